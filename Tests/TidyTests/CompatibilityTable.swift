@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads COMPATIBILITY.md and the public declarations of the user's modules, and says where the two disagree.
+
+/// One row: | `symbol` | status | remark |
+struct CompatibilityRow: Equatable {
+    let symbol: String
+    let status: String
+    let line: Int
+
+    /// The last name of a symbol: `write` of `Realm.write(withoutNotifying:_:)`, `Realm` of `Realm.init(queue:)`.
+    /// Nil for operators, points of behaviour and language features, which are no names.
+    var baseName: String? {
+        let head = symbol.split(separator: "(")[0].split(separator: " ")[0]
+        if head.hasSuffix(":") || head == "semantics" { return nil }
+        let parts = head.split(separator: ".").map(String.init)
+        guard let last = parts.last else { return nil }
+        if last == "init" { return parts.dropLast().last }
+        return last.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } ? last : nil
+    }
+}
+
+enum CompatibilityTable {
+    static let parts: Set = [
+        "foundation", "trust", "types", "query", "migrations", "live", "test kit", "speed",
+    ]
+
+    /// The rows of a Markdown text whose first cell is code.
+    static func rows(of text: String) -> [CompatibilityRow] {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.enumerated().compactMap { number, line in
+            guard line.hasPrefix("| `") else { return nil }
+            let cells = cells(of: line)
+            let symbol = cells[0].split(separator: "`").first.map(String.init) ?? ""
+            return CompatibilityRow(
+                symbol: symbol, status: cells.count > 1 ? cells[1] : "", line: number + 1)
+        }
+    }
+
+    /// The cells of a row, trimmed; `\|` stands for a bar inside a cell.
+    private static func cells(of line: Substring) -> [String] {
+        let bar = "\u{1}"
+        return line.dropFirst().replacing("\\|", with: bar).split(separator: "|").map { cell in
+            cell.split(separator: " ").joined(separator: " ").replacing(bar, with: "|")
+        }
+    }
+
+    static func isKnown(status: String) -> Bool {
+        if status == "done" { return true }
+        guard let match = status.wholeMatch(of: #/(differs|later|never) \((.+)\)/#) else { return false }
+        return match.1 != "later" || parts.contains(String(match.2))
+    }
+
+    /// What is wrong between the list of symbols and the table: symbols without a row, rows of no symbol, rows
+    /// that stand twice, statuses that do not exist.
+    static func complaints(symbols: [String], rows: [CompatibilityRow]) -> [String] {
+        let named = Dictionary(grouping: rows, by: \.symbol)
+        let listed = Set(symbols)
+        var result = symbols.filter { named[$0] == nil }.map { "no row for \($0)" }
+        for row in rows {
+            if !listed.contains(row.symbol) { result.append("line \(row.line): \(row.symbol) is not listed") }
+            if !isKnown(status: row.status) {
+                result.append("line \(row.line): \(row.symbol): unknown status \"\(row.status)\"")
+            }
+        }
+        result += named.filter { $0.value.count > 1 }.keys.sorted().map { "\($0) stands twice" }
+        return result
+    }
+
+    /// Rows that say done though no public declaration has the name.
+    static func unfounded(rows: [CompatibilityRow], declared: Set<String>) -> [String] {
+        rows.filter { row in
+            row.status == "done" && row.baseName.map { !declared.contains($0) } ?? false
+        }.map { "line \($0.line): \($0.symbol) is done, but nothing public is called \($0.baseName ?? "")" }
+    }
+
+    /// Names that a file declares for users: after `public` or `open`, enum cases, and everything inside a public
+    /// protocol or extension.
+    static func publicNames(of source: SourceText) -> Set<String> {
+        var result: Set<String> = []
+        var depth = 0
+        var openAt: Int?
+        for line in source.code {
+            let isPublic = line.contains(#/\b(public|open)\b/#)
+            if isPublic || openAt != nil { result.formUnion(declaredNames(line)) }
+            if let names = line.wholeMatch(of: #/\s*(?:indirect )?case (.+)/#) {
+                for name in names.1.split(separator: ",") {
+                    result.formUnion(name.prefixMatch(of: #/\s*`?(\w+)/#).map { [String($0.1)] } ?? [])
+                }
+            }
+            if openAt == nil, isPublic, line.contains(#/\b(protocol|extension)\b/#) { openAt = depth }
+            depth += line.count { $0 == "{" } - line.count { $0 == "}" }
+            if let start = openAt, depth <= start, line.contains("}") { openAt = nil }
+        }
+        return result
+    }
+
+    private static func declaredNames(_ line: Substring) -> [String] {
+        let pattern =
+            #/\b(?:func|var|let|class|struct|enum|protocol|typealias|actor|macro|associatedtype)\s+`?(\w+)/#
+        var names = line.firstMatch(of: pattern).map { [String($0.1)] } ?? []
+        if line.contains(#/\bsubscript\b/#) { names.append("subscript") }
+        return names
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// COMPATIBILITY.md says something about every symbol of RealmSwift, in known words, and claims nothing that the
+// sources do not have.
+
+import Testing
+
+@Suite("Compatibility table")
+struct CompatibilityTableTests {
+    static let rows = CompatibilityTable.rows(of: Repository.text("COMPATIBILITY.md"))
+    static let symbols = Repository.list("Tests/TidyTests/ApiSymbols.txt")
+
+    @Test("every symbol has one row with a known status")
+    func complete() {
+        #expect(Self.symbols.count > 800)
+        for complaint in CompatibilityTable.complaints(symbols: Self.symbols, rows: Self.rows) {
+            Issue.record("COMPATIBILITY.md: \(complaint)")
+        }
+    }
+
+    @Test("what is done has a public declaration")
+    func founded() {
+        let declared = Repository.sources.filter { $0.module == "Regnum" || $0.module == "RealmSwift" }
+            .reduce(into: Set<String>()) { $0.formUnion(CompatibilityTable.publicNames(of: $1)) }
+        for complaint in CompatibilityTable.unfounded(rows: Self.rows, declared: declared) {
+            Issue.record("COMPATIBILITY.md: \(complaint)")
+        }
+    }
+
+    @Test("the 131 points of behaviour are all there")
+    func behaviour() {
+        #expect(Self.rows.count { $0.symbol.hasPrefix("semantics ") } == 131)
+    }
+
+    @Test("a missing, a foreign, a doubled and a badly marked row are complained about")
+    func refuses() {
+        let table = """
+            | symbol | status | remark |
+            |---|---|---|
+            | `A.b` | done | |
+            | `A.b` | later (types) | twice |
+            | `A.c(_:)` | soon | |
+            | `A.d` | later (someday) | |
+            | `A.e` | done and more | |
+            | `A.f` | differs | says not how |
+            | `A.\\|\\|` | never (SwiftUI) | |
+            """
+        let complaints = CompatibilityTable.complaints(
+            symbols: ["A.b", "A.c(_:)", "A.d", "A.f", "A.||", "A.missing"],
+            rows: CompatibilityTable.rows(of: table))
+        #expect(
+            complaints == [
+                "no row for A.missing", "line 5: A.c(_:): unknown status \"soon\"",
+                "line 6: A.d: unknown status \"later (someday)\"", "line 7: A.e is not listed",
+                "line 7: A.e: unknown status \"done and more\"", "line 8: A.f: unknown status \"differs\"",
+                "A.b stands twice",
+            ])
+    }
+
+    @Test("a row that is done without a declaration is complained about")
+    func refusesUnfounded() {
+        let text = """
+            // public func inAComment()
+            public struct Realm { let hidden = 1 }
+            public protocol P {
+                func required()
+            }
+            public extension Realm {
+                func added() {}
+            }
+            enum Policy {
+                case all, modified(Int)
+            }
+            struct Inner { func hidden() {} }
+            """
+        let source = SourceText(path: "Sources/Regnum/A.swift", text: text)
+        let declared = CompatibilityTable.publicNames(of: source)
+        #expect(declared == ["Realm", "P", "required", "added", "all", "modified"])
+        let names = [
+            "Realm.init(queue:)", "Realm.hidden", "P.required()", "Realm.added() (mine)", "Realm.==",
+            "semantics 1", "query: @count", "Realm.inAComment()",
+        ]
+        let rows = names.enumerated().map { CompatibilityRow(symbol: $1, status: "done", line: $0) }
+        #expect(
+            CompatibilityTable.unfounded(rows: rows, declared: declared) == [
+                "line 1: Realm.hidden is done, but nothing public is called hidden",
+                "line 7: Realm.inAComment() is done, but nothing public is called inAComment",
+            ])
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that the repository keeps about itself. A rule takes one file and returns what is wrong in it;
+// RuleSelfTests.swift shows each of them a bad sample.
+
+/// One complaint. `key` names the offender without a line number, as the ratchet list does.
+struct Finding: CustomStringConvertible, Equatable {
+    let rule: String
+    let path: String
+    let line: Int
+    let message: String
+    var key: String
+
+    init(_ rule: String, _ path: String, _ line: Int, _ message: String, subject: String? = nil) {
+        self.rule = rule
+        self.path = path
+        self.line = line
+        self.message = message
+        key = [rule, path, subject].compactMap(\.self).joined(separator: " ")
+    }
+
+    var description: String { "\(path):\(line): \(message)" }
+}
+
+enum Rules {
+    static let fileLimit = 600
+    static let functionLimit = 70
+
+    /// A file of more than 600 lines does more than one thing.
+    static func fileLength(_ source: SourceText) -> [Finding] {
+        guard source.lines.count > fileLimit else { return [] }
+        return [
+            Finding(
+                "file-length", source.path, 1, "\(source.lines.count) lines, the limit is \(fileLimit)")
+        ]
+    }
+
+    /// A function of more than 70 lines does not fit on a screen.
+    static func functionLength(_ source: SourceText) -> [Finding] {
+        functionExtents(of: source).filter { $0.lineCount > functionLimit }.map {
+            Finding(
+                "function-length", source.path, $0.line,
+                "\($0.name) has \($0.lineCount) lines, the limit is \(functionLimit)", subject: $0.name)
+        }
+    }
+
+    /// What each module may import. Lower modules know nothing of higher ones; Foundation begins at Regnum;
+    /// the C library is RegnumSystem's alone.
+    static let allowedImports: [String: Set<String>] = {
+        let standard: Set = ["Swift", "Synchronization"]
+        let foundation: Set = ["Foundation", "FoundationEssentials", "Dispatch", "Observation"]
+        let engine: Set = ["RegnumSystem", "RegnumEngine"]
+        return [
+            "RegnumSystem": standard.union(["Glibc", "Musl", "Darwin"]),
+            "RegnumSimulation": standard.union(["RegnumSystem"]),
+            "RegnumEngine": standard.union(["RegnumSystem", "Crypto"]),
+            "RegnumQuery": standard.union(engine),
+            "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery"]),
+            "RealmSwift": standard.union(foundation).union(["Regnum"]),
+            "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
+            "RegnumTestKit": standard.union(foundation)
+                .union(["Regnum", "RegnumSimulation", "RegnumSystem", "Testing"]),
+        ]
+    }()
+
+    static func importDirection(_ source: SourceText) -> [Finding] {
+        guard let module = source.module else { return [] }
+        guard let allowed = allowedImports[module] else {
+            return [
+                Finding("import-direction", source.path, 1, "module \(module) has no row in allowedImports")
+            ]
+        }
+        return imports(source).filter { !allowed.contains($0.module) }.map {
+            Finding("import-direction", source.path, $0.line, "\(module) must not import \($0.module)")
+        }
+    }
+
+    /// The top-level module of each import declaration, with its line.
+    static func imports(_ source: SourceText) -> [(module: String, line: Int)] {
+        let kinds: Set = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+        let levels: Set = ["public", "package", "internal", "private", "fileprivate"]
+        return source.code.enumerated().compactMap { number, line in
+            guard line.contains("import") else { return nil }
+            let words = line.split(separator: " ")
+            guard let keyword = words.firstIndex(of: "import"),
+                words[..<keyword].allSatisfy({ $0.hasPrefix("@") || levels.contains(String($0)) })
+            else { return nil }
+            let rest = words[(keyword + 1)...].drop { kinds.contains(String($0)) }
+            guard let name = rest.first?.split(separator: ".").first else { return nil }
+            return (String(name).trimmingSuffix(";"), number + 1)
+        }
+    }
+
+    /// Below Regnum everything is `package`: only users' modules have public symbols.
+    static func accessBelowRegnum(_ source: SourceText) -> [Finding] {
+        let inner: Set = ["RegnumSystem", "RegnumSimulation", "RegnumEngine", "RegnumQuery"]
+        guard let module = source.module, inner.contains(module) else { return [] }
+        return matches(source.code, containing: ["public", "open"]) { line in
+            line.contains(#/\bpublic\b/#)
+                || line.contains(#/\bopen\s+(class|func|var|subscript|override|init)\b/#)
+        }.map { Finding("access", source.path, $0, "\(module) has no public symbols; write `package`") }
+    }
+
+    /// A library prints nothing; dumps go to a TextOutputStream.
+    static func noPrint(_ source: SourceText) -> [Finding] {
+        guard source.module != nil else { return [] }
+        return matches(source.code, containing: ["print(", "debugPrint(", "dump("]) { line in
+            line.contains(#/(^|[^.\w]|\bSwift\.)(print|debugPrint|dump)\(/#) && !line.contains("func ")
+        }.map { Finding("print", source.path, $0, "a library prints nothing") }
+    }
+
+    /// Unfinished work stands in an issue, and the comment names it: `TODO(#12)`.
+    static func openWork(_ source: SourceText) -> [Finding] {
+        matches(source.comments, containing: ["TODO", "FIXME"]) { line in
+            line.contains(#/\b(TODO|FIXME)\b(?!\(\#\d+\))/#)
+        }.map { Finding("open-work", source.path, $0, "name the issue: TODO(#12)") }
+    }
+
+    /// The compiler was told not to check; a reader is told why it holds.
+    static func uncheckedSendable(_ source: SourceText) -> [Finding] {
+        matches(source.code, containing: ["@unchecked"]) { $0.contains(#/@unchecked\s+Sendable/#) }
+            .filter { line in
+                let here = source.comments[line - 1]
+                let next = line < source.comments.count ? source.comments[line] : ""
+                return !here.contains("//") && !next.contains("//")
+            }
+            .map {
+                Finding(
+                    "unchecked-sendable", source.path, $0, "say why on the same or the next line, after //")
+            }
+    }
+
+    /// One licence line, then what the file is for.
+    static func header(_ source: SourceText) -> [Finding] {
+        var result: [Finding] = []
+        if source.lines.first != "// SPDX-License-Identifier: Apache-2.0" {
+            result.append(Finding("header", source.path, 1, "the first line is the SPDX licence line"))
+        }
+        let purpose = source.lines.dropFirst().first { $0 != "//" && !$0.isEmpty } ?? ""
+        if !purpose.hasPrefix("//") || purpose.count < 20 {
+            result.append(Finding("header", source.path, 2, "a comment below it says what the file is for"))
+        }
+        return result
+    }
+
+    /// Tests are written with Swift Testing.
+    static func swiftTesting(_ source: SourceText) -> [Finding] {
+        guard source.path.hasPrefix("Tests/") else { return [] }
+        return imports(source).filter { $0.module == "XCTest" }.map {
+            Finding("swift-testing", source.path, $0.line, "tests use Swift Testing, not XCTest")
+        }
+    }
+
+    /// Names that work on every file system and in every shell, and folders that say what is in them.
+    static func fileName(_ path: String) -> [Finding] {
+        var result: [Finding] = []
+        if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
+            result.append(Finding("file-name", path, 1, "file names are ASCII without spaces"))
+        }
+        let vague: Set = ["utils", "util", "common", "helpers", "misc"]
+        if path.split(separator: "/").dropLast().contains(where: { vague.contains($0.lowercased()) }) {
+            result.append(Finding("file-name", path, 1, "a folder is named after what is in it"))
+        }
+        return result
+    }
+
+    private static func matches(
+        _ lines: [Substring], containing words: [String], where isMatch: (Substring) -> Bool
+    ) -> [Int] {
+        lines.enumerated().compactMap { number, line in
+            words.contains(where: { line.contains($0) }) && isMatch(line) ? number + 1 : nil
+        }
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: String) -> String {
+        hasSuffix(suffix) ? String(dropLast(suffix.count)) : self
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The repository checks itself: lengths, import direction, access, headers, names, and what must not be written.
+
+import Testing
+
+@Suite("Tidy")
+struct TidyTests {
+    @Test("files and functions keep their length, and the list of tolerated ones only shrinks")
+    func lengths() {
+        let findings = Repository.productCode.flatMap { Rules.fileLength($0) + Rules.functionLength($0) }
+        let ratchet = Ratchet(tolerated: Repository.list("Tests/TidyTests/Ratchet.txt"))
+        report(ratchet.newOffenders(findings))
+        for entry in ratchet.staleEntries(findings) {
+            Issue.record("Ratchet.txt: remove \"\(entry)\": it no longer offends")
+        }
+    }
+
+    @Test("modules import only what lies below them")
+    func importDirection() { report(Repository.sources.flatMap(Rules.importDirection)) }
+
+    @Test("modules below Regnum have no public symbols")
+    func access() { report(Repository.sources.flatMap(Rules.accessBelowRegnum)) }
+
+    @Test("the libraries print nothing")
+    func prints() { report(Repository.sources.flatMap(Rules.noPrint)) }
+
+    @Test("open work names its issue")
+    func openWork() { report(Repository.swiftFiles.flatMap(Rules.openWork)) }
+
+    @Test("every unchecked Sendable says why it holds")
+    func uncheckedSendable() { report(Repository.swiftFiles.flatMap(Rules.uncheckedSendable)) }
+
+    @Test("every file starts with its licence and its purpose")
+    func headers() { report(Repository.swiftFiles.flatMap(Rules.header)) }
+
+    @Test("tests are written with Swift Testing")
+    func swiftTesting() { report(Repository.swiftFiles.flatMap(Rules.swiftTesting)) }
+
+    @Test("file names are ASCII without spaces, and folders say what is in them")
+    func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
+
+    @Test("the repository is found and has sources")
+    func found() {
+        #expect(Repository.files.contains("Package.swift"))
+        #expect(!Repository.sources.isEmpty)
+    }
+
+    private func report(_ findings: [Finding], sourceLocation: SourceLocation = #_sourceLocation) {
+        for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
+    }
+}
