@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that look random and are the same for the same seed, on every machine.
+
+/// SplitMix64. Equal seeds give equal sequences.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to, not including, `limit`, which must be positive.
+    package mutating func below(_ limit: Int) -> Int {
+        precondition(limit > 0, "nothing is below \(limit)")
+        return Int(next().multipliedFullWidth(by: UInt64(limit)).high)
+    }
+}

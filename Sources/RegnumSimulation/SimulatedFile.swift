@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open file of the simulation, and its region.
+
+import RegnumSystem
+import Synchronization
+
+final class SimulatedFile: File {
+    private let fileSystem: SimulatedFileSystem
+    private let node: SimulatedNode
+    private let live: ReservedMemory
+    private let path: String
+    private let isWritable: Bool
+    private let isClosed = Atomic<Bool>(false)
+
+    init(
+        _ fileSystem: SimulatedFileSystem, _ node: SimulatedNode, _ live: ReservedMemory, _ path: String,
+        isWritable: Bool
+    ) {
+        self.fileSystem = fileSystem
+        self.node = node
+        self.live = live
+        self.path = path
+        self.isWritable = isWritable
+    }
+
+    deinit { close() }
+
+    var identity: FileIdentity { node.identity }
+
+    func byteCount() throws(SystemError) -> Int {
+        try call("inspect") { _ in node.byteCount }
+    }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        try call("read") { _ throws(SystemError) in
+            if offset < 0 { throw SystemError(.io, "read", path) }
+            let count = max(0, min(buffer.count, node.byteCount - offset))
+            if let target = buffer.baseAddress, count > 0 {
+                Memory.copy(target, live.base + offset, count)
+            }
+            return count
+        }
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        if isClosed.load(ordering: .acquiring) || !isWritable { throw SystemError(.io, "write", path) }
+        try fileSystem.disk.withLock { disk throws(SystemError) in
+            let (end, overflow) = offset.addingReportingOverflow(buffer.count)
+            do throws(SystemError) {
+                try disk.enter("write", path)
+            } catch {
+                if disk.hasPower, offset >= 0, end <= live.byteCount, !overflow {
+                    let part = disk.random.below(buffer.count / 512 + 1) * 512
+                    disk.write(node, live, UnsafeRawBufferPointer(rebasing: buffer.prefix(part)), at: offset)
+                }
+                throw error
+            }
+            if offset < 0 { throw SystemError(.io, "write", path) }
+            if overflow || end > live.byteCount { throw SystemError(.noSpace, "write", path) }
+            disk.write(node, live, buffer, at: offset)
+        }
+    }
+
+    func allocate(_ byteCount: Int) throws(SystemError) {
+        try call("allocate", writes: true) { disk throws(SystemError) in
+            if byteCount > live.byteCount { throw SystemError(.noSpace, "allocate", path) }
+            disk.grow(node, to: byteCount)
+        }
+    }
+
+    func truncate(_ byteCount: Int) throws(SystemError) {
+        try call("truncate", writes: true) { disk throws(SystemError) in
+            if byteCount < 0 { throw SystemError(.io, "truncate", path) }
+            disk.cut(node, to: byteCount)
+        }
+    }
+
+    /// Both kinds confirm bytes and length; neither confirms the name, which `syncDirectory` does.
+    func sync(_ kind: SyncKind) throws(SystemError) {
+        if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "sync", path) }
+        fileSystem.beforeSync.withLock { $0 }?(fileSystem)
+        try fileSystem.disk.withLock { disk throws(SystemError) in
+            do throws(SystemError) {
+                try disk.enter("sync", path)
+            } catch {
+                if disk.hasPower { disk.distrust(node) }
+                throw error
+            }
+            disk.confirm(node)
+        }
+    }
+
+    func makeRegion() throws(SystemError) -> any MappedRegion {
+        try call("map") { _ in }
+        return SimulatedRegion(fileSystem, node, live, path)
+    }
+
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer {
+        try call("map", writes: true) { _ throws(SystemError) in
+            if byteCount > node.byteCount { throw SystemError(.io, "map", path) }
+        }
+        return live.base
+    }
+
+    func tryLock(byte: Int) throws(SystemError) -> Bool {
+        try call("lock") { _ in }
+        return node.locks.tryLock(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func lock(byte: Int) throws(SystemError) {
+        try call("lock") { _ in }
+        node.locks.lock(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func unlock(byte: Int) {
+        node.locks.unlock(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func isLocked(byte: Int) throws(SystemError) -> Bool {
+        try call("lock") { _ in }
+        return node.locks.isLocked(byte: byte, except: ObjectIdentifier(self))
+    }
+
+    func close() {
+        if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+        node.locks.unlockAll(owner: ObjectIdentifier(self))
+    }
+
+    /// Counts the call, and does it where it is not to fail.
+    private func call<Result: Sendable>(
+        _ operation: String, writes: Bool = false,
+        _ body: (inout SimulatedDisk) throws(SystemError) -> Result
+    ) throws(SystemError) -> Result {
+        if isClosed.load(ordering: .acquiring) || (writes && !isWritable) {
+            throw SystemError(.io, operation, path)
+        }
+        return try fileSystem.disk.withLock { disk throws(SystemError) in
+            try disk.enter(operation, path)
+            return try body(&disk)
+        }
+    }
+}
+
+final class SimulatedRegion: MappedRegion, @unchecked Sendable {
+    // Unchecked: all is constant but the byte count, and callers serialise `extend`.
+
+    private let fileSystem: SimulatedFileSystem
+    private let node: SimulatedNode
+    private let live: ReservedMemory
+    private let path: String
+    private(set) var byteCount = 0
+
+    init(_ fileSystem: SimulatedFileSystem, _ node: SimulatedNode, _ live: ReservedMemory, _ path: String) {
+        self.fileSystem = fileSystem
+        self.node = node
+        self.live = live
+        self.path = path
+    }
+
+    var base: UnsafeRawPointer { UnsafeRawPointer(live.base) }
+
+    var capacity: Int { live.byteCount }
+
+    func extend(to newByteCount: Int) throws(SystemError) {
+        if newByteCount <= byteCount { return }
+        let available = try fileSystem.disk.withLock { disk throws(SystemError) in
+            try disk.enter("map", path)
+            return node.byteCount
+        }
+        if newByteCount > capacity { throw SystemError(.addressSpace, "map", path) }
+        if newByteCount > available { throw SystemError(.io, "map", path) }
+        byteCount = newByteCount
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file system that loses power on demand, fails on demand, and does the same again for the same seed.
+
+package import RegnumSystem
+package import Synchronization
+
+/// A file system in memory that knows what a sync has confirmed. Directories are names only, as in
+/// `MemoryFileSystem`. Bytes written through `mapShared` are never durable. Any thread; but the count of the
+/// calls, and so failures and crashes, are the same from run to run only where one thread calls.
+package final class SimulatedFileSystem: FileSystem {
+    private static let nextDevice = Atomic<UInt64>(1)
+
+    package let isShared: Bool
+    let disk: Mutex<SimulatedDisk>
+    /// Called before each sync of a file takes effect, by the thread that syncs: the moment at which everything
+    /// of a commit is issued and nothing confirmed, so that one run yields the images of all its prefixes.
+    package let beforeSync = Mutex<(@Sendable (SimulatedFileSystem) -> Void)?>(nil)
+    let reservedByteCount: Int
+    private let device: UInt64
+
+    /// `reservedByteCount` is the address space for each open file, the length it cannot exceed.
+    package init(seed: UInt64 = 1, isShared: Bool = true, reservedByteCount: Int = 4 << 30) {
+        self.isShared = isShared
+        self.reservedByteCount = reservedByteCount
+        disk = Mutex(SimulatedDisk(seed: seed))
+        // A bit that keeps these apart from devices of the system and of memory.
+        device = Self.nextDevice.wrappingAdd(1, ordering: .relaxed).oldValue | 1 << 62
+    }
+
+    package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        let (node, live) = try disk.withLock { disk throws(SystemError) in
+            try disk.enter("open", path)
+            if let node = disk.names[path] { return (node, try node.openLive(reservedByteCount)) }
+            if disk.isDirectory(path) { throw SystemError(.isDirectory, "open", path) }
+            if disk.names[parentPath(path)] != nil { throw SystemError(.notDirectory, "open", path) }
+            if mode != .readWriteCreate { throw SystemError(.notFound, "open", path) }
+            let node = makeNode(&disk, [])
+            let live = try node.openLive(reservedByteCount)
+            disk.names[path] = node
+            disk.pending.append(.link(path: path, node))
+            return (node, live)
+        }
+        return SimulatedFile(self, node, live, path, isWritable: mode != .readOnly)
+    }
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
+        try disk.withLock { disk throws(SystemError) in
+            try disk.enter("inspect", path)
+            if let node = disk.names[path] { return FileStatus(kind: .file, byteCount: node.byteCount) }
+            return disk.isDirectory(path) ? FileStatus(kind: .directory, byteCount: 0) : nil
+        }
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        try disk.withLock { disk throws(SystemError) in
+            try disk.enter("remove", path)
+            if disk.names.removeValue(forKey: path) == nil {
+                throw SystemError(disk.isDirectory(path) ? .isDirectory : .notFound, "remove", path)
+            }
+            disk.pending.append(.unlink(path: path))
+        }
+    }
+
+    package func rename(_ source: String, to target: String) throws(SystemError) {
+        try disk.withLock { disk throws(SystemError) in
+            try disk.enter("rename", source)
+            guard let node = disk.names[source] else { throw SystemError(.notFound, "rename", source) }
+            if source == target { return }
+            if disk.isDirectory(target) { throw SystemError(.isDirectory, "rename", source) }
+            let operation = PendingOperation.rename(source: source, target: target, node)
+            operation.apply(to: &disk.names)
+            disk.pending.append(operation)
+        }
+    }
+
+    /// Directories are durable at once: whoever makes one has nothing in it to lose.
+    package func makeDirectories(_ path: String) throws(SystemError) {
+        try disk.withLock { disk throws(SystemError) in
+            try disk.enter("make directory", path)
+            if disk.names[path] != nil { throw SystemError(.notDirectory, "make directory", path) }
+            var directory = path
+            while directory != "/", directory != ".", disk.directories.insert(directory).inserted {
+                directory = parentPath(directory)
+            }
+        }
+    }
+
+    /// Where it fails, the names stay unconfirmed, and a later one confirms them: names go through the
+    /// journal.
+    package func syncDirectory(containing path: String) throws(SystemError) {
+        let directory = parentPath(path)
+        try disk.withLock { disk throws(SystemError) in
+            try disk.enter("sync directory", directory)
+            disk.confirmNames(in: directory)
+        }
+    }
+
+    package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
+        disk.withLock { disk in
+            for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: disk.random.next()) }
+        }
+    }
+
+    private func makeNode(_ disk: inout SimulatedDisk, _ bytes: [UInt8]) -> SimulatedNode {
+        let identity = FileIdentity(device: device, inode: disk.nextInode)
+        disk.nextInode += 1
+        return SimulatedNode(identity, durable: bytes)
+    }
+}
+
+// MARK: - Failures
+
+extension SimulatedFileSystem {
+    /// Calls so far that can throw, of the file system and all its files and regions.
+    package var operationCount: Int { disk.withLock { $0.callCount } }
+
+    /// Calls so far of one operation, by its name in errors.
+    package func operationCount(of operation: String) -> Int {
+        disk.withLock { $0.callCounts[operation, default: 0] }
+    }
+
+    /// The call to fail, if any. A failing write leaves some first part written; a failing sync leaves it
+    /// open for good whether the bytes written before are durable; every other failing call does nothing.
+    package var failure: SimulatedFailure? {
+        get { disk.withLock { $0.failure } }
+        set { disk.withLock { $0.failure = newValue } }
+    }
+
+    /// From the call with that index on, every call fails with `.io` and does nothing, as without power.
+    package func crashAfterCall(_ call: Int) {
+        disk.withLock { $0.powerEnds = call }
+    }
+}
+
+// MARK: - Power loss
+
+extension SimulatedFileSystem {
+    /// Operations that no sync has confirmed. A write that lengthens the file counts as two.
+    package var pendingOperationCount: Int { disk.withLock { $0.pending.count } }
+
+    /// The file system after a power loss now: nothing unconfirmed, no locks, no failures. This one goes on.
+    package func crash(model: LossModel, random: inout SeededRandom) -> SimulatedFileSystem {
+        crash(keepingFirst: .max, model: model, random: &random)
+    }
+
+    /// As after a power loss when only the first `count` of the unconfirmed operations had been issued.
+    package func crash(
+        keepingFirst count: Int, model: LossModel, random: inout SeededRandom
+    ) -> SimulatedFileSystem {
+        let (directories, names, files) = disk.withLock { disk in
+            var image = CrashImage(disk, keepingFirst: count, model: model, random: &random)
+            let (names, files) = image.build(&random)
+            return (disk.directories, names, files)
+        }
+        let result = SimulatedFileSystem(
+            seed: random.next(), isShared: isShared, reservedByteCount: reservedByteCount)
+        result.disk.withLock { disk in
+            disk.directories = directories
+            var nodes: [ObjectIdentifier: SimulatedNode] = [:]
+            for path in names.keys.sorted() {
+                guard let identifier = names[path], let bytes = files[identifier] else { continue }
+                let node = nodes[identifier] ?? result.makeNode(&disk, bytes)
+                nodes[identifier] = node
+                disk.names[path] = node
+                disk.durableNames[path] = node
+            }
+        }
+        return result
+    }
+}
+
+// MARK: - Whole files, for tests
+
+extension SimulatedFileSystem {
+    /// All files, sorted. Not counted as a call.
+    package var paths: [String] { disk.withLock { $0.names.keys.sorted() } }
+
+    /// The bytes of a file as programs see them; nil where there is none. Not counted as a call.
+    package func contents(of path: String) -> [UInt8]? {
+        disk.withLock { $0.names[path]?.liveBytes }
+    }
+
+    /// Replaces or makes a file, durable at once, also under the feet of who has it open. Not counted as a
+    /// call.
+    package func setContents(of path: String, _ bytes: [UInt8]) {
+        disk.withLock { disk in
+            if let node = disk.names[path] {
+                disk.pending.removeAll { $0.node === node }
+                node.reset(to: bytes)
+                disk.durableNames[path] = node
+            } else {
+                let node = makeNode(&disk, bytes)
+                disk.names[path] = node
+                disk.durableNames[path] = node
+            }
+        }
+    }
+}

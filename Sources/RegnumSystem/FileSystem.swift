@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam: every effect of the engine on the outside goes through `FileSystem` and `File`. Three
+// implementations: POSIX, memory, and the simulated one of RegnumSimulation that crashes on demand.
+// Called once per operation (3 ns against a system call), never per row: reads of data go through
+// `MappedRegion.base`.
+
+/// How a file is opened.
+package enum OpenMode: Sendable {
+    /// The file must exist; it is never written.
+    case readOnly
+    /// The file must exist.
+    case readWrite
+    /// The file is made, empty, where it is missing.
+    case readWriteCreate
+}
+
+/// What a sync must achieve before it returns.
+package enum SyncKind: Sendable {
+    /// Bytes and length of the file are on the medium (`fdatasync`).
+    case data
+    /// Also everything else about the file (`fsync`), for a file just made.
+    case full
+}
+
+/// What a path leads to.
+package struct FileStatus: Sendable, Equatable {
+    package enum Kind: Sendable { case file, directory, other }
+    package var kind: Kind
+    package var byteCount: Int
+    package init(kind: Kind, byteCount: Int) { self.kind = kind; self.byteCount = byteCount }
+}
+
+/// Which file it is, whatever its path: two paths of one file have equal identities.
+package struct FileIdentity: Hashable, Sendable {
+    package var device: UInt64
+    package var inode: UInt64
+    package init(device: UInt64, inode: UInt64) { self.device = device; self.inode = inode }
+}
+
+/// The files of one machine, or of one pretended machine. All methods may be called from any thread.
+package protocol FileSystem: AnyObject, Sendable {
+    /// Opens `path`. Errors: `.notFound`, `.permissionDenied`, `.isDirectory`, `.notDirectory`, `.io`.
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
+    /// What `path` leads to, or nil where nothing is. Symbolic links are followed.
+    func status(_ path: String) throws(SystemError) -> FileStatus?
+    /// Removes the file; `.notFound` where there is none.
+    func remove(_ path: String) throws(SystemError)
+    /// Atomically gives `source` the name `target`, replacing what was there.
+    func rename(_ source: String, to target: String) throws(SystemError)
+    /// Makes `path` and its missing parents.
+    func makeDirectories(_ path: String) throws(SystemError)
+    /// Makes the names in the directory of `path` durable (creation, rename, removal).
+    func syncDirectory(containing path: String) throws(SystemError)
+    /// Random bytes for seeds, identifiers and nonces. Deterministic in a simulation.
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
+    /// True where several processes can open one file, so that the shared file `<path>.lock` is kept.
+    var isShared: Bool { get }
+}
+
+/// An open file. `read`, `write`, `byteCount` and locks may be called from any thread.
+package protocol File: AnyObject, Sendable {
+    var identity: FileIdentity { get }
+    /// The length now.
+    func byteCount() throws(SystemError) -> Int
+    /// Fills `buffer` from `offset`; returns how many bytes there were (fewer only at the end of the file).
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
+    /// Writes all of `buffer`. `.noSpace` and `.io` may leave any part written. Never a short write.
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError)
+    /// Makes the file at least `byteCount` long with space reserved, zeros in the new part. All or nothing:
+    /// `.noSpace` leaves the length as it was.
+    func allocate(_ byteCount: Int) throws(SystemError)
+    /// Cuts the file (never lengthens it).
+    func truncate(_ byteCount: Int) throws(SystemError)
+    /// Returns when everything written before the call is durable. After an error nothing is known of it,
+    /// and it must not be tried again for the same bytes.
+    func sync(_ kind: SyncKind) throws(SystemError)
+    /// Reserves address space for the file's bytes. Nothing is mapped before `extend`.
+    func makeRegion() throws(SystemError) -> any MappedRegion
+    /// A shared, writable mapping of the first `byteCount` bytes, for the small file that processes share.
+    /// The file must be that long. It stays mapped as long as this object lives, also after `close`.
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer
+    /// Takes the exclusive lock of one byte; false where another open file holds it. Owned by this open file,
+    /// released by `unlock`, `close` or the end of the process.
+    func tryLock(byte: Int) throws(SystemError) -> Bool
+    /// As `tryLock`, but waits.
+    func lock(byte: Int) throws(SystemError)
+    func unlock(byte: Int)
+    /// True where another open file holds the lock of that byte.
+    func isLocked(byte: Int) throws(SystemError) -> Bool
+    /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
+    /// they are released. Every later call but `unlock` and `close` throws `.io`.
+    func close()
+}
+
+/// The bytes of a file in memory, read-only. `base` never changes, so pointers into it stay good while it
+/// lives. What another handle or process writes to the file shows here.
+package protocol MappedRegion: AnyObject, Sendable {
+    var base: UnsafeRawPointer { get }
+    /// Bytes of address space reserved.
+    var capacity: Int { get }
+    /// Bytes readable so far.
+    var byteCount: Int { get }
+    /// Makes the first `byteCount` bytes of the file readable; the file must be that long. Serialised by the
+    /// caller.
+    func extend(to byteCount: Int) throws(SystemError)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system calls on address space, and what an `errno` means to callers.
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension SystemCalls {
+    /// The unit in which address space is mapped; 4,096 on most machines.
+    static let mappingGranularity = Int(sysconf(Int32(_SC_PAGESIZE)))
+
+    /// Address space that nobody else gets, unreadable until something is mapped into it, or zeros where
+    /// `isReadable`. Costs no memory until written. Nil where the system refuses that much.
+    static func reserve(_ byteCount: Int, isReadable: Bool) -> UnsafeMutableRawPointer? {
+        let protection = isReadable ? PROT_READ | PROT_WRITE : PROT_NONE
+        let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE)
+        return checked(mmap(nil, byteCount, protection, flags, -1, 0))
+    }
+
+    /// Maps the file's bytes, read-only, over reserved space. 0 or minus `errno`.
+    static func map(_ descriptor: Int32, from offset: Int, count: Int, over target: UnsafeMutableRawPointer)
+        -> Int
+    {
+        let result = mmap(
+            target, count, PROT_READ, Int32(MAP_SHARED) | Int32(MAP_FIXED), descriptor, off_t(offset))
+        let code = errno
+        return checked(result) == nil ? -Int(code) : 0
+    }
+
+    /// Maps the first bytes of the file, writable, anywhere. `code` is `errno` where the result is nil.
+    static func mapWritable(_ descriptor: Int32, count: Int, code: inout Int32) -> UnsafeMutableRawPointer? {
+        let result = mmap(nil, count, PROT_READ | PROT_WRITE, Int32(MAP_SHARED), descriptor, 0)
+        code = errno
+        return checked(result)
+    }
+
+    static func unmap(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
+        let result = munmap(base, byteCount)
+        precondition(result == 0, "unmapping what was never mapped")
+    }
+
+    /// Gives the pages back; they read as zeros afterwards. Both ends lie on `mappingGranularity`.
+    static func discard(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
+        #if canImport(Darwin)
+            memset(base, 0, byteCount)
+        #else
+            let result = madvise(base, byteCount, Int32(MADV_DONTNEED))
+            precondition(result == 0, "discarding what was never mapped")
+        #endif
+    }
+
+    private static func checked(_ result: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        // MAP_FAILED is not imported everywhere.
+        result == UnsafeMutableRawPointer(bitPattern: -1) ? nil : result
+    }
+}
+
+extension SystemError {
+    /// The error of a system call; `code` is `errno`.
+    init(code: Int32, _ operation: String, _ path: String) {
+        let kind: Kind =
+            switch code {
+            case ENOENT: .notFound
+            case EACCES, EPERM, EROFS: .permissionDenied
+            case EISDIR: .isDirectory
+            case ENOTDIR: .notDirectory
+            case EEXIST: .exists
+            case ENOSPC, EDQUOT: .noSpace
+            case ENOMEM: .addressSpace
+            case EMFILE, ENFILE: .tooManyFiles
+            default: .io
+            }
+        self.init(kind, operation, path, code: code)
+    }
+}

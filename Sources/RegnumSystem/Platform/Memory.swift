@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes in memory: copying, comparing, searching, and buffers of whole pages.
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The C library's memory functions, for modules that do not import it. Any thread; O(byteCount).
+package enum Memory {
+    /// Copies bytes that do not overlap.
+    @inlinable @inline(__always)
+    package static func copy(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int)
+    {
+        target.copyMemory(from: source, byteCount: byteCount)
+    }
+
+    /// Copies bytes that may overlap.
+    @inlinable @inline(__always)
+    package static func move(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int)
+    {
+        target.copyMemory(from: source, byteCount: byteCount)
+    }
+
+    /// Order as unsigned bytes: negative, 0 or positive.
+    package static func compare(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ byteCount: Int) -> Int32 {
+        memcmp(a, b, byteCount)
+    }
+
+    package static func zero(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
+        memset(target, 0, byteCount)
+    }
+
+    package static func fill(_ target: UnsafeMutableRawPointer, with byte: UInt8, _ byteCount: Int) {
+        memset(target, Int32(byte), byteCount)
+    }
+
+    /// Position of the first `byte`, or nil.
+    package static func find(_ byte: UInt8, in bytes: UnsafeRawPointer, _ byteCount: Int) -> Int? {
+        guard let found = memchr(bytes, Int32(byte), byteCount) else { return nil }
+        return UnsafeRawPointer(found) - bytes
+    }
+
+    /// Memory that starts on a multiple of 4,096, contents undefined; ends the process where there is none.
+    /// Give it back with `freePages`.
+    package static func allocatePages(byteCount: Int) -> UnsafeMutableRawPointer {
+        UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 4096)
+    }
+
+    package static func freePages(_ pages: UnsafeMutableRawPointer) {
+        pages.deallocate()
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system calls on files. Each returns its result, or the error as a negative number, so that `errno` is
+// read in the same function that made the call and nowhere else. Interrupted calls are made again here.
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+enum SystemCalls {
+    /// Linux moves at most 2 GiB - 4 KiB in one call, so longer transfers are split well below that.
+    static let longestTransfer = 1 << 30
+
+    /// Makes the call until no signal interrupts it; the result, or minus `errno`.
+    @inline(__always)
+    private static func call<Result: FixedWidthInteger>(_ body: () -> Result) -> Int {
+        while true {
+            let result = body()
+            if result >= 0 { return Int(result) }
+            let code = errno
+            if code != EINTR { return -Int(code) }
+        }
+    }
+
+    static func openFile(_ path: UnsafePointer<CChar>, _ mode: OpenMode) -> Int {
+        let flags =
+            switch mode {
+            case .readOnly: O_RDONLY
+            case .readWrite: O_RDWR
+            case .readWriteCreate: O_RDWR | O_CREAT
+            }
+        return call { open(path, flags | O_CLOEXEC, 0o644) }
+    }
+
+    static func openDirectory(_ path: UnsafePointer<CChar>) -> Int {
+        call { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    }
+
+    /// Not repeated after a signal: on Linux the descriptor is gone even then.
+    static func closeFile(_ descriptor: Int32) {
+        _ = close(descriptor)
+    }
+
+    /// At most `longestTransfer` bytes; may be short.
+    static func readBytes(_ descriptor: Int32, _ target: UnsafeMutableRawPointer, _ count: Int, _ offset: Int)
+        -> Int
+    {
+        call { pread(descriptor, target, min(count, longestTransfer), off_t(offset)) }
+    }
+
+    /// At most `longestTransfer` bytes; may be short.
+    static func writeBytes(_ descriptor: Int32, _ source: UnsafeRawPointer, _ count: Int, _ offset: Int)
+        -> Int
+    {
+        call { pwrite(descriptor, source, min(count, longestTransfer), off_t(offset)) }
+    }
+
+    static func setLength(_ descriptor: Int32, _ byteCount: Int) -> Int {
+        call { ftruncate(descriptor, off_t(byteCount)) }
+    }
+
+    /// Reserves space and lengthens the file. `isUnsupported` where the file system cannot.
+    static func reserveSpace(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
+        #if canImport(Darwin)
+            var request = fstore_t()
+            request.fst_flags = UInt32(F_ALLOCATEALL)
+            request.fst_posmode = F_PEOFPOSMODE
+            request.fst_length = off_t(count)
+            let result = call { fcntl(descriptor, F_PREALLOCATE, &request) }
+            return result < 0 ? result : setLength(descriptor, offset + count)
+        #else
+            // This one returns the error instead of setting `errno`.
+            var code: Int32
+            repeat { code = posix_fallocate(descriptor, off_t(offset), off_t(count)) } while code == EINTR
+            return -Int(code)
+        #endif
+    }
+
+    /// True for what `reserveSpace` gives on a file system that cannot reserve.
+    static func isUnsupported(_ result: Int) -> Bool {
+        result == -Int(EOPNOTSUPP) || result == -Int(ENOTSUP) || result == -Int(ENOSYS)
+            || result == -Int(EINVAL)
+    }
+
+    static func syncFile(_ descriptor: Int32, _ kind: SyncKind) -> Int {
+        #if canImport(Darwin)
+            // There, fsync leaves the bytes in the drive's cache.
+            return call { fcntl(descriptor, F_FULLFSYNC) }
+        #else
+            return switch kind {
+            case .data: call { fdatasync(descriptor) }
+            case .full: call { fsync(descriptor) }
+            }
+        #endif
+    }
+
+    /// Some file systems have nothing to sync in a directory and refuse to try.
+    static func syncDirectory(_ descriptor: Int32) -> Int {
+        let result = call { fsync(descriptor) }
+        return result == -Int(EINVAL) ? 0 : result
+    }
+
+    static func removeFile(_ path: UnsafePointer<CChar>) -> Int {
+        call { unlink(path) }
+    }
+
+    static func renameFile(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int {
+        call { rename(source, target) }
+    }
+
+    static func makeDirectory(_ path: UnsafePointer<CChar>) -> Int {
+        call { mkdir(path, 0o755) }
+    }
+
+    /// Fills `buffer`; the system gives at most 256 bytes a call, and never fails for those.
+    static func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let base = buffer.baseAddress else { return }
+        var filled = 0
+        while filled < buffer.count {
+            let count = min(256, buffer.count - filled)
+            let result = call { getentropy(base + filled, count) }
+            precondition(result == 0, "the system gives no random bytes (error \(-result))")
+            filled += count
+        }
+    }
+}
+
+// MARK: - What a file is
+
+extension SystemCalls {
+    struct FileInformation {
+        var status: FileStatus
+        var identity: FileIdentity
+
+        init(_ source: stat) {
+            let kind: FileStatus.Kind =
+                switch source.st_mode & 0o170000 {
+                case 0o100000: .file
+                case 0o040000: .directory
+                default: .other
+                }
+            status = FileStatus(kind: kind, byteCount: Int(source.st_size))
+            identity = FileIdentity(
+                device: UInt64(truncatingIfNeeded: source.st_dev),
+                inode: UInt64(truncatingIfNeeded: source.st_ino))
+        }
+    }
+
+    /// `information` is set where the result is 0.
+    static func inspect(_ descriptor: Int32, _ information: inout FileInformation?) -> Int {
+        var raw = stat()
+        let result = call { fstat(descriptor, &raw) }
+        if result == 0 { information = FileInformation(raw) }
+        return result
+    }
+
+    /// `information` is set where the result is 0.
+    static func inspect(_ path: UnsafePointer<CChar>, _ information: inout FileInformation?) -> Int {
+        var raw = stat()
+        let result = call { stat(path, &raw) }
+        if result == 0 { information = FileInformation(raw) }
+        return result
+    }
+}
+
+// MARK: - Locks
+
+extension SystemCalls {
+    // Locks that belong to the open file, not to the process: closing another descriptor of the same file
+    // leaves them alone. The headers' names are not imported, so their numbers stand here.
+    #if canImport(Darwin)
+        private static let testLock: Int32 = 92
+        private static let setLock: Int32 = 90
+        private static let awaitLock: Int32 = 91
+    #else
+        private static let testLock: Int32 = 36
+        private static let setLock: Int32 = 37
+        private static let awaitLock: Int32 = 38
+    #endif
+
+    private static func request(_ type: Int32, _ start: Int, _ count: Int) -> flock {
+        var request = flock()
+        request.l_type = Int16(type)
+        request.l_whence = Int16(SEEK_SET)
+        request.l_start = off_t(start)
+        request.l_len = off_t(count)
+        request.l_pid = 0
+        return request
+    }
+
+    /// 0 when taken, 1 when another open file holds it and `waits` is false.
+    static func lock(_ descriptor: Int32, byte: Int, waits: Bool) -> Int {
+        var request = request(Int32(F_WRLCK), byte, 1)
+        let result = call { fcntl(descriptor, waits ? awaitLock : setLock, &request) }
+        return !waits && (result == -Int(EAGAIN) || result == -Int(EACCES)) ? 1 : result
+    }
+
+    static func unlock(_ descriptor: Int32, byte: Int) {
+        var request = request(Int32(F_UNLCK), byte, 1)
+        _ = call { fcntl(descriptor, setLock, &request) }
+    }
+
+    /// Gives back every lock of this open file. A count of 0 means "to the end".
+    static func unlockAll(_ descriptor: Int32) {
+        var request = request(Int32(F_UNLCK), 0, 0)
+        _ = call { fcntl(descriptor, setLock, &request) }
+    }
+
+    /// 1 where another open file holds the lock, 0 where none does.
+    static func isLocked(_ descriptor: Int32, byte: Int) -> Int {
+        var request = request(Int32(F_WRLCK), byte, 1)
+        let result = call { fcntl(descriptor, testLock, &request) }
+        if result < 0 { return result }
+        return request.l_type == Int16(F_UNLCK) ? 0 : 1
+    }
+}

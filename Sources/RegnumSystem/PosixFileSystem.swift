@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of this machine.
+
+import Synchronization
+
+/// The real file system. Paths are UTF-8, absolute or relative to the working directory.
+package final class PosixFileSystem: FileSystem {
+    package static let shared = PosixFileSystem()
+
+    package init() {}
+
+    package var isShared: Bool { true }
+
+    package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        let result = try call("open", path) { SystemCalls.openFile($0, mode) }
+        let descriptor = Descriptor(Int32(result))
+        var information: SystemCalls.FileInformation?
+        let inspected = SystemCalls.inspect(descriptor.number, &information)
+        guard let information else { throw SystemError(code: Int32(-inspected), "open", path) }
+        // The system opens a directory for reading, and refuses only the first read.
+        if information.status.kind == .directory { throw SystemError(.isDirectory, "open", path) }
+        return PosixFile(descriptor, information.identity, path)
+    }
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
+        var information: SystemCalls.FileInformation?
+        do {
+            _ = try call("inspect", path) { SystemCalls.inspect($0, &information) }
+        } catch {
+            if error.kind == .notFound || error.kind == .notDirectory { return nil }
+            throw error
+        }
+        return information?.status
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        _ = try call("remove", path) { SystemCalls.removeFile($0) }
+    }
+
+    package func rename(_ source: String, to target: String) throws(SystemError) {
+        _ = try call("rename", source) { source in
+            withUTF8Path(target) { SystemCalls.renameFile(source, $0) }
+        }
+    }
+
+    package func makeDirectories(_ path: String) throws(SystemError) {
+        if let status = try status(path) {
+            if status.kind == .directory { return }
+            throw SystemError(.notDirectory, "make directory", path)
+        }
+        let parent = parentPath(path)
+        if parent != path { try makeDirectories(parent) }
+        do {
+            _ = try call("make directory", path) { SystemCalls.makeDirectory($0) }
+        } catch {
+            // Somebody else may have made it meanwhile.
+            if error.kind != .exists { throw error }
+        }
+    }
+
+    package func syncDirectory(containing path: String) throws(SystemError) {
+        let directory = parentPath(path)
+        let result = try call("sync directory", directory) { SystemCalls.openDirectory($0) }
+        let descriptor = Descriptor(Int32(result))
+        let synced = SystemCalls.syncDirectory(descriptor.number)
+        if synced < 0 { throw SystemError(code: Int32(-synced), "sync directory", directory) }
+    }
+
+    package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
+        SystemCalls.fillRandom(buffer)
+    }
+
+    private func call(
+        _ operation: String, _ path: String, _ body: (UnsafePointer<CChar>) -> Int
+    ) throws(SystemError) -> Int {
+        // The system would take the part before the zero for the path.
+        if path.utf8.contains(0) { throw SystemError(.notFound, operation, path) }
+        let result = withUTF8Path(path, body)
+        if result < 0 { throw SystemError(code: Int32(-result), operation, path) }
+        return result
+    }
+}
+
+/// The directory that holds the last part of `path`: "." for a bare name, "/" for the root.
+package func parentPath(_ path: String) -> String {
+    var rest = Substring(path)
+    while rest.utf8.count > 1, rest.hasSuffix("/") { rest.removeLast() }
+    guard let slash = rest.lastIndex(of: "/") else { return "." }
+    rest = rest[..<slash]
+    while rest.hasSuffix("/") { rest.removeLast() }
+    return rest.isEmpty ? "/" : String(rest)
+}
+
+/// A file descriptor, closed when nobody uses it any more: neither the file nor a region nor a call under
+/// way.
+final class Descriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { SystemCalls.closeFile(number) }
+}
+
+/// An open file of the system.
+final class PosixFile: File {
+    let identity: FileIdentity
+    private let path: String
+    private let state: Mutex<State>
+
+    private struct State: ~Copyable {
+        /// Nil after `close`.
+        var descriptor: Descriptor?
+        /// What `mapShared` gave out. It stays mapped as long as this object lives.
+        var mappings: [(start: UInt, byteCount: Int)] = []
+    }
+
+    init(_ descriptor: Descriptor, _ identity: FileIdentity, _ path: String) {
+        self.identity = identity
+        self.path = path
+        state = Mutex(State(descriptor: descriptor))
+    }
+
+    deinit {
+        close()
+        let mappings = state.withLock { $0.mappings }
+        for mapping in mappings {
+            guard let base = UnsafeMutableRawPointer(bitPattern: mapping.start) else { continue }
+            SystemCalls.unmap(base, mapping.byteCount)
+        }
+    }
+
+    func byteCount() throws(SystemError) -> Int {
+        try lengthOf(try descriptor("inspect"))
+    }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        let descriptor = try descriptor("read")
+        guard let base = buffer.baseAddress else { return 0 }
+        var done = 0
+        while done < buffer.count {
+            let result = SystemCalls.readBytes(
+                descriptor.number, base + done, buffer.count - done, offset + done)
+            if result == 0 { break }
+            done += try checked(result, "read")
+        }
+        return done
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        let descriptor = try descriptor("write")
+        guard let base = buffer.baseAddress else { return }
+        var done = 0
+        while done < buffer.count {
+            let result = SystemCalls.writeBytes(
+                descriptor.number, base + done, buffer.count - done, offset + done)
+            // A write of more than nothing that writes nothing would make this loop endless.
+            if result == 0 { throw SystemError(.io, "write", path) }
+            done += try checked(result, "write")
+        }
+    }
+
+    func allocate(_ byteCount: Int) throws(SystemError) {
+        let descriptor = try descriptor("allocate")
+        let before = try lengthOf(descriptor)
+        if byteCount <= before { return }
+        do {
+            let result = SystemCalls.reserveSpace(descriptor.number, from: before, count: byteCount - before)
+            if SystemCalls.isUnsupported(result) {
+                try writeZeros(descriptor, before..<byteCount)
+            } else {
+                _ = try checked(result, "allocate")
+            }
+        } catch {
+            // The system may have lengthened the file by what space there was.
+            _ = SystemCalls.setLength(descriptor.number, before)
+            throw error
+        }
+    }
+
+    func truncate(_ byteCount: Int) throws(SystemError) {
+        let descriptor = try descriptor("truncate")
+        if try lengthOf(descriptor) <= byteCount { return }
+        _ = try checked(SystemCalls.setLength(descriptor.number, byteCount), "truncate")
+    }
+
+    func sync(_ kind: SyncKind) throws(SystemError) {
+        let descriptor = try descriptor("sync")
+        _ = try checked(SystemCalls.syncFile(descriptor.number, kind), "sync")
+    }
+
+    func makeRegion() throws(SystemError) -> any MappedRegion {
+        try PosixRegion(try descriptor("map"), path)
+    }
+
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer {
+        let descriptor = try descriptor("map")
+        if try lengthOf(descriptor) < byteCount { throw SystemError(.io, "map", path) }
+        var code: Int32 = 0
+        guard let base = SystemCalls.mapWritable(descriptor.number, count: byteCount, code: &code) else {
+            throw SystemError(code: code, "map", path)
+        }
+        state.withLock { $0.mappings.append((UInt(bitPattern: base), byteCount)) }
+        return base
+    }
+
+    func tryLock(byte: Int) throws(SystemError) -> Bool {
+        let descriptor = try descriptor("lock")
+        return try checked(SystemCalls.lock(descriptor.number, byte: byte, waits: false), "lock") == 0
+    }
+
+    func lock(byte: Int) throws(SystemError) {
+        let descriptor = try descriptor("lock")
+        _ = try checked(SystemCalls.lock(descriptor.number, byte: byte, waits: true), "lock")
+    }
+
+    func unlock(byte: Int) {
+        // After `close` there is nothing left to unlock.
+        guard let descriptor = state.withLock({ $0.descriptor }) else { return }
+        SystemCalls.unlock(descriptor.number, byte: byte)
+    }
+
+    func isLocked(byte: Int) throws(SystemError) -> Bool {
+        let descriptor = try descriptor("lock")
+        return try checked(SystemCalls.isLocked(descriptor.number, byte: byte), "lock") == 1
+    }
+
+    func close() {
+        let descriptor = state.withLock { state in
+            let descriptor = state.descriptor
+            state.descriptor = nil
+            return descriptor
+        }
+        // A region may keep the descriptor, and with it the locks, alive.
+        if let descriptor { SystemCalls.unlockAll(descriptor.number) }
+    }
+
+    // MARK: - Helpers
+
+    private func descriptor(_ operation: String) throws(SystemError) -> Descriptor {
+        guard let descriptor = state.withLock({ $0.descriptor }) else {
+            throw SystemError(.io, operation, path)
+        }
+        return descriptor
+    }
+
+    private func checked(_ result: Int, _ operation: String) throws(SystemError) -> Int {
+        if result < 0 { throw SystemError(code: Int32(-result), operation, path) }
+        return result
+    }
+
+    private func lengthOf(_ descriptor: Descriptor) throws(SystemError) -> Int {
+        var information: SystemCalls.FileInformation?
+        _ = try checked(SystemCalls.inspect(descriptor.number, &information), "inspect")
+        return information?.status.byteCount ?? 0
+    }
+
+    /// Where space cannot be reserved, zeros that are written hold it.
+    private func writeZeros(_ descriptor: Descriptor, _ range: Range<Int>) throws(SystemError) {
+        let byteCount = min(range.count, 1 << 20)
+        let zeros = Memory.allocatePages(byteCount: byteCount)
+        defer { Memory.freePages(zeros) }
+        Memory.zero(zeros, byteCount)
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = min(byteCount, range.upperBound - offset)
+            let result = try checked(
+                SystemCalls.writeBytes(descriptor.number, zeros, count, offset), "allocate")
+            if result == 0 { throw SystemError(.io, "allocate", path) }
+            offset += result
+        }
+    }
+}
+
+/// A part of the address space in which a file grows without moving.
+final class PosixRegion: MappedRegion, @unchecked Sendable {
+    // Unchecked: all is constant but the byte counts, and callers serialise `extend`; a reader learns of the
+    // new bytes from the caller of `extend`.
+
+    let base: UnsafeRawPointer
+    let capacity: Int
+    private(set) var byteCount = 0
+    private var mappedByteCount = 0
+    private let reserved: UnsafeMutableRawPointer
+    private let descriptor: Descriptor
+    private let path: String
+
+    init(_ descriptor: Descriptor, _ path: String) throws(SystemError) {
+        for shift in [40, 38, 36, 34, 32, 30] {
+            guard let reserved = SystemCalls.reserve(1 << shift, isReadable: false) else { continue }
+            self.reserved = reserved
+            base = UnsafeRawPointer(reserved)
+            capacity = 1 << shift
+            self.descriptor = descriptor
+            self.path = path
+            return
+        }
+        throw SystemError(.addressSpace, "map", path)
+    }
+
+    deinit {
+        SystemCalls.unmap(reserved, capacity)
+    }
+
+    func extend(to newByteCount: Int) throws(SystemError) {
+        if newByteCount <= byteCount { return }
+        if newByteCount > capacity { throw SystemError(.addressSpace, "map", path) }
+        // Touching a page behind the end of the file would kill the process.
+        var information: SystemCalls.FileInformation?
+        let inspected = SystemCalls.inspect(descriptor.number, &information)
+        guard let information else { throw SystemError(code: Int32(-inspected), "map", path) }
+        if information.status.byteCount < newByteCount { throw SystemError(.io, "map", path) }
+        let step = SystemCalls.mappingGranularity
+        let end = (newByteCount + step - 1) / step * step
+        if end > mappedByteCount {
+            let result = SystemCalls.map(
+                descriptor.number, from: mappedByteCount, count: end - mappedByteCount,
+                over: reserved + mappedByteCount)
+            if result < 0 { throw SystemError(code: Int32(-result), "map", path) }
+            mappedByteCount = end
+        }
+        byteCount = newByteCount
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Much zeroed address space that costs memory only where it is written: the bytes of files that live in
+// memory, and tables that must never move.
+
+/// Readable and writable zeros at an address that never changes. Any thread; who shares bytes orders the
+/// accesses.
+package final class ReservedMemory: @unchecked Sendable {
+    // Unchecked: the stored properties are constants, the bytes are the user's to guard.
+
+    package let base: UnsafeMutableRawPointer
+    package let byteCount: Int
+
+    /// Reserves `byteCount` bytes, or a quarter, a sixteenth ... of that where the system refuses, but no
+    /// less than `minimum`. Throws `.addressSpace`.
+    package init(byteCount: Int, minimum: Int? = nil) throws(SystemError) {
+        let step = SystemCalls.mappingGranularity
+        let minimum = minimum ?? byteCount
+        var size = byteCount
+        while true {
+            let rounded = (size + step - 1) / step * step
+            if let base = SystemCalls.reserve(rounded, isReadable: true) {
+                self.base = base
+                self.byteCount = rounded
+                return
+            }
+            if size / 4 < minimum { throw SystemError(.addressSpace, "reserve", "memory") }
+            size /= 4
+        }
+    }
+
+    deinit {
+        SystemCalls.unmap(base, byteCount)
+    }
+
+    /// Zeros the bytes and gives whole pages among them back to the system.
+    package func discard(_ range: Range<Int>) {
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= byteCount, "discarding outside of the reservation")
+        let step = SystemCalls.mappingGranularity
+        let firstPage = min((range.lowerBound + step - 1) / step * step, range.upperBound)
+        let lastPage = max(range.upperBound / step * step, firstPage)
+        Memory.zero(base + range.lowerBound, firstPage - range.lowerBound)
+        if lastPage > firstPage { SystemCalls.discard(base + firstPage, lastPage - firstPage) }
+        Memory.zero(base + lastPage, range.upperBound - lastPage)
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulation loses in a power loss and what it must never lose, and how it fails on demand.
+
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+private func filled(_ byte: UInt8, _ count: Int = 4_096) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+
+/// A file "a" of two durable pages of ones, with a durable name.
+private func twoPages() throws -> (SimulatedFileSystem, any File) {
+    let files = SimulatedFileSystem(seed: 3)
+    let file = try files.open("a", .readWriteCreate)
+    try file.write(filled(1, 8_192), at: 0)
+    try file.sync(.full)
+    try files.syncDirectory(containing: "a")
+    return (files, file)
+}
+
+/// The contents of "a" in many images.
+private func images(
+    _ files: SimulatedFileSystem, _ model: LossModel, count: Int = 200, keepingFirst: Int = .max
+) -> Set<[UInt8]?> {
+    var random = SeededRandom(seed: 11)
+    return Set(
+        (0..<count).map { _ in
+            files.crash(keepingFirst: keepingFirst, model: model, random: &random).contents(of: "a")
+        })
+}
+
+@Suite("A simulated power loss")
+struct CrashTests {
+    @Test("keeps what was synced, and nothing else to lose", arguments: LossModel.allCases)
+    func durable(_ model: LossModel) throws {
+        let (files, _) = try twoPages()
+        #expect(files.pendingOperationCount == 0)
+        #expect(images(files, model) == [filled(1, 8_192)])
+    }
+
+    @Test(
+        "loses a name whose directory was not synced, although the file was",
+        arguments: [
+            (LossModel.everything, false), (.prefix, true), (.writes, true), (.sectors, true),
+        ])
+    func names(_ model: LossModel, _ canLose: Bool) throws {
+        let files = SimulatedFileSystem()
+        let file = try files.open("a", .readWriteCreate)
+        try file.write([1], at: 0)
+        try file.sync(.full)
+        #expect(images(files, model) == (canLose ? [nil, [1]] : [[1]]))
+        try files.syncDirectory(containing: "b")
+        #expect(images(files, model) == [[1]])
+    }
+
+    @Test("keeps either name of a rename, never none and never both", arguments: LossModel.allCases)
+    func renames(_ model: LossModel) throws {
+        let (files, _) = try twoPages()
+        files.setContents(of: "b", [5])
+        try files.rename("a", to: "b")
+        var random = SeededRandom(seed: 1)
+        var seen: Set<[String]> = []
+        for _ in 0..<100 {
+            let image = files.crash(model: model, random: &random)
+            seen.insert(image.paths)
+            #expect(image.contents(of: "b") == (image.paths == ["b"] ? filled(1, 8_192) : [5]))
+        }
+        #expect(seen == (model == .everything ? [["b"]] : [["b"], ["a", "b"]]))
+        try files.syncDirectory(containing: "b")
+        #expect(files.pendingOperationCount == 0)
+    }
+
+    @Test("brings back a removed file until the directory is synced")
+    func removal() throws {
+        let (files, _) = try twoPages()
+        try files.remove("a")
+        #expect(images(files, .writes) == [nil, filled(1, 8_192)])
+        try files.syncDirectory(containing: "a")
+        #expect(images(files, .writes) == [nil])
+    }
+
+    @Test("loses whole writes in any combination")
+    func wholeWrites() throws {
+        let (files, file) = try twoPages()
+        try file.write(filled(2), at: 0)
+        try file.write(filled(3), at: 4_096)
+        let expected = [(1, 1), (2, 1), (1, 3), (2, 3)].map { filled($0.0) + filled($0.1) }
+        #expect(images(files, .writes) == Set(expected))
+        #expect(images(files, .prefix) == Set([expected[0], expected[1], expected[3]]))
+        #expect(images(files, .everything) == [expected[3]])
+        #expect(images(files, .everything, keepingFirst: 1) == [expected[1]])
+        #expect(images(files, .writes, keepingFirst: 1) == [expected[0], expected[1]])
+        #expect(images(files, .writes, keepingFirst: 0) == [expected[0]])
+        #expect(try file.bytes(0..<8_192) == expected[3])
+    }
+
+    @Test("tears writes at sectors of 512 bytes, and only there", arguments: [LossModel.sectors, .garbage])
+    func sectors(_ model: LossModel) throws {
+        let (files, file) = try twoPages()
+        try file.write(filled(2, 2_048), at: 1_024)
+        var kept = 0, lost = 0, garbage = 0
+        for image in images(files, model) {
+            let image = try #require(image)
+            #expect(image.prefix(1_024) == filled(1, 1_024)[...])
+            #expect(image.suffix(5_120) == filled(1, 5_120)[...])
+            for sector in 2..<6 {
+                let bytes = Array(image[(sector * 512)..<((sector + 1) * 512)])
+                if bytes == filled(1, 512) {
+                    lost += 1
+                } else if bytes == filled(2, 512) {
+                    kept += 1
+                } else {
+                    garbage += 1
+                }
+            }
+        }
+        #expect(kept > 10 && lost > 10)
+        #expect((garbage > 10) == (model == .garbage))
+    }
+
+    @Test("spoils the neighbours in a torn sector")
+    func tornNeighbours() throws {
+        let (files, file) = try twoPages()
+        try file.write([2], at: 700)
+        #expect(images(files, .garbage).contains { $0?[512] != 1 || $0?[1_023] != 1 })
+        #expect(images(files, .garbage).allSatisfy { $0?[511] == 1 && $0?[1_024] == 1 })
+    }
+
+    @Test("keeps or loses growth apart from the bytes, with zeros between")
+    func growth() throws {
+        let (files, file) = try twoPages()
+        try file.write(filled(2), at: 8_192)
+        let old = filled(1, 8_192)
+        #expect(files.pendingOperationCount == 2)
+        #expect(images(files, .lengths) == [old, old + filled(0), old + filled(2)])
+        #expect(images(files, .writes) == [old + filled(0), old + filled(2)])
+        #expect(images(files, .everything, keepingFirst: 1) == [old + filled(0)])
+    }
+
+    @Test("keeps or loses a cut, and never the old bytes when it grew again")
+    func cuts() throws {
+        let (files, file) = try twoPages()
+        try file.truncate(4_096)
+        #expect(images(files, .lengths) == [filled(1, 8_192), filled(1)])
+        try file.allocate(8_192)
+        #expect(images(files, .lengths) == [filled(1, 8_192), filled(1), filled(1) + filled(0)])
+        try file.sync(.data)
+        #expect(images(files, .garbage) == [filled(1) + filled(0)])
+    }
+
+    @Test(
+        "never confirms by a later sync what a failed sync left unknown",
+        arguments: [LossModel.writes, .sectors])
+    func failedSync(_ model: LossModel) throws {
+        let (files, file) = try twoPages()
+        try file.write(filled(2, 512), at: 0)
+        files.failure = SimulatedFailure(call: 1, kind: .io, operation: "sync")
+        #expect(errorKind { try file.sync(.data) } == .io)
+        #expect(try file.bytes(0..<1) == [2])
+        try file.sync(.data)
+        let old = filled(1, 8_192)
+        let changed = filled(2, 512) + filled(1, 7_680)
+        #expect(images(files, model) == [old, changed])
+        #expect(images(files, .everything) == [changed])
+        try file.write(filled(3, 256), at: 128)
+        try file.sync(.data)
+        let middle = filled(3, 256)
+        let lost = filled(1, 128) + middle + filled(1, 7_808)
+        let kept = filled(2, 128) + middle + filled(2, 128) + filled(1, 7_680)
+        let seen = images(files, model)
+        #expect(seen.contains(lost) && seen.contains(kept))
+        #expect(seen.allSatisfy { $0?[128..<384] == middle[...] })
+        #expect(images(files, .garbage).allSatisfy { $0?[128..<384] == middle[...] })
+        try file.write(filled(4, 512), at: 0)
+        try file.sync(.data)
+        #expect(images(files, .garbage) == [filled(4, 512) + filled(1, 7_680)])
+        #expect(files.pendingOperationCount == 0)
+    }
+
+    @Test("makes the same images from the same seed, and everything equals what programs saw")
+    func deterministic() throws {
+        func run(_ seed: UInt64) throws -> ([[UInt8]?], Bool) {
+            let files = SimulatedFileSystem(seed: seed)
+            var random = SeededRandom(seed: seed)
+            var result: [[UInt8]?] = []
+            var agrees = true
+            let names = ["d/a", "d/b", "e/a"]
+            for _ in 0..<400 {
+                let name = names[random.below(3)]
+                let file = try files.open(name, .readWriteCreate)
+                switch random.below(8) {
+                case 0: try file.truncate(random.below(5_000))
+                case 1: try file.allocate(random.below(9_000))
+                case 2: try file.sync(.data)
+                case 3: try files.rename(name, to: names[random.below(3)])
+                case 4: try files.syncDirectory(containing: name)
+                case 5: try files.remove(name)
+                default:
+                    try file.write(
+                        filled(UInt8(random.below(255)), random.below(3_000)), at: random.below(5_000))
+                }
+                let all = files.crash(model: .everything, random: &random)
+                agrees = agrees && all.paths == files.paths
+                for path in files.paths {
+                    agrees = agrees && all.contents(of: path) == files.contents(of: path)
+                }
+                let model = LossModel.allCases[random.below(6)]
+                let image = files.crash(model: model, random: &random)
+                result += names.map { image.contents(of: $0) }
+            }
+            return (result, agrees)
+        }
+        let (first, agrees) = try run(5)
+        #expect(agrees)
+        #expect(try run(5).0 == first)
+        #expect(try run(6).0 != first)
+    }
+
+    @Test("has neither locks nor failures afterwards and can be used and lost again")
+    func secondLife() throws {
+        let (files, file) = try twoPages()
+        try file.lock(byte: 1)
+        files.crashAfterCall(files.operationCount)
+        #expect(errorKind { try file.sync(.data) } == .io)
+        var random = SeededRandom(seed: 1)
+        let second = files.crash(model: .everything, random: &random)
+        let reopened = try second.open("a", .readWrite)
+        #expect(reopened.identity != file.identity)
+        #expect(try reopened.tryLock(byte: 1))
+        let region = try reopened.makeRegion()
+        try region.extend(to: 8_192)
+        #expect(region.base.load(fromByteOffset: 8_191, as: UInt8.self) == 1)
+        try reopened.write(filled(9), at: 0)
+        #expect(images(second, .writes) == [filled(1, 8_192), filled(9) + filled(1)])
+    }
+}
+
+@Suite("A simulated failure")
+struct FailureTests {
+    @Test("hits the call with its index, once or from then on", arguments: [false, true])
+    func index(_ isPersistent: Bool) throws {
+        let (files, file) = try twoPages()
+        let start = files.operationCount
+        files.failure = SimulatedFailure(call: start + 1, kind: .noSpace, isPersistent: isPersistent)
+        try file.allocate(9_000)
+        #expect(errorKind { try file.allocate(10_000) } == .noSpace)
+        #expect(files.contents(of: "a")?.count == 9_000)
+        #expect(errorKind { try file.allocate(10_000) } == (isPersistent ? .noSpace : nil))
+        #expect(files.operationCount == start + 3)
+        files.failure = nil
+        try file.allocate(10_000)
+        #expect(files.operationCount(of: "allocate") == 4)
+    }
+
+    @Test("leaves some whole sectors of a failed write, from its start")
+    func partialWrite() throws {
+        let (files, file) = try twoPages()
+        var counts: Set<Int> = []
+        files.failure = SimulatedFailure(call: 0, kind: .io, isPersistent: true, operation: "write")
+        for _ in 0..<100 {
+            files.setContents(of: "a", filled(1, 8_192))
+            #expect(errorKind { try file.write(filled(2, 2_048), at: 0) } == .io)
+            let bytes = try #require(files.contents(of: "a"))
+            let count = bytes.prefix { $0 == 2 }.count
+            #expect(bytes.dropFirst(count).allSatisfy { $0 == 1 })
+            counts.insert(count)
+        }
+        #expect(counts == [0, 512, 1_024, 1_536, 2_048])
+    }
+
+    @Test("does nothing any more once the power is off")
+    func powerOff() throws {
+        let (files, file) = try twoPages()
+        files.crashAfterCall(files.operationCount + 1)
+        try file.write(filled(2), at: 0)
+        #expect(errorKind { try file.write(filled(3), at: 0) } == .io)
+        #expect(errorKind { try file.sync(.data) } == .io)
+        #expect(errorKind { try files.remove("a") } == .io)
+        #expect(errorKind { _ = try files.open("b", .readWriteCreate) } == .io)
+        #expect(files.paths == ["a"])
+        #expect(images(files, .writes) == [filled(1, 8_192), filled(2) + filled(1)])
+    }
+
+    @Test("draws random bytes from the seed")
+    func seededBytes() {
+        func draw(_ seed: UInt64) -> [UInt8] {
+            var bytes = filled(0, 32)
+            bytes.withUnsafeMutableBytes { SimulatedFileSystem(seed: seed).fillRandom($0) }
+            return bytes
+        }
+        #expect(draw(1) == draw(1))
+        #expect(draw(1) != draw(2))
+        var random = SeededRandom(seed: 1)
+        #expect(Set((0..<500).map { _ in random.below(7) }) == Set(0..<7))
+    }
+}

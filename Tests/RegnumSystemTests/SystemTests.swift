@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is particular to the real files, to files in memory, and to the helpers around them.
+
+import RegnumSystem
+import Testing
+
+private func freshPath() -> String {
+    var name: UInt64 = 0
+    withUnsafeMutableBytes(of: &name) { PosixFileSystem.shared.fillRandom($0) }
+    return "/tmp/regnum-tests-\(name)"
+}
+
+private func errorKind(_ body: () throws -> Void) -> SystemError.Kind? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return (error as? SystemError)?.kind
+    }
+}
+
+extension File {
+    fileprivate func write(_ bytes: [UInt8], at offset: Int) throws {
+        try bytes.withUnsafeBytes { try write($0, at: offset) }
+    }
+}
+
+@Suite("The real file system")
+struct PosixFileSystemTests {
+    private let files = PosixFileSystem.shared
+
+    @Test("reports a full device as no space")
+    func fullDevice() throws {
+        let file = try files.open("/dev/full", .readWrite)
+        #expect(errorKind { try file.write([1], at: 0) } == .noSpace)
+    }
+
+    @Test("reports a missing parent, and a path with a zero in it, as not found")
+    func missingParent() {
+        #expect(errorKind { _ = try files.open(freshPath() + "/a", .readWriteCreate) } == .notFound)
+        #expect(errorKind { _ = try files.open("/tmp\0/a", .readOnly) } == .notFound)
+        #expect(errorKind { _ = try files.open("", .readOnly) } == .notFound)
+    }
+
+    @Test("leaves the length alone when space cannot be reserved")
+    func failedAllocation() throws {
+        let path = freshPath()
+        defer { try? files.remove(path) }
+        let file = try files.open(path, .readWriteCreate)
+        try file.write([1, 2, 3], at: 0)
+        #expect(errorKind { try file.allocate(1 << 60) } != nil)
+        #expect(try file.byteCount() == 3)
+    }
+
+    @Test(
+        "finds the directory of a path",
+        arguments: [
+            ("/a/b", "/a"), ("/a", "/"), ("a", "."), ("a/b/", "a"), ("/", "/"), ("a//b", "a"),
+            ("/a/b/c", "/a/b"),
+        ])
+    func parents(_ path: String, _ parent: String) {
+        #expect(parentPath(path) == parent)
+    }
+
+    @Test("explains an error in one line")
+    func descriptions() {
+        let error = SystemError(.noSpace, "write", "/x", code: 28)
+        #expect(error.description == "Cannot write '/x': no space left (error 28)")
+        #expect(SystemError(.isDirectory, "open", "/x").description == "Cannot open '/x': it is a directory")
+    }
+}
+
+@Suite("The file system in memory")
+struct MemoryFileSystemTests {
+    @Test("stops at its capacity and takes space back")
+    func capacity() throws {
+        let files = MemoryFileSystem(capacityLimit: 10_000)
+        let one = try files.open("one", .readWriteCreate)
+        do {
+            let other = try files.open("other", .readWriteCreate)
+            try one.allocate(6_000)
+            #expect(errorKind { try other.allocate(4_001) } == .noSpace)
+            #expect(try other.byteCount() == 0)
+            try other.allocate(4_000)
+            #expect(errorKind { try one.write([1], at: 6_000) } == .noSpace)
+            try one.write([1], at: 5_999)
+            try one.truncate(5_000)
+            try other.write([1], at: 4_999)
+            #expect(errorKind { try other.write([1], at: 5_000) } == .noSpace)
+            other.close()
+        }
+        try files.remove("other")
+        try one.allocate(10_000)
+        files.capacityLimit = 5
+        #expect(errorKind { try one.allocate(10_001) } == .noSpace)
+    }
+
+    @Test("opens many files, each with room to grow")
+    func manyFiles() throws {
+        let files = MemoryFileSystem()
+        let opened = try (0..<500).map { try files.open("\($0)", .readWriteCreate) }
+        for file in opened { try file.write([1], at: 1 << 20) }
+        #expect(Set(opened.map(\.identity)).count == 500)
+        #expect(MemoryFileSystem().isShared == false)
+    }
+}
+
+@Suite("Memory and process")
+struct HelperTests {
+    @Test("compares as unsigned bytes and finds the first of several")
+    func memory() {
+        let a: [UInt8] = [1, 200, 3, 3], b: [UInt8] = [1, 100, 3, 3]
+        a.withUnsafeBytes { a in
+            b.withUnsafeBytes { b in
+                guard let a = a.baseAddress, let b = b.baseAddress else { return }
+                #expect(Memory.compare(a, b, 4) > 0)
+                #expect(Memory.compare(b, a, 4) < 0)
+                #expect(Memory.compare(a, b, 1) == 0)
+                #expect(Memory.find(3, in: a, 4) == 2)
+                #expect(Memory.find(9, in: a, 4) == nil)
+            }
+        }
+        let pages = Memory.allocatePages(byteCount: 8_192)
+        defer { Memory.freePages(pages) }
+        #expect(UInt(bitPattern: pages) % 4_096 == 0)
+        Memory.fill(pages, with: 9, 8_192)
+        Memory.zero(pages + 1, 10)
+        Memory.move(pages + 2, pages, 4)
+        #expect(pages.load(fromByteOffset: 2, as: UInt8.self) == 9)
+        #expect(pages.load(fromByteOffset: 3, as: UInt8.self) == 0)
+        #expect(pages.load(fromByteOffset: 11, as: UInt8.self) == 9)
+    }
+
+    @Test(
+        "zeros exactly the discarded bytes",
+        arguments: [0..<1, 10..<4_096, 100..<20_000, 4_096..<8_192, 5..<5])
+    func discard(_ range: Range<Int>) throws {
+        let memory = try ReservedMemory(byteCount: 1 << 20)
+        Memory.fill(memory.base, with: 1, 40_000)
+        memory.discard(range)
+        for index in 0..<40_000 where memory.base.load(fromByteOffset: index, as: UInt8.self) != 1 {
+            #expect(range.contains(index))
+        }
+        for index in range { #expect(memory.base.load(fromByteOffset: index, as: UInt8.self) == 0) }
+    }
+
+    @Test("knows itself, its start and its boot")
+    func process() {
+        #expect(CurrentProcess.id > 0)
+        #expect(CurrentProcess.startTime > 0)
+        #expect(CurrentProcess.startTime(of: CurrentProcess.id) == CurrentProcess.startTime)
+        #expect(CurrentProcess.startTime(of: 1) != CurrentProcess.startTime)
+        #expect(CurrentProcess.startTime(of: .max) == nil)
+        #expect(Machine.bootIdentifier.utf8.count == 36)
+        #expect(!CurrentProcess.name.isEmpty)
+        #expect(CurrentProcess.environment("PATH") != nil)
+        #expect(CurrentProcess.environment("REGNUM_SURELY_UNSET") == nil)
+        let before = MonotonicClock.now()
+        CurrentThread.sleep(nanoseconds: 2_000_000)
+        #expect(MonotonicClock.now() - before >= 2_000_000)
+        #expect(CurrentThread.id == CurrentThread.id)
+    }
+}
