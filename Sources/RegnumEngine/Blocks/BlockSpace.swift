@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one session gets blocks from: committed ones through the reader, pending ones from the sealer, and the
+// list of committed blocks that the running transaction no longer needs. Confined to the session.
+
+package final class BlockSpace {
+    package let reader: BlockReader
+    package let sealer = Sealer()
+    /// Committed blocks that this transaction frees.
+    package private(set) var freed: [BlockRef] = []
+
+    package init(reader: BlockReader) { self.reader = reader }
+
+    /// Bytes of a committed or pending block, header included.
+    @inline(__always)
+    package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
+        if ref.isPending { return UnsafeRawPointer(sealer.bytes(ref)) }
+        return try reader.bytes(ref)
+    }
+
+    /// The transaction no longer needs the block.
+    package func free(_ ref: BlockRef) {
+        if ref.isNone { return }
+        if ref.isPending { sealer.drop(ref) } else { freed.append(ref) }
+    }
+
+    /// After commit or rollback.
+    package func reset() {
+        sealer.reset()
+        freed.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proof that a database is whole, over everything that its newest version reaches. Laws, by number in findings:
+//
+//  1  every page from 16 to the high-water mark is reachable once, or free, or pending: never two, never none
+//  2  every reachable block matches its checksum and its kind's layout
+//  3  no block is younger than the block that refers to it, none is younger than the version
+//  4  a table's rows are as many as its record and its nodes say; keys ascend; the next key is above all
+//  5  an index holds exactly the values of its column; a primary key value is there once
+//  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
+//  7  zone maps bound the values; texts are UTF-8
+//
+// Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
+
+import RegnumSystem
+
+package struct Finding: Sendable, Equatable, CustomStringConvertible {
+    package var law: Int
+    package var text: String
+    package var description: String { "law \(law): \(text)" }
+}
+
+package struct IntegrityReport: Sendable {
+    package internal(set) var findings: [Finding] = []
+    package internal(set) var blocks = 0
+    package internal(set) var objects = 0
+    package internal(set) var freePages = 0
+    package internal(set) var pendingPages = 0
+    package var isClean: Bool { findings.isEmpty }
+}
+
+package enum IntegrityCheck {
+    /// Findings beyond this many are not collected.
+    static let findingLimit = 100
+
+    package static func run(_ database: Database) -> IntegrityReport {
+        do throws(EngineError) { try database.enterWriter() } catch {
+            return IntegrityReport(findings: [Finding(law: 2, text: "\(error)")])
+        }
+        defer { database.leaveWriter() }
+        var walk = Walk(database)
+        do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
+        return walk.report
+    }
+
+    struct Walk {
+        private enum PageUse: UInt8 { case none = 0, reachable, free, pending }
+
+        let database: Database
+        let session: Session?
+        var report = IntegrityReport()
+        private var pages: [UInt8] = []
+
+        init(_ database: Database) {
+            self.database = database
+            do {
+                session = try database.makeSession()
+            } catch {
+                session = nil
+                find(2, "\(error)")
+            }
+        }
+
+        mutating func find(_ law: Int, _ text: String) {
+            if report.findings.count < IntegrityCheck.findingLimit { report.findings.append(Finding(law: law, text: text)) }
+        }
+
+        mutating func run() throws(EngineError) {
+            guard let session else { return }
+            pages = [UInt8](repeating: 0, count: Int(session.current.highWater))
+            try markSpace()
+            try mark(session.current.catalog, parentBirth: session.current.number)
+            let catalog = try Catalog.read(session.current.catalog, try session.space.bytes(session.current.catalog))
+            try mark(catalog.schema, parentBirth: session.current.catalog.birth)
+            for (table, record) in zip(session.tables, catalog.tables) { try check(table, record, session) }
+            if !database.isVolatile || database.recorded != nil {
+                for page in Int(FormatLimits.reservedPages)..<pages.count where pages[page] == PageUse.none.rawValue {
+                    find(1, "page \(page) is neither reachable nor free nor pending")
+                }
+            }
+        }
+
+        // MARK: Space
+
+        private mutating func markSpace() throws(EngineError) {
+            var space = try database.isVolatile
+                ? database.loadRecordedSpace()
+                : RecordedSpace.load(database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
+            try database.reclaim(&space.free)
+            for extent in space.free.freeExtents { mark(extent, .free) }
+            for entry in space.free.pending { mark(entry.extent, .pending) }
+            for ref in space.chain { mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable) }
+            report.freePages = space.free.freePages
+            report.pendingPages = space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
+        }
+
+        private mutating func mark(_ extent: Extent, _ use: PageUse) {
+            guard extent.end <= UInt64(pages.count) else {
+                find(1, "pages \(extent.page)..<\(extent.end) lie beyond the high-water mark")
+                return
+            }
+            for page in Int(extent.page)..<Int(extent.end) {
+                if pages[page] != 0 { find(1, "page \(page) is used twice (\(pages[page]) and \(use.rawValue))") }
+                pages[page] = use.rawValue
+            }
+        }
+
+        mutating func mark(_ ref: BlockRef, parentBirth: UInt64) throws(EngineError) {
+            if ref.birth > parentBirth { find(3, "the block at page \(ref.page) is younger than its parent") }
+            _ = try database.reader.bytes(ref)
+            report.blocks += 1
+            mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable)
+        }
+
+        // MARK: Tables
+
+        private mutating func check(_ table: Table, _ record: TableRecord, _ session: Session) throws(EngineError) {
+            var blocks: [BlockRef] = []
+            try table.groups.forEachBlock { blocks.append($0) }
+            for tree in table.indexes.compactMap({ $0?.tree }) + table.backlinkTrees.compactMap({ $0 }) {
+                try tree.forEachBlock { blocks.append($0) }
+                for text in try tree.findings() { find(5, "\(table.definition.name): \(text)") }
+            }
+            for ref in blocks { try mark(ref, parentBirth: session.current.catalog.birth) }
+            try checkRows(table, record)
+            for column in table.definition.columns.indices {
+                if table.indexes[column] != nil { try checkIndex(table, column) }
+                if table.backlinkTrees[column] != nil { try checkLinks(table, column, session) }
+            }
+        }
+
+        private mutating func checkRows(_ table: Table, _ record: TableRecord) throws(EngineError) {
+            let name = table.definition.name
+            var rows = 0
+            var last: UInt64 = 0
+            var blobs: [BlockRef] = []
+            var findings: [Finding] = []
+            try table.forEachGroup { group throws(EngineError) in
+                rows += group.pointee.count
+                if group.pointee.key(at: 0) <= last { findings.append(Finding(law: 4, text: "\(name): keys do not ascend")) }
+                last = group.pointee.key(at: group.pointee.count - 1)
+                for column in table.definition.columns.indices {
+                    GroupCheck.check(group, column, table, &findings, &blobs)
+                }
+                return true
+            }
+            for finding in findings { find(finding.law, finding.text) }
+            for ref in blobs { try mark(ref, parentBirth: .max) }
+            if rows != Int(record.count) { find(4, "\(name): \(rows) rows, the catalog says \(record.count)") }
+            if last >= record.nextObjectKey { find(4, "\(name): key \(last) is not below the next key") }
+            report.objects += rows
+        }
+
+        private mutating func checkIndex(_ table: Table, _ column: Int) throws(EngineError) {
+            guard let index = table.indexes[column] else { return }
+            let name = "\(table.definition.name).\(table.definition.columns[column].name)"
+            if Int(index.tree.count) != table.count { find(5, "\(name): \(index.tree.count) entries for \(table.count) objects") }
+            var missing = 0
+            var doubled = 0
+            let isUnique = table.definition.columns[column].isPrimaryKey
+            try table.forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let value = try table.value(column, at: RowLocation(group: group, row: row))
+                    let keys = try index.all(value, table)
+                    if !keys.contains(ObjectKey(group.pointee.key(at: row))) { missing += 1 }
+                    if isUnique, keys.count > 1 { doubled += 1 }
+                }
+                return true
+            }
+            if missing > 0 { find(5, "\(name): \(missing) objects are not in the index") }
+            if doubled > 0 { find(5, "\(name): \(doubled) objects share their primary key") }
+        }
+
+        private mutating func checkLinks(_ table: Table, _ column: Int, _ session: Session) throws(EngineError) {
+            guard let tree = table.backlinkTrees[column], let target = table.definition.columns[column].target,
+                let targetTable = session.table(target)
+            else { return find(6, "\(table.definition.name): a link column without a target") }
+            let name = "\(table.definition.name).\(table.definition.columns[column].name)"
+            var links: [UInt64: [UInt64]] = [:]
+            var count = 0
+            try table.forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let location = RowLocation(group: group, row: row)
+                    for link in try table.links(column, location) {
+                        links[link, default: []].append(group.pointee.key(at: row))
+                        count += 1
+                    }
+                }
+                return true
+            }
+            if count != Int(tree.count) { find(6, "\(name): \(count) links, \(tree.count) backlinks") }
+            for (link, origins) in links {
+                if try !targetTable.contains(ObjectKey(link)) { find(6, "\(name): a link leads to object \(link), which is not there") }
+                var entries: [UInt64] = []
+                try tree.forEachKey(value: link) { entries.append($0) }
+                if entries.sorted() != origins.sorted() { find(6, "\(name): backlinks of object \(link) are wrong") }
+            }
+        }
+    }
+}
+
+/// The laws of one column of one row group.
+enum GroupCheck {
+    static func check(
+        _ group: UnsafeMutablePointer<GroupView>, _ column: Int, _ table: Table, _ findings: inout [Finding],
+        _ blobs: inout [BlockRef]
+    ) {
+        let view = group.pointee.columns[column]
+        let definition = table.definition.columns[column]
+        let name = "\(table.definition.name).\(definition.name)"
+        let count = group.pointee.count
+        if definition.writableForm == .slots {
+            for row in 0..<count {
+                let bytes = view.bytes(row)
+                if view.isBlob(row) {
+                    if let record = bytes.baseAddress { blobs.append(BlockRef(reading: record)) }
+                } else if definition.type == .string, definition.collection == .none,
+                    String(validating: bytes, as: UTF8.self) == nil {
+                    findings.append(Finding(law: 7, text: "\(name): row \(row) is not UTF-8"))
+                }
+            }
+        }
+        guard view.hasZone else { return }
+        for row in 0..<count where !view.isNull(row) {
+            let isInside = switch view.form {
+            case .float64, .float32:
+                inZone(view.form == .float64 ? view.double(row) : Double(view.float(row)), view)
+            default: view.integer(row) >= view.zoneMin && view.integer(row) <= view.zoneMax
+            }
+            if !isInside { findings.append(Finding(law: 7, text: "\(name): row \(row) lies outside of its zone")) }
+        }
+    }
+
+    private static func inZone(_ value: Double, _ view: ColumnView) -> Bool {
+        value >= Double(bitPattern: UInt64(bitPattern: view.zoneMin)) && value <= Double(bitPattern: UInt64(bitPattern: view.zoneMax))
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a path to a database: makes a new file, or finds the newest commit of an existing one that is whole.
+//
+// Making a file: everything but page 0 is written and synced, then page 0. A crash between leaves a file whose
+// first page is zero, no longer than a new one and without a commit after the first: it is made again. A torn
+// page 0 is read from its copy.
+//
+// Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and
+// every run of its manifest hashes to what the slot says; else the other. A rejected slot is cleared before
+// anything is written, or a later crash could complete it.
+
+import RegnumSystem
+
+struct Opening {
+    /// Length of a file just made: reserved pages, first commit, room.
+    static let newFileByteCount = 128 * 1024
+
+    let path: String
+    let fileSystem: any FileSystem
+    let options: Database.OpenOptions
+    let file: any File
+
+    init(path: String, fileSystem: any FileSystem, options: Database.OpenOptions) throws(EngineError) {
+        self.path = path
+        self.fileSystem = fileSystem
+        self.options = options
+        do {
+            if let status = try fileSystem.status(path), status.kind != .file {
+                throw EngineError.notADatabase(path: path, why: .directory)
+            }
+            file = try fileSystem.open(path, options.isReadOnly ? .readOnly : .readWriteCreate)
+        } catch let error as SystemError {
+            throw .system(error)
+        } catch let error as EngineError {
+            throw error
+        } catch {
+            fatalError("an error of another type: \(error)")
+        }
+    }
+
+    func makeDatabase() throws(EngineError) -> Database {
+        do throws(EngineError) {
+            // A read-only file may lie where nothing can be written: it is taken as nobody changes it.
+            guard fileSystem.isShared, !options.isReadOnly else { return try openAlone(nil) }
+            let shared: SharedFile
+            do { shared = try SharedFile(path: path, fileSystem: fileSystem) } catch { throw .system(error) }
+            return try shared.whileOpening { () throws(EngineError) in
+                if try byteCount() >= Int(FormatLimits.reservedPages) << 12, let header = try? readHeader(try byteCount()),
+                    try shared.hasOthers(header) {
+                    return try join(shared, header)
+                }
+                return try openAlone(shared)
+            }
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    /// Nobody else has the file open: makes it, or recovers what the last process left.
+    private func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
+        if try isNew() {
+            guard !options.isReadOnly else { throw EngineError.notADatabase(path: path, why: .tooSmall) }
+            try makeFile()
+        }
+        return try recover(shared)
+    }
+
+    /// Others have the file open and may be writing: their newest version counts, nothing is recovered.
+    private func join(_ shared: SharedFile, _ header: FileHeader) throws(EngineError) -> Database {
+        let hash = header.hash
+        let reader = try makeReader(hash)
+        try shared.claimSlot()
+        while true {
+            let number = shared.newest
+            if let slot = try readSlots(hash).first(where: { $0.version == number }) {
+                try reader.extend(toPages: slot.highWater)
+                try checkFeatures(slot, reader)
+                return Database(
+                    path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
+                    slot: slot, shared: shared)
+            }
+            // Two commits have passed since the number was read; if not, the slot is damaged.
+            if shared.newest == number { throw corrupted("the newest commit's slot is damaged") }
+        }
+    }
+
+    private func makeReader(_ hash: ContentHash) throws(EngineError) -> BlockReader {
+        let reader: BlockReader
+        do { reader = try BlockReader(region: try file.makeRegion(), hash: hash) } catch { throw .system(error) }
+        try reader.extend(toPages: UInt64(try byteCount() >> 12))
+        return reader
+    }
+
+    // MARK: Making
+
+    private func isNew() throws(EngineError) -> Bool {
+        let count = try byteCount()
+        if count == 0 { return true }
+        guard count <= Self.newFileByteCount, !options.isReadOnly else { return false }
+        let page = try readPage(at: 0)
+        defer { page.deallocate() }
+        for i in 0..<FileHeader.byteCount where page.load(fromByteOffset: i, as: UInt8.self) != 0 { return false }
+        if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
+            // Commit 1 is the empty database: nothing is lost by making it again.
+            return try readSlots(header.hash).allSatisfy { $0.version <= 1 }
+        }
+        // All zero to the end, or not made by us.
+        return try isUnfinished(count)
+    }
+
+    /// An interrupted `makeFile` has left nothing that a hash vouches for.
+    private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
+        count == Self.newFileByteCount || count == Int(FormatLimits.reservedPages) * FormatLimits.pageByteCount
+    }
+
+    private func makeFile() throws(EngineError) {
+        let header = FileHeader(fileSystem: fileSystem)
+        let hash = header.hash
+        let sealer = Sealer()
+        var schemaWriter = ByteWriter()
+        SchemaBlock().write(&schemaWriter)
+        let schema = schemaWriter.seal(.schema, into: sealer)
+        var catalog = Catalog()
+        catalog.schema = schema.ref
+        var catalogWriter = ByteWriter()
+        catalog.write(&catalogWriter)
+        let catalogBlock = catalogWriter.seal(.catalog, into: sealer)
+        let log = sealer.addBlock(.freeLog, byteCount: FreeLog.byteCount(freed: 0, taken: 0))
+        let first = FormatLimits.reservedPages
+        let pages = sealer.pageCounts.reduce(into: (next: first, starts: [UInt64]())) { result, count in
+            result.starts.append(result.next)
+            result.next += UInt64(count)
+        }
+        FreeLog.write(
+            FreeLog.Record(isSnapshot: true, version: 1, highWater: pages.next, previous: .none, freed: [], taken: []),
+            to: log.bytes)
+        var nonce: UInt64 = 0
+        withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
+        sealer.place(at: pages.starts, birth: 1, nonce: nonce, hash: hash)
+
+        var slot = CommitSlot(
+            version: 1, nonce: nonce, previousDurable: 0, highWater: pages.next, catalog: sealer.placed(catalogBlock.ref),
+            freeLog: sealer.placed(log.ref))
+        slot.isTwoStep = true
+        do {
+            try file.truncate(0)
+            try file.allocate(Self.newFileByteCount)
+            try sealer.forEachPlaced { ref, bytes throws(EngineError) in
+                try write(UnsafeRawBufferPointer(start: bytes, count: ref.byteCount), at: Int(ref.page) << 12)
+            }
+            let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
+            defer { page.deallocate() }
+            slot.write(to: page, hash: hash)
+            try write(UnsafeRawBufferPointer(start: page, count: 4096), at: CommitSlot.byteOffset(ofVersion: 1))
+            header.write(to: page)
+            try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.headerCopyByteOffset)
+            try file.sync(.full)
+            try write(UnsafeRawBufferPointer(start: page, count: 4096), at: 0)
+            try file.sync(.full)
+            try fileSystem.syncDirectory(containing: path)
+        } catch let error as SystemError {
+            throw .system(error)
+        } catch let error as EngineError {
+            throw error
+        } catch {
+            fatalError("an error of another type: \(error)")
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(EngineError) {
+        do { try file.write(bytes, at: offset) } catch { throw .system(error) }
+    }
+
+    // MARK: Opening
+
+    private func recover(_ shared: SharedFile?) throws(EngineError) -> Database {
+        let count = try byteCount()
+        let header = try readHeader(count)
+        let hash = header.hash
+        let reader = try makeReader(hash)
+
+        var rejected: [CommitSlot] = []
+        let slots = try readSlots(hash).sorted { $0.version > $1.version }
+        for slot in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
+            if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) { throw corrupted("the file is too short") }
+            guard isWhole(slot, reader, hash, byteCount: count) else {
+                rejected.append(slot)
+                continue
+            }
+            if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
+            try checkFeatures(slot, reader)
+            shared?.reset(header, newest: slot.version)
+            try shared?.claimSlot()
+            return Database(
+                path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
+                slot: slot, shared: shared)
+        }
+        throw corrupted("no commit of the file is whole")
+    }
+
+    private func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
+        guard count >= FileHeader.byteCount else {
+            if try hasOldCoreMagic(count) { throw .notADatabase(path: path, why: .oldRealmCore) }
+            throw .notADatabase(path: path, why: .tooSmall)
+        }
+        let page = try readPage(at: 0)
+        defer { page.deallocate() }
+        do throws(EngineError) {
+            let header = try FileHeader(reading: page, path: path)
+            guard count >= Int(FormatLimits.reservedPages) << 12 else {
+                throw corrupted("the file is cut off in its first pages")
+            }
+            return header
+        } catch {
+            if case .unsupported = error { throw error }
+            if case .notADatabase(_, .oldRealmCore) = error { throw error }
+            if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let copy = try? headerCopy() { return copy }
+            throw error
+        }
+    }
+
+    private func hasOldCoreMagic(_ count: Int) throws(EngineError) -> Bool {
+        guard count >= 24 else { return false }
+        let page = try readPage(at: 0)
+        defer { page.deallocate() }
+        return page.load(fromByteOffset: 16, as: UInt32.self) == 0x4244_2D54
+    }
+
+    private func headerCopy() throws(EngineError) -> FileHeader {
+        let page = try readPage(at: FormatLimits.headerCopyByteOffset)
+        defer { page.deallocate() }
+        return try FileHeader(reading: page, path: path)
+    }
+
+    private func readSlots(_ hash: ContentHash) throws(EngineError) -> [CommitSlot] {
+        var slots: [CommitSlot] = []
+        for offset in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
+            let page = try readPage(at: offset)
+            defer { page.deallocate() }
+            guard let slot = CommitSlot(reading: page, hash: hash),
+                CommitSlot.byteOffset(ofVersion: slot.version) == offset || options.mutant == .oneSlot
+            else { continue }
+            slots.append(slot)
+        }
+        return slots
+    }
+
+    /// True if the file holds everything that the commit wrote.
+    private func isWhole(_ slot: CommitSlot, _ reader: BlockReader, _ hash: ContentHash, byteCount: Int) -> Bool {
+        let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
+        guard !overflow, needed <= UInt64(byteCount) else { return false }
+        if options.mutant == .manifestNotChecked { return true }
+        for run in slot.manifest {
+            guard run.extent.page >= FormatLimits.reservedPages, run.extent.end <= slot.highWater else { return false }
+            let tag = hash.tag(reader.base + Int(run.extent.page) << 12, run.extent.pageCount << 12)
+            guard tag.low == run.low, tag.high == run.high else { return false }
+        }
+        return true
+    }
+
+    private func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
+        let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
+        let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
+        for feature in schema.features where feature.isRequired { throw .unsupported(path: path, feature: feature.name) }
+    }
+
+    private func clear(_ slot: CommitSlot) throws(EngineError) {
+        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { zeros.deallocate() }
+        zeros.initializeMemory(as: UInt8.self, repeating: 0)
+        try write(UnsafeRawBufferPointer(zeros), at: CommitSlot.byteOffset(ofVersion: slot.version))
+        do { try file.sync(.data) } catch { throw .system(error) }
+    }
+
+    private func byteCount() throws(EngineError) -> Int {
+        do { return try file.byteCount() } catch { throw .system(error) }
+    }
+
+    /// 4,096 bytes from `offset`, zeros behind the end of the file. The caller deallocates.
+    private func readPage(at offset: Int) throws(EngineError) -> UnsafeMutableRawPointer {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
+        Memory.zero(page, 4096)
+        do {
+            _ = try file.read(UnsafeMutableRawBufferPointer(start: page, count: 4096), at: offset)
+            return page
+        } catch {
+            page.deallocate()
+            throw .system(error)
+        }
+    }
+}

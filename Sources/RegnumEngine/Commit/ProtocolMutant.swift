@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bugs that the commit protocol must not have, each to be switched on by a test that proves that it would be
+// found. A checker that has not caught them proves nothing. No mutant is ever set outside of tests.
+
+package enum ProtocolMutant: String, Sendable, CaseIterable {
+    /// Recovery takes the newer slot without hashing what its commit wrote.
+    case manifestNotChecked
+    /// Pages freed by a transaction are given to the same transaction.
+    case freedPagesReusedAtOnce
+    /// Both commits go to one slot.
+    case oneSlot
+    /// Recovery looks at the newer slot only.
+    case noFallback
+    /// A file shorter than its slot says is an error instead of an unfinished commit.
+    case growthTrusted
+    /// Every other commit is acknowledged without a sync.
+    case acknowledgedBeforeSync
+    /// The manifest leaves the free log out.
+    case freeLogNotInManifest
+    /// No nonce in blocks, and rejected slots are left in place: an abandoned commit can come back.
+    case ghostCommit
+}

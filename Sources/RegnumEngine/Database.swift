@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// One open file, or one database in memory: shared by all sessions of the process. Thread-safe.
+//
+// State and guards
+//   versions               its own mutex
+//   recorded, durable,     the writer gate and, among processes, the writer's lock of the shared file: only the
+//   latch                  session between `beginWrite` and its end touches them
+//   open databases         `DatabaseRegistry`, one mutex; holds databases weakly
+
+package import RegnumSystem
+import Synchronization
+
+package final class Database: @unchecked Sendable {
+    // Sendable: see the table above.
+    package struct OpenOptions: Sendable {
+        /// Never writes; the file must exist.
+        package var isReadOnly: Bool
+        /// The file system is memory that ends with the database: no checksums, no slots, nothing to recover.
+        var isVolatile = false
+        /// A bug to be found by a test; nil everywhere else.
+        package var mutant: ProtocolMutant?
+        package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
+    }
+
+    package let path: String
+    package let fileSystem: any FileSystem
+    package let options: OpenOptions
+    let file: any File
+    let header: FileHeader
+    package let reader: BlockReader
+    package let versions: VersionRegistry
+    /// The writer's turn.
+    let gate = Gate()
+    /// What this process shares with others; nil where there can be none.
+    let shared: SharedFile?
+    package var isVolatile: Bool { options.isVolatile }
+
+    /// Newest commit known to be durable. Guard: gate.
+    var durable: UInt64
+    /// Free space, read from the file before the first write. Guard: gate.
+    var recorded: RecordedSpace?
+    /// Set when a failed commit could not be undone: nothing is written until the file is opened again. Guard: gate.
+    var latch: String?
+
+    init(
+        path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
+        reader: BlockReader, slot: CommitSlot, shared: SharedFile?
+    ) {
+        self.path = path
+        self.fileSystem = fileSystem
+        self.options = options
+        self.file = file
+        self.header = header
+        self.reader = reader
+        self.shared = shared
+        versions = VersionRegistry(Version(slot), shared: shared) { number throws(EngineError) in
+            try Self.load(number, file, header.hash, reader)
+        }
+        durable = slot.version
+    }
+
+    deinit { file.close() }
+
+    /// The version `number` from its slot, with its pages mapped; nil where the slot holds another one by now.
+    private static func load(
+        _ number: UInt64, _ file: any File, _ hash: ContentHash, _ reader: BlockReader
+    ) throws(EngineError) -> Version? {
+        let page = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
+        defer { page.deallocate() }
+        do {
+            guard try file.read(page, at: CommitSlot.byteOffset(ofVersion: number)) == CommitSlot.byteCount else { return nil }
+        } catch { throw .system(error) }
+        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, hash: hash), slot.version == number else { return nil }
+        try reader.extend(toPages: slot.highWater)
+        return Version(slot)
+    }
+
+    // MARK: The writer's turn
+
+    /// Waits until no other thread and no other process writes, and learns what others have committed.
+    func enterWriter() throws(EngineError) {
+        gate.enter()
+        do throws(EngineError) {
+            try shared?.lockWriter()
+            let newest = try versions.pinNewest()
+            defer { versions.unpin(newest.number) }
+            if newest.number != durable {
+                durable = newest.number
+                recorded = nil
+            }
+        } catch {
+            leaveWriter()
+            throw error
+        }
+    }
+
+    func leaveWriter() {
+        shared?.unlockWriter()
+        gate.leave()
+    }
+
+    /// Opens the file at `path`, making it where it is missing. A file that is open in this process is shared:
+    /// the same instance comes back, whatever path led to it.
+    package static func open(
+        path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
+    ) throws(EngineError) -> Database {
+        try DatabaseRegistry.shared.open(path: path, fileSystem: fileSystem, options: options)
+    }
+
+    /// Opens the file apart from others of this process, as another process would: locks belong to open files, so
+    /// tests can be two processes in one.
+    package static func openAsOtherProcess(
+        path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
+    ) throws(EngineError) -> Database {
+        try Opening(path: path, fileSystem: fileSystem, options: options).makeDatabase()
+    }
+
+    /// The database in memory of that name: it lives as long as somebody holds it.
+    package static func openInMemory(identifier: String) throws(EngineError) -> Database {
+        try DatabaseRegistry.shared.openInMemory(identifier)
+    }
+
+    package func makeSession() throws(EngineError) -> Session { try Session(self, at: try versions.pinNewest()) }
+}
+
+/// The databases that are open in this process.
+final class DatabaseRegistry: Sendable {
+    static let shared = DatabaseRegistry()
+
+    private struct Weak { weak var database: Database? }
+    private struct State {
+        var files: [FileIdentity: Weak] = [:]
+        var inMemory: [String: Weak] = [:]
+    }
+    private let state = Mutex(State())
+
+    func open(
+        path: String, fileSystem: any FileSystem, options: Database.OpenOptions
+    ) throws(EngineError) -> Database {
+        try state.withLock { state throws(EngineError) in
+            let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+            if let open = state.files[opening.file.identity]?.database {
+                opening.file.close()
+                return open
+            }
+            let database = try opening.makeDatabase()
+            state.files = state.files.filter { $0.value.database != nil }
+            state.files[opening.file.identity] = Weak(database: database)
+            return database
+        }
+    }
+
+    func openInMemory(_ identifier: String) throws(EngineError) -> Database {
+        try state.withLock { state throws(EngineError) in
+            if let open = state.inMemory[identifier]?.database { return open }
+            var options = Database.OpenOptions()
+            options.isVolatile = true
+            let opening = try Opening(path: identifier, fileSystem: MemoryFileSystem(), options: options)
+            let database = try opening.makeDatabase()
+            state.inMemory = state.inMemory.filter { $0.value.database != nil }
+            state.inMemory[identifier] = Weak(database: database)
+            return database
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine throws. Bytes from disk and refusals of the system come out here; broken invariants of the
+// engine itself trap.
+
+package import RegnumSystem
+
+/// Any failure of the engine, grouped by when a caller meets it.
+package enum EngineError: Error, Equatable {
+    /// While opening: what lies at the path is not one of our files.
+    case notADatabase(path: String, why: NotADatabase)
+    /// While opening: written by a newer version; `feature` is a name from the file.
+    case unsupported(path: String, feature: String)
+    /// At any time: a block or a header does not hold what it must. Minted only by `corrupted(...)`.
+    case corrupted(Corruption)
+    /// At any time: the operating system refused.
+    case system(SystemError)
+    /// While writing: an earlier commit failed in a way that leaves only reading possible until reopening.
+    case latched(String)
+    /// A value is over a limit of the format (`FormatLimits`).
+    case limit(String)
+
+    package enum NotADatabase: String, Sendable {
+        case tooSmall, wrongMagic, oldRealmCore, directory
+    }
+}
+
+/// Where and what damage was found.
+package struct Corruption: Sendable, Equatable, CustomStringConvertible {
+    package var what: String
+    /// First page of the damaged block, or nil where no block is at fault.
+    package var page: UInt64?
+    package var sourceLine: UInt
+
+    package var description: String {
+        page.map { "\(what) (block at page \($0), check \(sourceLine))" } ?? "\(what) (check \(sourceLine))"
+    }
+}
+
+/// The one place where damage becomes an error: a breakpoint here catches all of it.
+@inline(never)
+package func corrupted(_ what: String, page: UInt64? = nil, line: UInt = #line) -> EngineError {
+    .corrupted(Corruption(what: what, page: page, sourceLine: line))
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of the two root records of a file. Everything that changes with a commit is in the slot, so the two share
+// nothing; commits alternate between them and never write the slot of the last durable commit.
+//
+//   offset size  meaning
+//        0    4  magic "RSLT"
+//        4    2  format, 1
+//        6    2  flags: 1 two-step commit (no manifest: data was durable before the slot was written)
+//        8    8  number of the commit
+//       16    8  nonce of the commit, random
+//       24    8  number of the durable commit before it
+//       32    8  high-water mark: first page never allocated
+//       40   40  ref of the catalog
+//       80   40  ref of the newest free log
+//      120   40  ref of the history (none yet; kept for synchronisation)
+//      160    4  runs in the manifest, 0 ... 160
+//      164    4  zero
+//      168  24r  manifest: start page and page count packed as page << 16 | (pages - 1), then XXH3-128 of the run
+//     4080   16  XXH3-128 of bytes 0 ..< 4,080 under the file's seed
+//
+// A commit is whole if its slot's hash holds and each run of its manifest hashes to what the slot says: so one
+// sync for data and slot together is enough.
+
+import RegnumSystem
+
+package struct CommitSlot: Sendable, Equatable {
+    package static let byteCount = 4096
+    package static let magic: UInt32 = 0x544C_5352
+    package static let manifestLimit = 160
+
+    package struct Run: Sendable, Equatable {
+        package var extent: Extent
+        package var low: UInt64
+        package var high: UInt64
+        package init(extent: Extent, low: UInt64, high: UInt64) {
+            self.extent = extent
+            self.low = low
+            self.high = high
+        }
+    }
+
+    package var isTwoStep = false
+    package var version: UInt64
+    package var nonce: UInt64
+    package var previousDurable: UInt64
+    package var highWater: UInt64
+    package var catalog: BlockRef
+    package var freeLog: BlockRef
+    package var history = BlockRef.none
+    package var manifest: [Run] = []
+
+    package init(
+        version: UInt64, nonce: UInt64, previousDurable: UInt64, highWater: UInt64, catalog: BlockRef, freeLog: BlockRef
+    ) {
+        self.version = version
+        self.nonce = nonce
+        self.previousDurable = previousDurable
+        self.highWater = highWater
+        self.catalog = catalog
+        self.freeLog = freeLog
+    }
+
+    package func write(to p: UnsafeMutableRawPointer, hash: ContentHash) {
+        precondition(manifest.count <= Self.manifestLimit)
+        Memory.zero(p, Self.byteCount)
+        p.storeBytes(of: Self.magic, as: UInt32.self)
+        p.storeBytes(of: 1, toByteOffset: 4, as: UInt16.self)
+        p.storeBytes(of: isTwoStep ? 1 : 0, toByteOffset: 6, as: UInt16.self)
+        p.storeBytes(of: version, toByteOffset: 8, as: UInt64.self)
+        p.storeBytes(of: nonce, toByteOffset: 16, as: UInt64.self)
+        p.storeBytes(of: previousDurable, toByteOffset: 24, as: UInt64.self)
+        p.storeBytes(of: highWater, toByteOffset: 32, as: UInt64.self)
+        catalog.write(to: p + 40)
+        freeLog.write(to: p + 80)
+        history.write(to: p + 120)
+        p.storeBytes(of: UInt32(manifest.count), toByteOffset: 160, as: UInt32.self)
+        for (i, run) in manifest.enumerated() {
+            let at = 168 + i * 24
+            p.storeBytes(of: run.extent.page << 16 | UInt64(run.extent.pageCount - 1), toByteOffset: at, as: UInt64.self)
+            p.storeBytes(of: run.low, toByteOffset: at + 8, as: UInt64.self)
+            p.storeBytes(of: run.high, toByteOffset: at + 16, as: UInt64.self)
+        }
+        let tag = hash.tag(p, 4080)
+        p.storeBytes(of: tag.low, toByteOffset: 4080, as: UInt64.self)
+        p.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
+    }
+
+    /// The slot in `p`, or nil where it is empty or damaged.
+    package init?(reading p: UnsafeRawPointer, hash: ContentHash) {
+        guard p.load(as: UInt32.self) == Self.magic, p.load(fromByteOffset: 4, as: UInt16.self) == 1 else { return nil }
+        let tag = hash.tag(p, 4080)
+        guard tag.low == p.load(fromByteOffset: 4080, as: UInt64.self),
+            tag.high == p.load(fromByteOffset: 4088, as: UInt64.self)
+        else { return nil }
+        isTwoStep = p.load(fromByteOffset: 6, as: UInt16.self) & 1 != 0
+        version = p.load(fromByteOffset: 8, as: UInt64.self)
+        nonce = p.load(fromByteOffset: 16, as: UInt64.self)
+        previousDurable = p.load(fromByteOffset: 24, as: UInt64.self)
+        highWater = p.load(fromByteOffset: 32, as: UInt64.self)
+        catalog = BlockRef(reading: p + 40)
+        freeLog = BlockRef(reading: p + 80)
+        history = BlockRef(reading: p + 120)
+        let count = Int(p.load(fromByteOffset: 160, as: UInt32.self))
+        guard count <= Self.manifestLimit, version > 0, highWater < 1 << 47 else { return nil }
+        for i in 0..<count {
+            let location = p.load(fromByteOffset: 168 + i * 24, as: UInt64.self)
+            manifest.append(Run(
+                extent: Extent(page: location >> 16, pageCount: Int(location & 0xffff) + 1),
+                low: p.load(fromByteOffset: 176 + i * 24, as: UInt64.self),
+                high: p.load(fromByteOffset: 184 + i * 24, as: UInt64.self)))
+        }
+    }
+
+    /// Where the slot of commit `version` lies: they alternate.
+    package static func byteOffset(ofVersion version: UInt64) -> Int {
+        version & 1 == 0 ? FormatLimits.slotAByteOffset : FormatLimits.slotBByteOffset
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index of one column: turns values into entries of the tree. Int and Bool are fixed entries; String, Date,
+// ObjectId and UUID are bytes whose order is the order of the values.
+
+import RegnumSystem
+
+package final class ColumnIndex {
+    let tree: IndexTree
+    private let type: ColumnType
+
+    init(_ column: ColumnDefinition, space: BlockSpace, root: BlockRef, count: UInt64) {
+        type = column.type
+        tree = IndexTree(space: space, kind: Self.kind(column.type), root: root, count: count)
+    }
+
+    private static func kind(_ type: ColumnType) -> IndexTree.Kind {
+        switch type {
+        case .int, .bool: .fixed
+        default: .bytes
+        }
+    }
+
+    // MARK: Changing
+
+    @inline(__always)
+    func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
+        let view = location.group.pointee.columns[column]
+        if view.isNull(location.row) { return try tree.insertNull(key: key) }
+        switch type {
+        case .int: try tree.insert(value: IndexKey.encode(view.integer(location.row)), key: key)
+        case .bool: try tree.insert(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
+        default: try withBytes(location, column, table) { bytes throws(EngineError) in try tree.insert(bytes: bytes, key: key) }
+        }
+    }
+
+    func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
+        let view = location.group.pointee.columns[column]
+        if view.isNull(location.row) {
+            _ = try tree.removeNull(key: key)
+            return
+        }
+        switch type {
+        case .int: _ = try tree.remove(value: IndexKey.encode(view.integer(location.row)), key: key)
+        case .bool: _ = try tree.remove(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
+        default:
+            try withBytes(location, column, table) { bytes throws(EngineError) in _ = try tree.remove(bytes: bytes, key: key) }
+        }
+    }
+
+    // MARK: Looking up
+
+    /// The lowest key with that value. Values longer than the tree keeps are compared with the object's own.
+    func first(_ value: Value, _ table: Table) throws(EngineError) -> ObjectKey? {
+        try all(value, table).first
+    }
+
+    func all(_ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        switch value {
+        case .null: try tree.forEachNullKey { keys.append(ObjectKey($0)) }
+        case .int(let integer): try tree.forEachKey(value: IndexKey.encode(integer)) { keys.append(ObjectKey($0)) }
+        case .bool(let bit): try tree.forEachKey(value: IndexKey.encode(bit ? 1 : 0)) { keys.append(ObjectKey($0)) }
+        default:
+            let bytes = Self.bytes(value)
+            var error: EngineError?
+            bytes.withUnsafeBytes { buffer in
+                do throws(EngineError) {
+                    try tree.forEachKey(bytes: buffer) { keys.append(ObjectKey($0)) }
+                } catch let thrown { error = thrown }
+            }
+            if let error { throw error }
+            if !IndexKey.isExact(byteCount: bytes.count) {
+                keys = try exact(keys, value, table)
+            }
+        }
+        return keys
+    }
+
+    private func exact(_ keys: [ObjectKey], _ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
+        guard let column = table.indexes.firstIndex(where: { $0 === self }) else { return keys }
+        var kept: [ObjectKey] = []
+        for key in keys where try table.value(column, of: key) == value { kept.append(key) }
+        return kept
+    }
+
+    // MARK: Bytes
+
+    /// Bytes whose unsigned order is the order of the values.
+    static func bytes(_ value: Value) -> [UInt8] {
+        switch value {
+        case .string(let text): return Array(text.utf8)
+        case .data(let bytes): return bytes
+        case .date(let date): return dateBytes(date.seconds, date.nanoseconds)
+        case .objectID(let low, let high):
+            var out = [UInt8]()
+            withUnsafeBytes(of: low) { out.append(contentsOf: $0) }
+            withUnsafeBytes(of: high) { out.append(contentsOf: $0) }
+            return out
+        case .uuid(let low, let high):
+            var out = [UInt8]()
+            withUnsafeBytes(of: low) { out.append(contentsOf: $0) }
+            withUnsafeBytes(of: high) { out.append(contentsOf: $0) }
+            return out
+        default: return []
+        }
+    }
+
+    private static func dateBytes(_ seconds: Int64, _ nanoseconds: Int32) -> [UInt8] {
+        var out = [UInt8]()
+        withUnsafeBytes(of: (UInt64(bitPattern: seconds) ^ 1 << 63).bigEndian) { out.append(contentsOf: $0) }
+        withUnsafeBytes(of: (UInt32(bitPattern: nanoseconds) ^ 1 << 31).bigEndian) { out.append(contentsOf: $0) }
+        return out
+    }
+
+    /// Calls `body` with the value as bytes of the index.
+    private func withBytes(
+        _ location: RowLocation, _ column: Int, _ table: Table,
+        _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let view = location.group.pointee.columns[column]
+        switch type {
+        case .string, .data, .mixed:
+            var bytes = view.bytes(location.row)
+            if view.isBlob(location.row) { bytes = try table.blob(bytes) }
+            try body(bytes)
+        case .date:
+            let bytes = Self.dateBytes(view.integer(location.row), view.nanoseconds(location.row))
+            try call(bytes, body)
+        case .objectID:
+            try body(UnsafeRawBufferPointer(start: view.data + location.row * 12, count: 12))
+        default:
+            try body(UnsafeRawBufferPointer(start: view.data + location.row * 16, count: 16))
+        }
+    }
+
+    private func call(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void) throws(EngineError) {
+        let count = bytes.count
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 8)
+        defer { copy.deallocate() }
+        bytes.withUnsafeBytes { source in
+            if let base = source.baseAddress { Memory.copy(copy, base, count) }
+        }
+        try body(UnsafeRawBufferPointer(start: copy, count: count))
+    }
+}

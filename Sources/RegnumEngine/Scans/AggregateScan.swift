@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums, least and greatest values of a column of one group, of all rows or of those in a bitmap. Nulls and NaN do
+// not count. At most 1,024 rows a call; no allocation; any thread.
+
+/// What is known of the integers seen so far.
+package struct IntegerAggregate: Sendable, Equatable {
+    package var count = 0
+    /// Wraps.
+    package var sum: Int64 = 0
+    package var min = Int64.max
+    package var max = Int64.min
+    package init() {}
+}
+
+/// What is known of the floating-point numbers seen so far. The sum has one order of addition, whatever the machine:
+/// eight running sums a group, row by row in turn, added in pairs at the end of the group.
+package struct DoubleAggregate: Sendable, Equatable {
+    package var count = 0
+    package var sum = 0.0
+    package var min = Double.infinity
+    package var max = -Double.infinity
+    package init() {}
+}
+
+package enum AggregateScan {
+    /// `rows` nil takes all of them.
+    package static func integers(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout IntegerAggregate) {
+        if rows == nil, column.validity == nil {
+            switch column.form {
+            case .uint8: return packed(column, count, UInt8.self, &total)
+            case .uint16: return packed(column, count, UInt16.self, &total)
+            case .uint32: return packed(column, count, UInt32.self, &total)
+            default: break
+            }
+        }
+        for word in 0..<(count &+ 63) &>> 6 {
+            var bits = selected(column, count, rows, word)
+            total.count &+= bits.nonzeroBitCount
+            while bits != 0 {
+                let value = column.integer(word &<< 6 &+ bits.trailingZeroBitCount)
+                bits &= bits &- 1
+                total.sum &+= value
+                if value < total.min { total.min = value }
+                if value > total.max { total.max = value }
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func packed<T: FixedWidthInteger & UnsignedInteger>(
+        _ column: ColumnView, _ count: Int, _ type: T.Type, _ total: inout IntegerAggregate
+    ) {
+        guard count > 0 else { return }
+        let values = column.data.assumingMemoryBound(to: T.self)
+        var sum: UInt64 = 0
+        var low = T.max
+        var high = T.min
+        for row in 0..<count {
+            let value = values[row]
+            sum &+= UInt64(truncatingIfNeeded: value)
+            low = value < low ? value : low
+            high = value > high ? value : high
+        }
+        total.count &+= count
+        total.sum &+= Int64(truncatingIfNeeded: sum) &+ column.base &* Int64(count)
+        total.min = Swift.min(total.min, column.base &+ Int64(truncatingIfNeeded: low))
+        total.max = Swift.max(total.max, column.base &+ Int64(truncatingIfNeeded: high))
+    }
+
+    /// Columns of doubles and of floats.
+    package static func doubles(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout DoubleAggregate) {
+        column.form == .float32
+            ? floats(column, count, rows, Float.self, &total) : floats(column, count, rows, Double.self, &total)
+    }
+
+    @inline(__always)
+    private static func floats<T: BinaryFloatingPoint & SIMDScalar>(
+        _ column: ColumnView, _ count: Int, _ rows: RowBitmap?, _ type: T.Type, _ total: inout DoubleAggregate
+    ) {
+        var sums = SIMD8<Double>.zero
+        var counts = SIMD8<Int64>.zero
+        var lows = SIMD8<Double>(repeating: .infinity)
+        var highs = SIMD8<Double>(repeating: -.infinity)
+        var row = 0
+        while row < count {
+            let chosen = UInt8(truncatingIfNeeded: selected(column, count, rows, row &>> 6) &>> UInt64(row & 63))
+            if chosen == 0xFF {
+                let values = load(column.data, row, T.self)
+                let isNumber = values .== values
+                sums += values.replacing(with: 0, where: .!isNumber)
+                counts &-= unsafeBitCast(isNumber, to: SIMD8<Int64>.self)
+                lows.replace(with: values, where: values .< lows)
+                highs.replace(with: values, where: values .> highs)
+            } else if chosen != 0 {
+                for lane in 0..<8 where chosen &>> UInt8(lane) & 1 != 0 {
+                    let value = Double(column.data.load(fromByteOffset: (row &+ lane) &* MemoryLayout<T>.size, as: T.self))
+                    guard value == value else { continue }
+                    sums[lane] += value
+                    counts[lane] &+= 1
+                    if value < lows[lane] { lows[lane] = value }
+                    if value > highs[lane] { highs[lane] = value }
+                }
+            }
+            row &+= 8
+        }
+        total.count &+= Int(counts.wrappedSum())
+        total.sum += ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+        total.min = Swift.min(total.min, lows.min())
+        total.max = Swift.max(total.max, highs.max())
+    }
+
+    @inline(__always)
+    private static func load<T: BinaryFloatingPoint & SIMDScalar>(
+        _ data: UnsafeRawPointer, _ row: Int, _ type: T.Type
+    ) -> SIMD8<Double> {
+        if T.self == Double.self { return data.loadUnaligned(fromByteOffset: row &* 8, as: SIMD8<Double>.self) }
+        return SIMD8<Double>(data.loadUnaligned(fromByteOffset: row &* 4, as: SIMD8<Float>.self))
+    }
+
+    /// The 64 rows of a word that are asked for and not null.
+    @inline(__always)
+    private static func selected(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, _ word: Int) -> UInt64 {
+        let rest = count &- word &* 64
+        var bits: UInt64 = rest >= 64 ? ~0 : (1 &<< UInt64(rest)) &- 1
+        if let rows { bits &= rows[word] }
+        if let validity = column.validity { bits &= validity[word] }
+        return bits
+    }
+}

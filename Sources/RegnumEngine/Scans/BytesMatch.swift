@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of one string or data value, on its bytes.
+
+// The only decomposition to be had without Foundation.
+@_spi(_Unicode) import Swift
+
+/// Operators on bytes.
+package enum BytesOperator: UInt8, Sendable {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, prefix, suffix, contains, like
+}
+
+/// One test of bytes. `needle` is folded where `isFolded`.
+package struct BytesTest: Sendable {
+    package let operation: BytesOperator
+    package let needle: [UInt8]
+    /// [c]
+    package let isFolded: Bool
+    /// [d] or [cd]: the value is decomposed and stripped first, see `diacriticFree`.
+    package let isDiacriticInsensitive: Bool
+
+    package init(
+        _ operation: BytesOperator, _ needle: [UInt8], isFolded: Bool = false, isDiacriticInsensitive: Bool = false
+    ) {
+        self.operation = operation
+        self.isFolded = isFolded
+        self.isDiacriticInsensitive = isDiacriticInsensitive
+        if isDiacriticInsensitive {
+            self.needle = needle.withUnsafeBytes { UnicodeFolding.fold($0, ignoresCase: isFolded) }
+        } else {
+            self.needle = isFolded ? TextFolding.lower(needle) : needle
+        }
+    }
+
+    /// True where the value passes. A null value never gets here. O(length of the value x length of the needle).
+    package func matches(_ value: UnsafeRawBufferPointer) -> Bool {
+        if isDiacriticInsensitive {
+            let folded = UnicodeFolding.fold(value, ignoresCase: isFolded)
+            return folded.withUnsafeBytes { value in
+                needle.withUnsafeBytes { BytesMatch.matches(operation, value, $0, isFolded: false) }
+            }
+        }
+        return needle.withUnsafeBytes { BytesMatch.matches(operation, value, $0, isFolded: isFolded) }
+    }
+}
+
+package enum BytesMatch {
+    /// `needle` is folded already where `isFolded`.
+    package static func matches(
+        _ operation: BytesOperator, _ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer, isFolded: Bool
+    ) -> Bool {
+        switch operation {
+        case .equal: return value.count == needle.count && isEqual(value, 0, needle, isFolded)
+        case .notEqual: return value.count != needle.count || !isEqual(value, 0, needle, isFolded)
+        case .less: return compare(value, needle) < 0
+        case .lessOrEqual: return compare(value, needle) <= 0
+        case .greater: return compare(value, needle) > 0
+        case .greaterOrEqual: return compare(value, needle) >= 0
+        case .prefix: return !needle.isEmpty && value.count >= needle.count && isEqual(value, 0, needle, isFolded)
+        case .suffix:
+            return !needle.isEmpty && value.count >= needle.count
+                && isEqual(value, value.count - needle.count, needle, isFolded)
+        case .contains:
+            guard !needle.isEmpty, value.count >= needle.count else { return false }
+            for start in 0...(value.count - needle.count) where isEqual(value, start, needle, isFolded) { return true }
+            return false
+        case .like: return like(value, needle, isFolded: isFolded)
+        }
+    }
+
+    /// The bytes of `value` from `start` on against all of `needle`; there must be enough of them.
+    @inline(__always)
+    static func isEqual(
+        _ value: UnsafeRawBufferPointer, _ start: Int, _ needle: UnsafeRawBufferPointer, _ isFolded: Bool
+    ) -> Bool {
+        guard needle.count > 0 else { return true }
+        let a = value.baseAddress.unsafelyUnwrapped + start
+        let b = needle.baseAddress.unsafelyUnwrapped
+        if !isFolded {
+            for index in 0..<needle.count
+            where a.load(fromByteOffset: index, as: UInt8.self) != b.load(fromByteOffset: index, as: UInt8.self) {
+                return false
+            }
+            return true
+        }
+        var previous: UInt8 = start > 0 ? value[start &- 1] : 0
+        for index in 0..<needle.count {
+            let byte = a.load(fromByteOffset: index, as: UInt8.self)
+            if TextFolding.lower(byte, after: previous) != b.load(fromByteOffset: index, as: UInt8.self) { return false }
+            previous = byte
+        }
+        return true
+    }
+
+    /// Order as unsigned bytes, the shorter first where one starts the other.
+    @inlinable
+    package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+        let common = a.count < b.count ? a.count : b.count
+        var index = 0
+        while index < common {
+            let x = a[index]
+            let y = b[index]
+            if x != y { return x < y ? -1 : 1 }
+            index &+= 1
+        }
+        return a.count &- b.count
+    }
+
+    /// `*` is any run, `?` one character of UTF-8. O(value x needle) at worst, no recursion.
+    static func like(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer, isFolded: Bool) -> Bool {
+        var v = 0
+        var p = 0
+        var starPattern = -1
+        var starValue = 0
+        while v < value.count {
+            if p < pattern.count, pattern[p] == 0x2A {
+                starPattern = p
+                starValue = v
+                p &+= 1
+                continue
+            }
+            if p < pattern.count, pattern[p] == 0x3F {
+                v = nextCharacter(value, v)
+                p &+= 1
+                continue
+            }
+            if p < pattern.count {
+                let byte = value[v]
+                let seen = isFolded ? TextFolding.lower(byte, after: v > 0 ? value[v &- 1] : 0) : byte
+                if seen == pattern[p] {
+                    v &+= 1
+                    p &+= 1
+                    continue
+                }
+            }
+            guard starPattern >= 0 else { return false }
+            starValue = nextCharacter(value, starValue)
+            v = starValue
+            p = starPattern &+ 1
+        }
+        while p < pattern.count, pattern[p] == 0x2A { p &+= 1 }
+        return p == pattern.count
+    }
+
+    private static func nextCharacter(_ value: UnsafeRawBufferPointer, _ start: Int) -> Int {
+        var next = start &+ 1
+        while next < value.count, value[next] & 0xC0 == 0x80 { next &+= 1 }
+        return next
+    }
+}
+
+/// Folding of [d] and [cd]: letters without their marks, and without case.
+package enum UnicodeFolding {
+    /// The canonical decomposition without combining marks, in lower case where `ignoresCase`. O(length).
+    package static func fold(_ bytes: UnsafeRawBufferPointer, ignoresCase: Bool) -> [UInt8] {
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            return ignoresCase ? bytes.map { $0 &- 0x41 < 26 ? $0 &+ 32 : $0 } : Array(bytes)
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        var folded: [UInt8] = []
+        folded.reserveCapacity(bytes.count)
+        for character in text {
+            for scalar in decomposed(character) {
+                switch scalar.properties.generalCategory {
+                case .nonspacingMark, .enclosingMark: continue
+                default: break
+                }
+                if ignoresCase {
+                    folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8)
+                } else {
+                    folded.append(contentsOf: String(Character(scalar)).utf8)
+                }
+            }
+        }
+        return folded
+    }
+
+    private static func decomposed(_ character: Character) -> [Unicode.Scalar] {
+        Array(String(character)._nfd)
+    }
+}
+
+/// A set of byte strings for IN: an open hash table without any Swift collection in the lookup.
+package struct ByteStringSet: Sendable {
+    package let isFolded: Bool
+    let entries: [[UInt8]]
+    /// Entry number + 1, or 0; a power of two of places.
+    let table: [Int32]
+
+    /// `entries` are folded where `isFolded`.
+    package init(_ values: [[UInt8]], isFolded: Bool = false) {
+        self.isFolded = isFolded
+        let unique = Set(isFolded ? values.map(TextFolding.lower) : values)
+        entries = unique.sorted { $0.lexicographicallyPrecedes($1) }
+        var capacity = 8
+        while capacity < entries.count * 2 { capacity *= 2 }
+        var table = [Int32](repeating: 0, count: capacity)
+        for (number, entry) in entries.enumerated() {
+            var place = Int(truncatingIfNeeded: entry.withUnsafeBytes { Self.hash($0, isFolded: false) }) & (capacity - 1)
+            while table[place] != 0 { place = (place + 1) & (capacity - 1) }
+            table[place] = Int32(number + 1)
+        }
+        self.table = table
+    }
+
+    package var count: Int { entries.count }
+    package var values: [[UInt8]] { entries }
+
+    package func contains(_ value: UnsafeRawBufferPointer) -> Bool {
+        let mask = table.count &- 1
+        var place = Int(truncatingIfNeeded: Self.hash(value, isFolded: isFolded)) & mask
+        return table.withUnsafeBufferPointer { table in
+            entries.withUnsafeBufferPointer { entries in
+                while table[place] != 0 {
+                    let isFound = entries[Int(table[place]) &- 1].withUnsafeBytes { entry in
+                        entry.count == value.count && BytesMatch.isEqual(value, 0, entry, isFolded)
+                    }
+                    if isFound { return true }
+                    place = (place &+ 1) & mask
+                }
+                return false
+            }
+        }
+    }
+
+    /// FNV-1a, folded at the end so that the low bits depend on all.
+    private static func hash(_ value: UnsafeRawBufferPointer, isFolded: Bool) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var previous: UInt8 = 0
+        for byte in value {
+            let folded = isFolded ? TextFolding.lower(byte, after: previous) : byte
+            previous = byte
+            hash = (hash ^ UInt64(folded)) &* 0x100_0000_01B3
+        }
+        return hash ^ (hash &>> 32)
+    }
+}

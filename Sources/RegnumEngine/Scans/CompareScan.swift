@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparisons of a whole column of one group with a constant. All of them write a bitmap of the rows that match,
+// rows from `count` on clear. At most 1,024 rows a call; no allocation; any thread.
+
+package enum ScanOperator: UInt8, Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual }
+
+package enum CompareScan {
+    // MARK: Integers
+
+    /// Rows whose integer lies in `low...high`; null rows never. Where the zone tells, no value is looked at.
+    package static func range(_ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap) {
+        if low > high || column.hasZone && (column.zoneMax < low || column.zoneMin > high) { return out.clearRows() }
+        if column.hasZone && low <= column.zoneMin && column.zoneMax <= high {
+            out.setRows(count)
+        } else {
+            rangeValues(column, count, low, high, out)
+        }
+        keepValid(column, out)
+    }
+
+    /// The operator as a range, then `range`. A null row matches `notEqual` only.
+    package static func integers(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Int64, _ out: RowBitmap
+    ) {
+        switch operation {
+        case .equal: range(column, count, value, value, out)
+        case .notEqual:
+            range(column, count, value, value, out)
+            invert(out, count)
+        case .less: value == .min ? out.clearRows() : range(column, count, .min, value &- 1, out)
+        case .lessOrEqual: range(column, count, .min, value, out)
+        case .greater: value == .max ? out.clearRows() : range(column, count, value &+ 1, .max, out)
+        case .greaterOrEqual: range(column, count, value, .max, out)
+        }
+    }
+
+    /// Packed values are compared in their own width: the range moves by `base` and is cut to the width.
+    private static func rangeValues(_ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap) {
+        switch column.form {
+        case .uint8: packed(column, count, low, high, UInt8.self, out)
+        case .uint16: packed(column, count, low, high, UInt16.self, out)
+        case .uint32: packed(column, count, low, high, UInt32.self, out)
+        case .int64: words(column.data, count, UInt64(bitPattern: low), UInt64(bitPattern: high &- low), out)
+        default: column.base >= low && column.base <= high ? out.setRows(count) : out.clearRows()
+        }
+    }
+
+    @inline(__always)
+    private static func packed<T: FixedWidthInteger & UnsignedInteger & SIMDScalar>(
+        _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ type: T.Type, _ out: RowBitmap
+    ) where T.SIMDMaskScalar: FixedWidthInteger {
+        // base + T.max may leave Int64 only where no value does; differences saturate instead.
+        let (below, lowOverflows) = low.subtractingReportingOverflow(column.base)
+        let (above, highOverflows) = high.subtractingReportingOverflow(column.base)
+        let first = lowOverflows ? (low < column.base ? 0 : .max) : below < 0 ? 0 : below
+        let last = highOverflows ? (high < column.base ? -1 : .max) : above
+        if last < 0 || first > Int64(T.max) { return out.clearRows() }
+        let bottom = T(first)
+        let span = (last > Int64(T.max) ? T.max : T(last)) &- bottom
+        out.clearRows()
+        let bottoms = SIMD8<T>(repeating: bottom)
+        let spans = SIMD8<T>(repeating: span)
+        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
+        let whole = count &>> 3
+        for block in 0..<whole {
+            let values = column.data.loadUnaligned(fromByteOffset: block &* 8 &* MemoryLayout<T>.size, as: SIMD8<T>.self)
+            bytes[block] = bits((values &- bottoms) .<= spans)
+        }
+        for row in whole &* 8..<count {
+            let value = column.data.loadUnaligned(fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+            if value &- bottom <= span { out.insertRow(row) }
+        }
+    }
+
+    private static func words(_ data: UnsafeRawPointer, _ count: Int, _ low: UInt64, _ span: UInt64, _ out: RowBitmap) {
+        out.clearRows()
+        let values = data.assumingMemoryBound(to: UInt64.self)
+        var row = 0
+        while row < count {
+            let end = min(row &+ 64, count)
+            var word: UInt64 = 0
+            for place in row..<end {
+                word |= (values[place] &- low <= span ? 1 : 0) &<< UInt64(truncatingIfNeeded: place)
+            }
+            out[row &>> 6] = word
+            row = end
+        }
+    }
+
+    /// One bit a lane, the first lane lowest.
+    @inline(__always)
+    static func bits<T: FixedWidthInteger & SIMDScalar>(_ mask: SIMDMask<SIMD8<T>>) -> UInt8 {
+        let lanes = SIMD8<UInt8>(truncatingIfNeeded: unsafeBitCast(mask, to: SIMD8<T>.self)) & 1
+        // Each byte holds 0 or 1: the product gathers them in its highest byte.
+        return UInt8(truncatingIfNeeded: unsafeBitCast(lanes, to: UInt64.self) &* 0x0102_0408_1020_4080 &>> 56)
+    }
+
+    // MARK: Floating point
+
+    /// NaN is less than everything and equal to NaN. A null row matches `notEqual` only.
+    package static func doubles(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Double, _ out: RowBitmap
+    ) {
+        floating(column, count, operation, value, out)
+    }
+
+    /// As `doubles`, compared in single precision.
+    package static func floats(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Float, _ out: RowBitmap
+    ) {
+        floating(column, count, operation, value, out)
+    }
+
+    @inline(__always)
+    private static func floating<T: BinaryFloatingPoint & SIMDScalar>(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: T, _ out: RowBitmap
+    ) where T.SIMDMaskScalar: FixedWidthInteger & SIMDScalar {
+        let isNaN = value.isNaN
+        // What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
+        switch operation {
+        case .equal, .notEqual:
+            isNaN ? scan(column, count, value, out) { a, _ in a .!= a } : scan(column, count, value, out) { a, b in a .== b }
+        case .less, .greaterOrEqual:
+            isNaN ? out.setRows(count) : scan(column, count, value, out) { a, b in a .>= b }
+        case .lessOrEqual, .greater:
+            isNaN ? scan(column, count, value, out) { a, _ in a .== a } : scan(column, count, value, out) { a, b in a .> b }
+        }
+        if operation == .less || operation == .lessOrEqual { invert(out, count) }
+        keepValid(column, out)
+        if operation == .notEqual { invert(out, count) }
+    }
+
+    @inline(__always)
+    private static func scan<T: BinaryFloatingPoint & SIMDScalar>(
+        _ column: ColumnView, _ count: Int, _ value: T, _ out: RowBitmap,
+        _ test: (SIMD8<T>, SIMD8<T>) -> SIMDMask<SIMD8<T>.MaskStorage>
+    ) where T.SIMDMaskScalar: FixedWidthInteger & SIMDScalar {
+        out.clearRows()
+        let constants = SIMD8<T>(repeating: value)
+        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
+        let whole = count &>> 3
+        for block in 0..<whole {
+            let values = column.data.loadUnaligned(fromByteOffset: block &* 8 &* MemoryLayout<T>.size, as: SIMD8<T>.self)
+            bytes[block] = bits(test(values, constants))
+        }
+        guard whole &* 8 < count else { return }
+        var rest = SIMD8<T>(repeating: 0)
+        for row in whole &* 8..<count {
+            rest[row & 7] = column.data.load(fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+        }
+        bytes[whole] = bits(test(rest, constants)) & UInt8(truncatingIfNeeded: (1 &<< (count & 7)) &- 1)
+    }
+
+    // MARK: Dates
+
+    /// A null row matches `notEqual` only.
+    package static func dates(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Timestamp, _ out: RowBitmap
+    ) {
+        if column.aux != nil { return mixedDates(column, count, operation, value, out) }
+        let seconds = value.seconds
+        let nanoseconds = value.nanoseconds
+        switch operation {
+        case .equal: nanoseconds == 0 ? integers(column, count, .equal, seconds, out) : out.clearRows()
+        case .notEqual: nanoseconds == 0 ? integers(column, count, .notEqual, seconds, out) : out.setRows(count)
+        case .less: integers(column, count, nanoseconds > 0 ? .lessOrEqual : .less, seconds, out)
+        case .lessOrEqual: integers(column, count, nanoseconds < 0 ? .less : .lessOrEqual, seconds, out)
+        case .greater: integers(column, count, nanoseconds < 0 ? .greaterOrEqual : .greater, seconds, out)
+        case .greaterOrEqual: integers(column, count, nanoseconds > 0 ? .greater : .greaterOrEqual, seconds, out)
+        }
+    }
+
+    private static func mixedDates(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Timestamp, _ out: RowBitmap
+    ) {
+        out.clearRows()
+        for row in 0..<count {
+            let found = Timestamp(seconds: column.integer(row), nanoseconds: column.nanoseconds(row))
+            if matches(found, operation, value) { out.insertRow(row) }
+        }
+        if operation == .notEqual { setNulls(column, count, out) } else { keepValid(column, out) }
+    }
+
+    @inlinable @inline(__always)
+    package static func matches<T: Comparable>(_ found: T, _ operation: ScanOperator, _ value: T) -> Bool {
+        switch operation {
+        case .equal: found == value
+        case .notEqual: found != value
+        case .less: found < value
+        case .lessOrEqual: found <= value
+        case .greater: found > value
+        case .greaterOrEqual: found >= value
+        }
+    }
+
+    // MARK: The others
+
+    /// `isEqual` false asks for the others, null rows among them.
+    package static func bools(_ column: ColumnView, _ count: Int, _ value: Bool, isEqual: Bool, _ out: RowBitmap) {
+        out.setRows(count)
+        let words = column.data.assumingMemoryBound(to: UInt64.self)
+        for word in 0..<(count &+ 63) &>> 6 { out[word] &= value ? words[word] : ~words[word] }
+        keepValid(column, out)
+        if !isEqual { invert(out, count) }
+    }
+
+    package static func bytes12(
+        _ column: ColumnView, _ count: Int, _ low: UInt64, _ high: UInt32, isEqual: Bool, _ out: RowBitmap
+    ) {
+        out.clearRows()
+        for row in 0..<count where column.bytes12(row) == (low, high) { out.insertRow(row) }
+        keepValid(column, out)
+        if !isEqual { invert(out, count) }
+    }
+
+    package static func bytes16(
+        _ column: ColumnView, _ count: Int, _ low: UInt64, _ high: UInt64, isEqual: Bool, _ out: RowBitmap
+    ) {
+        out.clearRows()
+        for row in 0..<count where column.bytes16(row) == (low, high) { out.insertRow(row) }
+        keepValid(column, out)
+        if !isEqual { invert(out, count) }
+    }
+
+    package static func nulls(_ column: ColumnView, _ count: Int, _ out: RowBitmap) {
+        out.clearRows()
+        setNulls(column, count, out)
+    }
+
+    // MARK: Nulls
+
+    @inline(__always)
+    static func keepValid(_ column: ColumnView, _ out: RowBitmap) {
+        guard let validity = column.validity else { return }
+        for word in 0..<16 where out[word] != 0 { out[word] &= validity[word] }
+    }
+
+    @inline(__always)
+    static func setNulls(_ column: ColumnView, _ count: Int, _ out: RowBitmap) {
+        guard let validity = column.validity else { return }
+        for word in 0..<(count &+ 63) &>> 6 {
+            let rest = count &- word &* 64
+            out[word] |= ~validity[word] & (rest >= 64 ? ~0 : (1 &<< UInt64(rest)) &- 1)
+        }
+    }
+
+    /// The other rows of the first `count`.
+    @inline(__always)
+    package static func invert(_ out: RowBitmap, _ count: Int) {
+        for word in 0..<16 {
+            let rest = count &- word &* 64
+            out[word] = ~out[word] & (rest >= 64 ? ~0 : rest <= 0 ? 0 : (1 &<< UInt64(rest)) &- 1)
+        }
+    }
+}

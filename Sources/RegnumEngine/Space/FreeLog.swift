@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of free space in the file: each commit writes what it freed and what it took (a delta); every 64th
+// commit, or when the deltas have grown to 64 KiB, writes everything (a snapshot) and frees the chain before it.
+// Opening reads one snapshot and at most 64 deltas.
+//
+//   offset size  meaning
+//        0   32  block header
+//       32    1  1 = snapshot, 0 = delta
+//       33    7  zero
+//       40    8  number of the commit
+//       48    8  high-water mark after it
+//       56   40  ref of the free log before it (none for a snapshot)
+//       96    4  freed entries
+//      100    4  taken extents (0 for a snapshot)
+//      104  32f  freed: page (8), page count (8), birth (8), death (8); a free extent has birth = death = 0
+//        …  16t  taken: page (8), page count (8)
+
+import RegnumSystem
+
+package enum FreeLog {
+    private static let headByteCount = 104
+    package static let deltasPerSnapshot = 64
+    package static let deltaByteLimit = 65536
+
+    package struct Record: Equatable {
+        package var isSnapshot: Bool
+        package var version: UInt64
+        package var highWater: UInt64
+        package var previous: BlockRef
+        package var freed: [PendingExtent]
+        package var taken: [Extent]
+        package init(
+            isSnapshot: Bool, version: UInt64, highWater: UInt64, previous: BlockRef, freed: [PendingExtent], taken: [Extent]
+        ) {
+            self.isSnapshot = isSnapshot
+            self.version = version
+            self.highWater = highWater
+            self.previous = previous
+            self.freed = freed
+            self.taken = taken
+        }
+    }
+
+    package static func byteCount(freed: Int, taken: Int) -> Int { headByteCount + freed * 32 + taken * 16 }
+
+    /// Fills a block that has room for at least the record. `previous` must be committed.
+    package static func write(_ record: Record, to p: UnsafeMutableRawPointer) {
+        p.storeBytes(of: record.isSnapshot ? 1 : 0, toByteOffset: 32, as: UInt8.self)
+        p.storeBytes(of: record.version, toByteOffset: 40, as: UInt64.self)
+        p.storeBytes(of: record.highWater, toByteOffset: 48, as: UInt64.self)
+        record.previous.write(to: p + 56)
+        p.storeBytes(of: UInt32(record.freed.count), toByteOffset: 96, as: UInt32.self)
+        p.storeBytes(of: UInt32(record.taken.count), toByteOffset: 100, as: UInt32.self)
+        var at = headByteCount
+        for entry in record.freed {
+            p.storeBytes(of: entry.extent.page, toByteOffset: at, as: UInt64.self)
+            p.storeBytes(of: UInt64(entry.extent.pageCount), toByteOffset: at + 8, as: UInt64.self)
+            p.storeBytes(of: entry.birth, toByteOffset: at + 16, as: UInt64.self)
+            p.storeBytes(of: entry.death, toByteOffset: at + 24, as: UInt64.self)
+            at += 32
+        }
+        for extent in record.taken {
+            p.storeBytes(of: extent.page, toByteOffset: at, as: UInt64.self)
+            p.storeBytes(of: UInt64(extent.pageCount), toByteOffset: at + 8, as: UInt64.self)
+            at += 16
+        }
+    }
+
+    package static func read(_ ref: BlockRef, _ p: UnsafeRawPointer) throws(EngineError) -> Record {
+        guard ref.kind == BlockKind.freeLog.rawValue else { throw corrupted("the free log is a block of another kind", page: ref.page) }
+        let freedCount = Int(p.load(fromByteOffset: 96, as: UInt32.self))
+        let takenCount = Int(p.load(fromByteOffset: 100, as: UInt32.self))
+        guard freedCount <= ref.byteCount / 32, takenCount <= ref.byteCount / 16,
+            byteCount(freed: freedCount, taken: takenCount) <= ref.byteCount
+        else { throw corrupted("a free log is longer than its block", page: ref.page) }
+        func extent(_ at: Int) throws(EngineError) -> Extent {
+            let page = p.load(fromByteOffset: at, as: UInt64.self)
+            let count = p.load(fromByteOffset: at + 8, as: UInt64.self)
+            guard page >= FormatLimits.reservedPages, page < 1 << 47, count >= 1, count < 1 << 32 else {
+                throw corrupted("a free log names impossible pages", page: ref.page)
+            }
+            return Extent(page: page, pageCount: Int(count))
+        }
+        var record = Record(
+            isSnapshot: p.load(fromByteOffset: 32, as: UInt8.self) == 1, version: p.load(fromByteOffset: 40, as: UInt64.self),
+            highWater: p.load(fromByteOffset: 48, as: UInt64.self), previous: BlockRef(reading: p + 56), freed: [], taken: [])
+        var at = headByteCount
+        for _ in 0..<freedCount {
+            record.freed.append(PendingExtent(
+                extent: try extent(at), birth: p.load(fromByteOffset: at + 16, as: UInt64.self),
+                death: p.load(fromByteOffset: at + 24, as: UInt64.self)))
+            at += 32
+        }
+        for _ in 0..<takenCount {
+            record.taken.append(try extent(at))
+            at += 16
+        }
+        return record
+    }
+}
+
+/// Free space together with the chain of blocks that records it. Belongs to the holder of the writer lock.
+package struct RecordedSpace: Sendable {
+    package var free: FreeSpace
+    /// Newest first; the last one is a snapshot.
+    package var chain: [BlockRef]
+    package var deltaByteCount: Int
+
+    package init(free: FreeSpace, chain: [BlockRef] = [], deltaByteCount: Int = 0) {
+        self.free = free
+        self.chain = chain
+        self.deltaByteCount = deltaByteCount
+    }
+
+    /// True if the next commit should write everything.
+    package var wantsSnapshot: Bool {
+        chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit
+    }
+
+    /// Reads the state that the free log `newest` describes.
+    package static func load(_ newest: BlockRef, highWater: UInt64, _ reader: BlockReader) throws(EngineError) -> RecordedSpace {
+        var records: [FreeLog.Record] = []
+        var chain: [BlockRef] = []
+        var ref = newest
+        while !ref.isNone {
+            guard chain.count <= FreeLog.deltasPerSnapshot * 4 else { throw corrupted("the free log has no end", page: ref.page) }
+            let record = try FreeLog.read(ref, try reader.bytes(ref))
+            chain.append(ref)
+            records.append(record)
+            if record.isSnapshot { break }
+            ref = record.previous
+        }
+        guard let oldest = records.last, oldest.isSnapshot else { throw corrupted("the free log has no snapshot", page: newest.page) }
+        var space = RecordedSpace(free: FreeSpace(highWater: highWater), chain: chain)
+        var pending: [PendingExtent] = []
+        for record in records.reversed() {
+            for extent in record.taken { try space.free.take(extent, outOf: &pending) }
+            for entry in record.freed {
+                if entry.death == 0 { try space.free.release(entry.extent) } else { pending.append(entry) }
+            }
+            if !record.isSnapshot { space.deltaByteCount += FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count) }
+        }
+        for entry in pending { space.free.addPending(entry) }
+        guard space.free.highWater == highWater else { throw corrupted("the free log and the commit disagree", page: newest.page) }
+        return space
+    }
+}
+
+extension FreeSpace {
+    /// As `take`, for a recorded commit: what it took may have been pending when it was recorded.
+    mutating func take(_ extent: Extent, outOf pending: inout [PendingExtent]) throws(EngineError) {
+        var cut: [PendingExtent] = []
+        for entry in pending {
+            guard entry.extent.page < extent.end, extent.page < entry.extent.end else {
+                cut.append(entry)
+                continue
+            }
+            if entry.extent.page < extent.page {
+                cut.append(PendingExtent(
+                    extent: Extent(page: entry.extent.page, pageCount: Int(extent.page - entry.extent.page)),
+                    birth: entry.birth, death: entry.death))
+            }
+            if entry.extent.end > extent.end {
+                cut.append(PendingExtent(
+                    extent: Extent(page: extent.end, pageCount: Int(entry.extent.end - extent.end)),
+                    birth: entry.birth, death: entry.death))
+            }
+        }
+        pending = cut
+        try take(extent)
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pages of the file may be written. Belongs to the holder of the writer lock.
+//
+// Laws
+//  1. A page below the high-water mark is reserved, live in some version that can still be read, pending, or free,
+//     and only one of them.
+//  2. An extent freed by commit `death` and written by commit `birth` becomes free when `death` is durable and no
+//     pinned version v has birth <= v < death. A pinned old version so keeps only what it needs itself.
+//  3. A transaction never takes what it freed itself.
+
+import RegnumSystem
+
+/// A run of pages.
+package struct Extent: Hashable, Sendable {
+    package var page: UInt64
+    package var pageCount: Int
+    package init(page: UInt64, pageCount: Int) {
+        self.page = page
+        self.pageCount = pageCount
+    }
+    package var end: UInt64 { page + UInt64(pageCount) }
+}
+
+/// A freed extent that some version may still need.
+package struct PendingExtent: Hashable, Sendable {
+    package var extent: Extent
+    package var birth: UInt64
+    package var death: UInt64
+    package init(extent: Extent, birth: UInt64, death: UInt64) {
+        self.extent = extent
+        self.birth = birth
+        self.death = death
+    }
+}
+
+package struct FreeSpace: Sendable {
+    /// One bit a page, set where free. Words cover pages from 0.
+    private var words: [UInt64] = []
+    /// No page below this one is free.
+    private var lowest: UInt64 = FormatLimits.reservedPages
+    package private(set) var freePages = 0
+    package private(set) var pending: [PendingExtent] = []
+    /// First page never yet allocated.
+    package private(set) var highWater: UInt64
+
+    package init(highWater: UInt64) { self.highWater = highWater }
+
+    private func isFree(_ page: UInt64) -> Bool {
+        let word = Int(page >> 6)
+        return word < words.count && words[word] >> (page & 63) & 1 != 0
+    }
+
+    /// True if no page of the extent is free and all lie below the high-water mark.
+    package func isTaken(_ extent: Extent) -> Bool {
+        guard extent.end <= highWater else { return false }
+        return !(extent.page..<extent.end).contains { isFree($0) }
+    }
+
+    /// Marks an extent free. Throws where part of it is free already: then the bookkeeping is damaged.
+    package mutating func release(_ extent: Extent) throws(EngineError) {
+        guard extent.page >= FormatLimits.reservedPages, extent.end <= highWater else {
+            throw corrupted("free space lies outside the file", page: extent.page)
+        }
+        let lastWord = Int((extent.end - 1) >> 6)
+        if lastWord >= words.count { words.append(contentsOf: repeatElement(0, count: lastWord + 1 - words.count)) }
+        for page in extent.page..<extent.end {
+            guard !isFree(page) else { throw corrupted("a page is free twice", page: page) }
+            words[Int(page >> 6)] |= 1 << (page & 63)
+        }
+        freePages += extent.pageCount
+        lowest = min(lowest, extent.page)
+    }
+
+    /// Takes an extent out of the free ones or from beyond the high-water mark, as a recorded commit did.
+    package mutating func take(_ extent: Extent) throws(EngineError) {
+        if extent.end > highWater { highWater = extent.end }
+        for page in extent.page..<extent.end where isFree(page) {
+            words[Int(page >> 6)] &= ~(1 << (page & 63))
+            freePages -= 1
+        }
+    }
+
+    package mutating func addPending(_ entry: PendingExtent) { pending.append(entry) }
+
+    /// Frees what no pinned version needs. `pins` ascending; every version from `floor` on counts as pinned;
+    /// `durable` is the newest durable commit.
+    package mutating func reclaim(pins: [UInt64], floor: UInt64? = nil, durable: UInt64) throws(EngineError) {
+        guard !pending.isEmpty else { return }
+        var kept: [PendingExtent] = []
+        for entry in pending {
+            if entry.death <= durable, entry.death <= floor ?? .max, !Self.isNeeded(entry, pins) {
+                try release(entry.extent)
+            } else {
+                kept.append(entry)
+            }
+        }
+        pending = kept
+    }
+
+    /// True if a pinned version lies in [birth, death).
+    static func isNeeded(_ entry: PendingExtent, _ pins: [UInt64]) -> Bool {
+        var low = 0
+        var high = pins.count
+        while low < high {
+            let middle = (low + high) / 2
+            if pins[middle] < entry.birth { low = middle + 1 } else { high = middle }
+        }
+        return low < pins.count && pins[low] < entry.death
+    }
+
+    /// All free runs in order; no run crosses a section boundary.
+    package var freeExtents: [Extent] {
+        var extents: [Extent] = []
+        var page = lowest
+        let end = UInt64(words.count) << 6
+        while page < end {
+            let word = words[Int(page >> 6)] >> (page & 63)
+            if word == 0 {
+                page = (page | 63) + 1
+                continue
+            }
+            page += UInt64(word.trailingZeroBitCount)
+            let limit = min(end, (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages)
+            let start = page
+            page = endOfRun(from: page, limit: limit)
+            extents.append(Extent(page: start, pageCount: Int(page - start)))
+        }
+        return extents
+    }
+
+    private func endOfRun(from start: UInt64, limit: UInt64) -> UInt64 {
+        var page = start
+        while page < limit {
+            let word = ~(words[Int(page >> 6)] >> (page & 63))
+            let ones = UInt64(word.trailingZeroBitCount)
+            let left = 64 - (page & 63)
+            if ones < left { return min(page + ones, limit) }
+            page += left
+        }
+        return limit
+    }
+
+    // MARK: Placement
+
+    /// Pages for blocks of the given sizes, in order: one contiguous run where there is one, else up to eight
+    /// runs, else new pages at the end of the file. Also the runs used, ascending.
+    package mutating func place(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+        let total = blocks.reduce(0, +)
+        var runs: [Extent] = []
+        if total <= freePages {
+            if let start = findRun(total) {
+                runs = [Extent(page: start, pageCount: total)]
+            } else {
+                runs = Array(freeExtents.sorted { $0.pageCount > $1.pageCount }.prefix(8))
+                if runs.reduce(0, { $0 + $1.pageCount }) < total { runs = [] }
+            }
+        }
+        var pages: [UInt64] = []
+        pages.reserveCapacity(blocks.count)
+        if !runs.isEmpty, let used = Self.fill(runs, blocks, &pages) {
+            for run in used { try take(run) }
+            raiseLowest()
+            return (pages, used.sorted { $0.page < $1.page })
+        }
+        pages.removeAll(keepingCapacity: true)
+        let used = appended(blocks, &pages)
+        return (pages, used)
+    }
+
+    /// Distributes blocks over runs; nil where they do not fit. Returns the parts used.
+    private static func fill(_ runs: [Extent], _ blocks: [Int], _ pages: inout [UInt64]) -> [Extent]? {
+        var used = runs.map { Extent(page: $0.page, pageCount: 0) }
+        for block in blocks {
+            guard let run = runs.indices.first(where: { runs[$0].pageCount - used[$0].pageCount >= block }) else { return nil }
+            pages.append(used[run].end)
+            used[run].pageCount += block
+        }
+        return used.filter { $0.pageCount > 0 }
+    }
+
+    /// New pages at the end; blocks do not cross section boundaries, pages skipped for that become free.
+    private mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {
+        var runs: [Extent] = []
+        for block in blocks {
+            var page = highWater
+            let section = (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
+            if page + UInt64(block) > section, UInt64(block) <= FormatLimits.sectionPages {
+                highWater = section
+                // Pages between are taken up again like any free ones.
+                if section > page { skipped.append(Extent(page: page, pageCount: Int(section - page))) }
+                page = section
+            }
+            pages.append(page)
+            highWater = page + UInt64(block)
+            if let last = runs.last, last.end == page {
+                runs[runs.count - 1].pageCount += block
+            } else {
+                runs.append(Extent(page: page, pageCount: block))
+            }
+        }
+        return runs
+    }
+
+    /// Pages skipped at section boundaries by the commit in the making.
+    package private(set) var skipped: [Extent] = []
+    package mutating func takeSkipped() -> [Extent] {
+        defer { skipped = [] }
+        return skipped
+    }
+
+    /// The lowest run of at least `count` pages inside a section.
+    private func findRun(_ count: Int) -> UInt64? {
+        guard UInt64(count) <= FormatLimits.sectionPages else { return nil }
+        var page = lowest
+        let end = UInt64(words.count) << 6
+        while page < end {
+            let word = words[Int(page >> 6)] >> (page & 63)
+            if word == 0 {
+                page = (page | 63) + 1
+                continue
+            }
+            page += UInt64(word.trailingZeroBitCount)
+            let limit = min(end, (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages)
+            let runEnd = endOfRun(from: page, limit: limit)
+            if runEnd - page >= UInt64(count) { return page }
+            page = runEnd
+        }
+        return nil
+    }
+
+    private mutating func raiseLowest() {
+        while lowest < highWater, !isFree(lowest) {
+            let word = Int(lowest >> 6)
+            if word >= words.count {
+                lowest = highWater
+                return
+            }
+            if words[word] >> (lowest & 63) == 0 { lowest = (lowest | 63) + 1 } else { lowest += 1 }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// One column of one row group as it lies in memory, whether in the mapped file or in a transaction's own copy:
+// the one form in which getters, scans, sorts and checks see data. 64 bytes, plain pointers, no ownership.
+
+/// How the values of a column lie in `data`.
+@usableFromInline @frozen
+package enum ColumnForm: UInt8, Sendable {
+    /// Every row holds `base` (integer-like types only).
+    case constant = 0
+    /// Bool: one bit a row.
+    case bits = 1
+    /// Integer-like, `base` plus an unsigned value of 1, 2 or 4 bytes a row.
+    case uint8 = 2
+    case uint16 = 3
+    case uint32 = 4
+    /// Integer-like, 8 bytes a row, `base` is 0. The form of a writable integer column.
+    case int64 = 5
+    case float32 = 6
+    case float64 = 7
+    /// ObjectId.
+    case bytes12 = 8
+    /// UUID, Decimal128.
+    case bytes16 = 9
+    /// Var-bytes (String, Data, list): end offsets of 2 or 4 bytes a row into the heap at `aux`.
+    case text16 = 10
+    case text32 = 11
+    /// Writable var-bytes: a `ByteSlot` of 16 bytes a row.
+    case slots = 12
+}
+
+/// A writable var-bytes value. `address` points at `length` bytes, or at a blob record where `isBlob`.
+@usableFromInline @frozen
+package struct ByteSlot {
+    @usableFromInline package var length: UInt32
+    /// 1 where `address` points at a 48-byte blob record instead of the bytes.
+    @usableFromInline package var blobFlag: UInt32
+    @usableFromInline package var address: UInt64
+
+    @inlinable package init(length: UInt32, blobFlag: UInt32, address: UInt64) {
+        self.length = length
+        self.blobFlag = blobFlag
+        self.address = address
+    }
+}
+
+@usableFromInline @frozen
+package struct ColumnView {
+    /// Values; alignment 8 (16 for `bytes16` is not promised: load unaligned).
+    @usableFromInline package var data: UnsafeMutableRawPointer
+    /// One bit a row, set where there is a value; nil where no row is null.
+    @usableFromInline package var validity: UnsafeMutablePointer<UInt64>?
+    /// Var-bytes: the heap. Dates: nanoseconds as UInt32 a row, nil where all are 0.
+    @usableFromInline package var aux: UnsafeMutableRawPointer?
+    /// Sealed var-bytes: one bit a row, set where the heap holds a blob record (`BlobRecord`) instead of the
+    /// bytes; nil where no row does.
+    @usableFromInline package var blobs: UnsafeMutablePointer<UInt64>?
+    @usableFromInline package var base: Int64
+    /// Smallest and largest value that is not null (for float64 and float32 the bit pattern of a Double, NaN left
+    /// out). Only where `hasZone`.
+    @usableFromInline package var zoneMin: Int64
+    @usableFromInline package var zoneMax: Int64
+    @usableFromInline package var form: ColumnForm
+    @usableFromInline package var hasZone: Bool
+    /// True in the running write transaction's own copy: `data` may be stored to.
+    @usableFromInline package var isWritable: Bool
+    /// True where a store needs more than the column: an index, a backlink, a zone. Setters go the long way.
+    @usableFromInline package var isGuarded: Bool
+
+    @inlinable
+    package init(form: ColumnForm, data: UnsafeMutableRawPointer) {
+        self.data = data
+        validity = nil
+        aux = nil
+        blobs = nil
+        base = 0
+        zoneMin = 0
+        zoneMax = 0
+        self.form = form
+        hasZone = false
+        isWritable = false
+        isGuarded = false
+    }
+}
+
+extension ColumnView {
+    @inlinable @inline(__always)
+    package func isNull(_ row: Int) -> Bool {
+        guard let validity else { return false }
+        return validity[row &>> 6] &>> UInt64(row & 63) & 1 == 0
+    }
+
+    /// Integer-like value (Int, seconds of a Date, key of a link). Garbage where null.
+    @inlinable @inline(__always)
+    package func integer(_ row: Int) -> Int64 {
+        switch form {
+        case .int64: return data.load(fromByteOffset: row &<< 3, as: Int64.self)
+        case .uint8: return base &+ Int64(data.load(fromByteOffset: row, as: UInt8.self))
+        case .uint16: return base &+ Int64(data.load(fromByteOffset: row &<< 1, as: UInt16.self))
+        case .uint32: return base &+ Int64(data.load(fromByteOffset: row &<< 2, as: UInt32.self))
+        default: return base
+        }
+    }
+
+    @inlinable @inline(__always)
+    package func bit(_ row: Int) -> Bool {
+        data.load(fromByteOffset: (row &>> 6) &* 8, as: UInt64.self) &>> UInt64(row & 63) & 1 != 0
+    }
+
+    @inlinable @inline(__always)
+    package func float(_ row: Int) -> Float { data.load(fromByteOffset: row &<< 2, as: Float.self) }
+
+    @inlinable @inline(__always)
+    package func double(_ row: Int) -> Double { data.load(fromByteOffset: row &<< 3, as: Double.self) }
+
+    /// Nanoseconds of a Date, 0..<1,000,000,000 with the sign of the seconds.
+    @inlinable @inline(__always)
+    package func nanoseconds(_ row: Int) -> Int32 {
+        aux.map { $0.load(fromByteOffset: row &<< 2, as: Int32.self) } ?? 0
+    }
+
+    /// True where the value lies in a block of its own: read it through `Table.withBytes`.
+    @inlinable @inline(__always)
+    package func isBlob(_ row: Int) -> Bool {
+        if form == .slots { return data.load(fromByteOffset: row &<< 4 &+ 4, as: UInt32.self) != 0 }
+        guard let blobs else { return false }
+        return blobs[row &>> 6] &>> UInt64(row & 63) & 1 != 0
+    }
+
+    /// The stored bytes of a var-bytes value; the blob record where `isBlob`. Empty where null.
+    @inlinable @inline(__always)
+    package func bytes(_ row: Int) -> UnsafeRawBufferPointer {
+        switch form {
+        case .text16:
+            let p = data.assumingMemoryBound(to: UInt16.self)
+            let start = row == 0 ? 0 : Int(p[row &- 1])
+            return UnsafeRawBufferPointer(start: aux.unsafelyUnwrapped + start, count: Int(p[row]) &- start)
+        case .text32:
+            let p = data.assumingMemoryBound(to: UInt32.self)
+            let start = row == 0 ? 0 : Int(p[row &- 1])
+            return UnsafeRawBufferPointer(start: aux.unsafelyUnwrapped + start, count: Int(p[row]) &- start)
+        default:
+            let slot = data.load(fromByteOffset: row &<< 4, as: ByteSlot.self)
+            return UnsafeRawBufferPointer(
+                start: UnsafeRawPointer(bitPattern: UInt(slot.address)), count: Int(slot.length))
+        }
+    }
+
+    @inlinable @inline(__always)
+    package func bytes12(_ row: Int) -> (UInt64, UInt32) {
+        (data.loadUnaligned(fromByteOffset: row &* 12, as: UInt64.self),
+         data.loadUnaligned(fromByteOffset: row &* 12 &+ 8, as: UInt32.self))
+    }
+
+    @inlinable @inline(__always)
+    package func bytes16(_ row: Int) -> (UInt64, UInt64) {
+        (data.loadUnaligned(fromByteOffset: row &<< 4, as: UInt64.self),
+         data.loadUnaligned(fromByteOffset: row &<< 4 &+ 8, as: UInt64.self))
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of things inside the engine: keys, column types, values, and the definition of a table.
+
+/// Identity of an object in its table: 1, 2, 3 ... in the order of insertion, never used again. 0 is no object.
+@usableFromInline @frozen
+package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
+    @usableFromInline package var rawValue: UInt64
+    @inlinable package init(rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+    @inlinable package static func < (a: ObjectKey, b: ObjectKey) -> Bool { a.rawValue < b.rawValue }
+    package static let none = ObjectKey(0)
+}
+
+/// Identity of a table, stable through renames.
+package struct TableKey: RawRepresentable, Hashable, Comparable, Sendable {
+    package var rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt32) { self.rawValue = rawValue }
+    package static func < (a: TableKey, b: TableKey) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Identity of a column in its table, stable through renames and never used again.
+package struct ColumnKey: RawRepresentable, Hashable, Comparable, Sendable {
+    package var rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    package init(_ rawValue: UInt32) { self.rawValue = rawValue }
+    package static func < (a: ColumnKey, b: ColumnKey) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a column holds. The number is on disk.
+package enum ColumnType: UInt8, Sendable, CaseIterable {
+    case bool = 1, int, float, double, string, data, date, objectID, uuid, link, decimal128, mixed
+}
+
+/// Whether a column holds one value or many. The number is on disk.
+package enum CollectionKind: UInt8, Sendable { case none = 0, list, set, dictionary }
+
+package struct ColumnDefinition: Sendable, Equatable {
+    package var key: ColumnKey
+    package var name: String
+    package var type: ColumnType
+    package var collection: CollectionKind
+    /// Of a collection: whether its elements may be null.
+    package var isNullable: Bool
+    package var isIndexed: Bool
+    package var isPrimaryKey: Bool
+    /// A system column: kept with the object, never shown as a property.
+    package var isHidden: Bool
+    /// The table that links lead to.
+    package var target: TableKey?
+
+    package init(
+        key: ColumnKey, name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, target: TableKey? = nil
+    ) {
+        self.key = key
+        self.name = name
+        self.type = type
+        self.collection = collection
+        self.isNullable = isNullable
+        self.isIndexed = isIndexed
+        self.isPrimaryKey = isPrimaryKey
+        self.isHidden = isHidden
+        self.target = target
+    }
+}
+
+package struct TableDefinition: Sendable, Equatable {
+    package var key: TableKey
+    package var name: String
+    package var isEmbedded: Bool
+    package var columns: [ColumnDefinition]
+    /// Key that the next new column gets.
+    package var nextColumnKey: UInt32
+
+    package init(key: TableKey, name: String, isEmbedded: Bool, columns: [ColumnDefinition], nextColumnKey: UInt32) {
+        self.key = key
+        self.name = name
+        self.isEmbedded = isEmbedded
+        self.columns = columns
+        self.nextColumnKey = nextColumnKey
+    }
+
+    /// Number of the primary key's column.
+    package var primaryKey: Int? { columns.firstIndex { $0.isPrimaryKey } }
+    package func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
+}
+
+/// A column to be made by `Session.addTable`. `targetName` names the table that links lead to.
+package struct NewColumn: Sendable, Equatable {
+    package var name: String
+    package var type: ColumnType
+    package var collection: CollectionKind
+    package var isNullable: Bool
+    package var isIndexed: Bool
+    package var isPrimaryKey: Bool
+    package var isHidden: Bool
+    package var targetName: String?
+
+    package init(
+        name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, targetName: String? = nil
+    ) {
+        self.name = name
+        self.type = type
+        self.collection = collection
+        self.isNullable = isNullable
+        self.isIndexed = isIndexed
+        self.isPrimaryKey = isPrimaryKey
+        self.isHidden = isHidden
+        self.targetName = targetName
+    }
+}
+
+/// A point in time. Seconds since 1970 and nanoseconds (under 10^9) of the same sign.
+package struct Timestamp: Hashable, Comparable, Sendable {
+    package var seconds: Int64
+    package var nanoseconds: Int32
+    package init(seconds: Int64, nanoseconds: Int32) {
+        self.seconds = seconds
+        self.nanoseconds = nanoseconds
+    }
+    package static func < (a: Timestamp, b: Timestamp) -> Bool {
+        a.seconds != b.seconds ? a.seconds < b.seconds : a.nanoseconds < b.nanoseconds
+    }
+}
+
+/// One value on its slow way in or out. Hot paths read and write columns directly.
+package enum Value: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case data([UInt8])
+    case date(Timestamp)
+    /// The 12 bytes: the first 8 loaded little endian, then the last 4.
+    case objectID(UInt64, UInt32)
+    /// The 16 bytes as two words loaded little endian.
+    case uuid(UInt64, UInt64)
+    case link(ObjectKey)
+}
+
+extension ColumnDefinition {
+    /// How one value of the column lies in a writable group.
+    package var writableForm: ColumnForm {
+        if collection != .none { return .slots }
+        switch type {
+        case .bool: return .bits
+        case .int, .date, .link: return .int64
+        case .float: return .float32
+        case .double: return .float64
+        case .string, .data, .mixed: return .slots
+        case .objectID: return .bytes12
+        case .uuid, .decimal128: return .bytes16
+        }
+    }
+
+    /// True where nulls are told by the validity bits (a null link is key 0).
+    package var hasValidity: Bool { isNullable && collection == .none && type != .link }
+    /// True where the column keeps the reverse of its links.
+    package var hasBacklinks: Bool { type == .link }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row group that the running write transaction changes. It begins as the committed group and takes over
+// column by column: a column is copied into a wide, writable form when it is first stored to; rows inserted or
+// deleted make all columns writable. Confined to the write transaction. See DirtyGroup+Seal for the way back.
+
+import RegnumSystem
+
+package final class DirtyGroup {
+    /// Blocks that hold the segments of columns not yet writable; 0 is the group's own block.
+    struct Source {
+        var ref: BlockRef
+        var bytes: UnsafeRawPointer
+    }
+
+    let columns: ColumnMap
+    package let view: UnsafeMutablePointer<GroupView>
+    private(set) var sources: [Source] = []
+    /// Of a column not writable: where its segment lies. By column; nil where the block has none.
+    private(set) var segments: [RowGroupLayout.Descriptor?]
+    private(set) var capacity = 0
+    private var arena = Arena()
+    /// Keys of a group that is not dense; `capacity` of them.
+    private var ownKeys: UnsafeMutablePointer<UInt64>?
+    /// Bits of columns with an index or backlinks, whose stores must go the long way.
+    private let guarded: [Bool]
+
+    var columnCount: Int { columns.definitions.count }
+
+    private init(columns: ColumnMap, guarded: [Bool]) {
+        self.columns = columns
+        self.guarded = guarded
+        segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.definitions.count)
+        let views = UnsafeMutablePointer<ColumnView>.allocate(capacity: max(columns.definitions.count, 1))
+        for i in 0..<columns.definitions.count { views[i] = columns.defaultView(i) }
+        view = .allocate(capacity: 1)
+        view.initialize(to: GroupView(
+            columns: views, keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
+            keys: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt64.self)),
+            ranks: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt16.self))))
+    }
+
+    /// A new, empty group whose first object will have `firstKey`.
+    package convenience init(empty columns: ColumnMap, guarded: [Bool], firstKey: UInt64, capacity: Int) {
+        self.init(columns: columns, guarded: guarded)
+        view.pointee.firstKey = firstKey
+        makeAllWritable(capacity: capacity)
+    }
+
+    /// The group behind `ref`, to be changed.
+    package convenience init(
+        changing ref: BlockRef, _ columns: ColumnMap, guarded: [Bool], _ space: BlockSpace
+    ) throws(EngineError) {
+        let handle = try GroupHandle.make(ref, columns, space)
+        defer { GroupHandle.deallocate(handle) }
+        let block = try space.bytes(ref)
+        self.init(columns: columns, guarded: guarded)
+        let views = view.pointee.columns
+        views.update(from: handle.pointee.columns, count: columnCount)
+        view.pointee = handle.pointee
+        view.pointee.columns = views
+        sources.append(Source(ref: ref, bytes: block))
+        for i in 0..<RowGroupLayout.externalCount(block) {
+            let external = RowGroupLayout.external(block, i)
+            sources.append(Source(ref: external, bytes: try space.bytes(external)))
+        }
+        for i in 0..<RowGroupLayout.columnCount(block) {
+            guard let d = RowGroupLayout.descriptor(block, i), let c = columns.index(of: d.columnKey, hint: i) else { continue }
+            segments[c] = d
+        }
+    }
+
+    deinit {
+        let views = view.pointee.columns
+        for i in 0..<columnCount where views[i].isWritable { freeColumn(&views[i]) }
+        views.deallocate()
+        view.deallocate()
+        ownKeys?.deallocate()
+    }
+
+    private func freeColumn(_ column: inout ColumnView) {
+        column.data.deallocate()
+        column.validity?.deallocate()
+        if column.form == .int64 { column.aux?.deallocate() }
+    }
+
+    /// The group is going away: so are the blocks behind it.
+    func freeSources(_ space: BlockSpace) {
+        for source in sources { space.free(source.ref) }
+        sources = []
+    }
+
+    // MARK: Making columns writable
+
+    /// Bytes of one allocation for `rows` rows; a multiple of 8.
+    private static func byteCount(_ form: ColumnForm, _ rows: Int) -> Int {
+        (RowGroupLayout.dataByteCount(form, rows) + 7) & ~7
+    }
+
+    /// Gives the column its own wide copy. Pointers in `view.columns[column]` change; the address of the view
+    /// itself does not, so accessors stay good.
+    package func makeWritable(_ column: Int) {
+        if view.pointee.columns[column].isWritable { return }
+        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
+        let definition = columns.definitions[column]
+        let old = view.pointee.columns[column]
+        let rows = view.pointee.count
+        var new = ColumnView(form: definition.writableForm, data: Self.zeroed(Self.byteCount(definition.writableForm, capacity)))
+        if definition.hasValidity { new.validity = Self.validity(copying: old, rows: rows, capacity: capacity) }
+        switch new.form {
+        case .int64:
+            let target = new.data.assumingMemoryBound(to: Int64.self)
+            for row in 0..<rows { target[row] = old.integer(row) }
+            if definition.type == .date {
+                new.aux = Self.zeroed(capacity * 4)
+                if let aux = old.aux { Memory.copy(new.aux.unsafelyUnwrapped, aux, rows * 4) }
+            }
+        case .slots:
+            let target = new.data.assumingMemoryBound(to: ByteSlot.self)
+            for row in 0..<rows {
+                let bytes = old.bytes(row)
+                target[row] = ByteSlot(
+                    length: UInt32(bytes.count), blobFlag: old.isBlob(row) ? 1 : 0,
+                    address: UInt64(UInt(bitPattern: bytes.baseAddress)))
+            }
+        default:
+            Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows))
+        }
+        new.isWritable = true
+        new.isGuarded = guarded[column]
+        view.pointee.columns[column] = new
+        segments[column] = nil
+    }
+
+    private static func validity(copying old: ColumnView, rows: Int, capacity: Int) -> UnsafeMutablePointer<UInt64> {
+        let words = (capacity + 63) / 64
+        let target = zeroed(words * 8).assumingMemoryBound(to: UInt64.self)
+        for row in 0..<rows where !old.isNull(row) { target[row >> 6] |= 1 << UInt64(row & 63) }
+        return target
+    }
+
+    private static func zeroed(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        let p = UnsafeMutableRawPointer.allocate(byteCount: max(byteCount, 16), alignment: 16)
+        Memory.zero(p, max(byteCount, 16))
+        return p
+    }
+
+    private static func roundedCapacity(_ rows: Int) -> Int {
+        var capacity = 64
+        while capacity < rows { capacity *= 2 }
+        return min(capacity, FormatLimits.rowsPerGroup)
+    }
+
+    /// All columns writable, with room for `wanted` rows, and keys of its own.
+    package func makeAllWritable(capacity wanted: Int) {
+        let wanted = Self.roundedCapacity(max(wanted, view.pointee.count))
+        if capacity == 0 { capacity = wanted }
+        for column in 0..<columnCount { makeWritable(column) }
+        if view.pointee.keyForm == .bitmap || (view.pointee.keyForm == .sorted && ownKeys == nil) { takeKeys() }
+        if capacity < wanted { grow(to: wanted) }
+    }
+
+    private func takeKeys() {
+        let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: FormatLimits.rowsPerGroup)
+        for row in 0..<view.pointee.count { keys[row] = view.pointee.key(at: row) }
+        ownKeys = keys
+        view.pointee.keys = UnsafePointer(keys)
+        view.pointee.keyForm = .sorted
+    }
+
+    private func grow(to wanted: Int) {
+        let views = view.pointee.columns
+        for i in 0..<columnCount {
+            let form = views[i].form
+            let data = Self.zeroed(Self.byteCount(form, wanted))
+            Memory.copy(data, views[i].data, Self.byteCount(form, capacity))
+            views[i].data.deallocate()
+            views[i].data = data
+            if let validity = views[i].validity {
+                let target = Self.zeroed((wanted + 63) / 64 * 8)
+                Memory.copy(target, UnsafeRawPointer(validity), (capacity + 63) / 64 * 8)
+                validity.deallocate()
+                views[i].validity = target.assumingMemoryBound(to: UInt64.self)
+            }
+            if form == .int64, let aux = views[i].aux {
+                let target = Self.zeroed(wanted * 4)
+                Memory.copy(target, aux, capacity * 4)
+                aux.deallocate()
+                views[i].aux = target
+            }
+        }
+        capacity = wanted
+    }
+
+    // MARK: Rows
+
+    package var isFull: Bool { view.pointee.count == FormatLimits.rowsPerGroup }
+    package var lastKey: UInt64 { view.pointee.firstKey &+ view.pointee.keySpan &- 1 }
+
+    /// Appends a row of zeros and nulls under `key`, which must be above all keys here. Returns its row.
+    package func append(_ key: UInt64) -> Int {
+        let row = view.pointee.count
+        precondition(row < FormatLimits.rowsPerGroup)
+        if row == 0 {
+            makeAllWritable(capacity: 64)
+            view.pointee.firstKey = key
+            view.pointee.keyForm = .dense
+            view.pointee.keySpan = 0
+        } else if row >= capacity || capacity == 0 || !isAllWritable {
+            makeAllWritable(capacity: row + 1)
+        }
+        if view.pointee.keyForm == .dense, key &- view.pointee.firstKey != UInt64(row) { takeKeys() }
+        if view.pointee.keyForm == .sorted { ownKeys.unsafelyUnwrapped[row] = key }
+        view.pointee.keySpan = key &- view.pointee.firstKey &+ 1
+        view.pointee.count = row &+ 1
+        return row
+    }
+
+    private var isAllWritable: Bool {
+        let views = view.pointee.columns
+        for i in 0..<columnCount where !views[i].isWritable { return false }
+        return view.pointee.keyForm == .dense || ownKeys != nil
+    }
+
+    /// Removes a row; the rows behind it move up.
+    package func remove(row: Int) {
+        makeAllWritable(capacity: view.pointee.count)
+        let count = view.pointee.count
+        if view.pointee.keyForm == .dense, row != count - 1 { takeKeys() }
+        let views = view.pointee.columns
+        let behind = count - row - 1
+        for i in 0..<columnCount {
+            let form = views[i].form
+            if form == .bits {
+                Self.removeBit(views[i].data.assumingMemoryBound(to: UInt64.self), row, count)
+            } else {
+                let width = RowGroupLayout.dataByteCount(form, 1)
+                Memory.move(views[i].data + row * width, views[i].data + (row + 1) * width, behind * width)
+                Memory.zero(views[i].data + (count - 1) * width, width)
+            }
+            if let validity = views[i].validity { Self.removeBit(validity, row, count) }
+            if form == .int64, let aux = views[i].aux {
+                Memory.move(aux + row * 4, aux + (row + 1) * 4, behind * 4)
+                Memory.zero(aux + (count - 1) * 4, 4)
+            }
+        }
+        if view.pointee.keyForm == .sorted, let keys = ownKeys {
+            Memory.move(UnsafeMutableRawPointer(keys + row), UnsafeRawPointer(keys + row + 1), behind * 8)
+        }
+        view.pointee.count = count - 1
+        if count > 1 {
+            let first = view.pointee.keyForm == .dense ? view.pointee.firstKey : view.pointee.keys[0]
+            let last = view.pointee.keyForm == .dense ? first + UInt64(count - 2) : view.pointee.keys[count - 2]
+            view.pointee.firstKey = first
+            view.pointee.keySpan = last - first + 1
+        } else {
+            view.pointee.keySpan = 0
+        }
+    }
+
+    /// Removes bit `row` of `count` bits; the bits behind it move down, the last becomes 0.
+    private static func removeBit(_ words: UnsafeMutablePointer<UInt64>, _ row: Int, _ count: Int) {
+        let last = (count - 1) >> 6
+        var word = row >> 6
+        let low = (UInt64(1) << UInt64(row & 63)) &- 1
+        words[word] = words[word] & low | words[word] >> 1 & ~low
+        while word < last {
+            words[word] |= words[word + 1] << 63
+            word += 1
+            words[word] >>= 1
+        }
+    }
+
+    // MARK: Stores
+
+    /// Copies a var-bytes value into the group. The caller sets the validity bit.
+    package func setBytes(_ column: Int, _ row: Int, _ bytes: UnsafeRawBufferPointer) {
+        let address = bytes.isEmpty ? 0 : arena.copy(bytes)
+        view.pointee.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] =
+            ByteSlot(length: UInt32(bytes.count), blobFlag: 0, address: address)
+    }
+
+    /// A slot that says the value lies in block `ref`.
+    func blobSlot(_ ref: BlockRef, length: Int) -> ByteSlot {
+        withUnsafeTemporaryAllocation(byteCount: BlobRecord.byteCount, alignment: 8) { record in
+            let bytes = record.baseAddress.unsafelyUnwrapped
+            ref.write(to: bytes)
+            bytes.storeBytes(of: UInt64(length), toByteOffset: 40, as: UInt64.self)
+            let address = arena.copy(UnsafeRawBufferPointer(record))
+            return ByteSlot(length: UInt32(BlobRecord.byteCount), blobFlag: 1, address: address)
+        }
+    }
+
+    @inline(__always)
+    package func setValid(_ column: Int, _ row: Int, _ isValid: Bool) {
+        guard let validity = view.pointee.columns[column].validity else { return }
+        let bit = UInt64(1) &<< UInt64(row & 63)
+        if isValid { validity[row &>> 6] |= bit } else { validity[row &>> 6] &= ~bit }
+    }
+
+    /// Appends all rows of `other`, whose keys must all be above the keys here. Used to merge small neighbours.
+    package func append(rowsOf other: DirtyGroup) {
+        other.makeAllWritable(capacity: other.view.pointee.count)
+        for row in 0..<other.view.pointee.count {
+            let target = append(other.view.pointee.key(at: row))
+            for column in 0..<columnCount {
+                let from = other.view.pointee.columns[column]
+                let to = view.pointee.columns[column]
+                setValid(column, target, !from.isNull(row))
+                switch from.form {
+                case .bits:
+                    let bit = UInt64(1) << UInt64(target & 63)
+                    if from.bit(row) { to.data.assumingMemoryBound(to: UInt64.self)[target >> 6] |= bit }
+                case .slots:
+                    var slot = from.data.assumingMemoryBound(to: ByteSlot.self)[row]
+                    if slot.length > 0 { slot.address = arena.copy(from.bytes(row)) }
+                    to.data.assumingMemoryBound(to: ByteSlot.self)[target] = slot
+                default:
+                    let width = RowGroupLayout.dataByteCount(from.form, 1)
+                    Memory.copy(to.data + target * width, from.data + row * width, width)
+                    if from.form == .int64, let source = from.aux, let aux = to.aux {
+                        Memory.copy(aux + target * 4, source + row * 4, 4)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Memory for values of one group, in chunks that never move; freed at once.
+struct Arena: ~Copyable {
+    private var chunks: [UnsafeMutableRawPointer] = []
+    private var next = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
+    private var left = 0
+
+    /// Copies `bytes`; the address is good while the arena lives.
+    @inline(__always)
+    mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let count = bytes.count
+        if count > left { addChunk(atLeast: count) }
+        let address = next
+        address.copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: count)
+        next += count
+        left &-= count
+        return UInt64(UInt(bitPattern: address))
+    }
+
+    @inline(never)
+    private mutating func addChunk(atLeast count: Int) {
+        let size = max(count, chunks.isEmpty ? 4096 : 32768)
+        next = .allocate(byteCount: size, alignment: 16)
+        left = size
+        chunks.append(next)
+    }
+
+    deinit { for chunk in chunks { chunk.deallocate() } }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a changed tree to blocks: groups first, then nodes from the bottom, each split where it has outgrown the
+// format, neighbours merged where a group has become small.
+
+extension GroupTree {
+    /// Groups below a quarter of the full size are joined with a neighbour when both fit into one.
+    private static let mergeRows = FormatLimits.rowsPerGroup / 4
+
+    /// Seals everything in memory and returns the root's ref. Groups in memory are gone after it.
+    func seal() throws(EngineError) -> BlockRef {
+        tail = nil
+        dropShortcuts()
+        guard let top = root else { return .none }
+        var entries = try sealed(Entry(firstKey: 0, count: 0, child: top))
+        var level = Self.level(of: top)
+        while entries.count > 1 {
+            level += 1
+            entries = makeNodes(entries, level: level)
+        }
+        guard let single = entries.first, case .ref(let ref) = single.child else {
+            root = nil
+            return .none
+        }
+        root = .ref(ref)
+        return ref
+    }
+
+    /// Level of what `sealed` returns for a child: 0 groups, n nodes.
+    private static func level(of child: Child) -> Int {
+        switch child {
+        case .group: 0
+        case .node(let node): node.level
+        case .ref: 0
+        }
+    }
+
+    /// The entries that replace one entry: one, or more where it had to be split, or none where it is empty.
+    private func sealed(_ entry: Entry) throws(EngineError) -> [Entry] {
+        switch entry.child {
+        case .ref: return [entry]
+        case .group(let group):
+            let view = group.view.pointee
+            if view.count == 0 {
+                group.freeSources(space)
+                return []
+            }
+            let ref = try group.seal(into: space)
+            return [Entry(firstKey: view.firstKey, count: UInt64(view.count), child: .ref(ref))]
+        case .node(let node):
+            if node.level == 1 { try mergeSmallGroups(node) }
+            var children: [Entry] = []
+            children.reserveCapacity(node.entries.count)
+            for child in node.entries { children.append(contentsOf: try sealed(child)) }
+            return children.isEmpty ? [] : makeNodes(children, level: node.level)
+        }
+    }
+
+    private func mergeSmallGroups(_ node: Node) throws(EngineError) {
+        var i = 0
+        while i + 1 < node.entries.count {
+            let here = Self.count(node.entries[i])
+            let next = Self.count(node.entries[i + 1])
+            // A small last group is left to grow; see `joinTail`.
+            if i + 2 == node.entries.count, next <= 64, here > 64 { break }
+            let isDirty = Self.isInMemory(node.entries[i]) || Self.isInMemory(node.entries[i + 1])
+            guard isDirty, min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
+                i += 1
+                continue
+            }
+            let left = try inMemory(node.entries[i])
+            let right = try inMemory(node.entries[i + 1])
+            left.append(rowsOf: right)
+            right.freeSources(space)
+            node.entries[i].child = .group(left)
+            node.entries.remove(at: i + 1)
+        }
+    }
+
+    private static func isInMemory(_ entry: Entry) -> Bool {
+        if case .group = entry.child { return true }
+        return false
+    }
+
+    private func inMemory(_ entry: Entry) throws(EngineError) -> DirtyGroup {
+        switch entry.child {
+        case .group(let group): return group
+        case .ref(let ref): return try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+        case .node: preconditionFailure("a node among groups")
+        }
+    }
+
+    /// Nodes of at most 64 children each, as equal as possible but full where the tree only grows at its end.
+    private func makeNodes(_ children: [Entry], level: Int) -> [Entry] {
+        var nodes: [Entry] = []
+        var start = 0
+        while start < children.count {
+            let end = min(start + FormatLimits.nodeFanOut, children.count)
+            nodes.append(makeNode(children[start..<end], level: level))
+            start = end
+        }
+        return nodes
+    }
+
+    private func makeNode(_ children: ArraySlice<Entry>, level: Int) -> Entry {
+        let block = space.sealer.addBlock(.groupNode, byteCount: GroupNodeLayout.byteCount, rows: children.count)
+        block.bytes.storeBytes(of: UInt16(children.count), toByteOffset: 32, as: UInt16.self)
+        block.bytes.storeBytes(of: UInt8(level), toByteOffset: 34, as: UInt8.self)
+        var total: UInt64 = 0
+        for (i, child) in children.enumerated() {
+            block.bytes.storeBytes(of: child.firstKey, toByteOffset: GroupNodeLayout.firstKeys + i * 8, as: UInt64.self)
+            block.bytes.storeBytes(of: child.count, toByteOffset: GroupNodeLayout.counts + i * 8, as: UInt64.self)
+            guard case .ref(let ref) = child.child else { preconditionFailure("a child that is not sealed") }
+            space.sealer.setRef(ref, in: block, at: GroupNodeLayout.refs + i * BlockRef.byteCount)
+            total += child.count
+        }
+        return Entry(firstKey: children.first?.firstKey ?? 0, count: total, child: .ref(block.ref))
+    }
+}

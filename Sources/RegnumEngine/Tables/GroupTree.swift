@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of row groups of one table: inner nodes of up to 64 children over groups of up to 1,024 objects,
+// ordered by object key. Committed nodes are read in place; a write transaction replaces the path to what it
+// changes by nodes and groups in memory, which may grow beyond the limits of the format and are split when
+// they are sealed. Confined to its session. Depth is at most `FormatLimits.treeDepth`.
+
+import RegnumSystem
+
+package final class GroupTree {
+    enum Child {
+        case ref(BlockRef)
+        case node(Node)
+        case group(DirtyGroup)
+    }
+
+    struct Entry {
+        /// Lower bound of the keys below.
+        var firstKey: UInt64
+        /// Rows below; of a child in memory only `GroupTree.count(_:)` knows.
+        var count: UInt64
+        var child: Child
+    }
+
+    /// An inner node in memory. Level 1: the children are groups.
+    final class Node {
+        let level: Int
+        @exclusivity(unchecked) var entries: [Entry]
+        init(level: Int, entries: [Entry]) {
+            self.level = level
+            self.entries = entries
+        }
+
+        /// The child whose keys may include `key`.
+        func child(for key: UInt64) -> Int {
+            var a = 0
+            var b = entries.count
+            if let last = entries.last, last.firstKey <= key { return b - 1 }
+            while b - a > 1 {
+                let middle = (a + b) / 2
+                if entries[middle].firstKey <= key { a = middle } else { b = middle }
+            }
+            return a
+        }
+    }
+
+    let space: BlockSpace
+    let columns: ColumnMap
+    let guarded: [Bool]
+    private let cache = GroupCache()
+    /// `nil`: no objects.
+    @exclusivity(unchecked) var root: Child?
+    /// Group that the last lookup ended in. Good while nothing is inserted, deleted or made writable.
+    @exclusivity(unchecked) private var lastGroup: UnsafeMutablePointer<GroupView>?
+    /// The dirty group that stores went to last, and the one that new rows go to.
+    @exclusivity(unchecked) private var lastDirty: DirtyGroup?
+    @exclusivity(unchecked) var tail: DirtyGroup?
+    /// Rows that `tail` may get.
+    @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
+    /// Called when group pointers that accessors may hold are about to go.
+    private let willMove: () -> Void
+
+    init(space: BlockSpace, columns: ColumnMap, guarded: [Bool], root: BlockRef, willMove: @escaping () -> Void) {
+        self.space = space
+        self.columns = columns
+        self.guarded = guarded
+        self.willMove = willMove
+        self.root = root.isNone ? nil : .ref(root)
+    }
+
+    /// Shows another version. Decoded groups are kept: their blocks may belong to both.
+    func reset(root: BlockRef) {
+        self.root = root.isNone ? nil : .ref(root)
+        lastGroup = nil
+        lastDirty = nil
+        tail = nil
+    }
+
+    /// Forgets decoded groups; pending refs must not outlive their transaction.
+    func dropDecodedGroups() {
+        lastGroup = nil
+        cache.removeAll()
+    }
+
+    /// At the end of a transaction.
+    func dropPendingGroups() {
+        lastGroup = nil
+        cache.removePending()
+    }
+
+    /// Before sealing: nothing may point at groups that are about to go.
+    func dropShortcuts() {
+        willMove()
+        lastGroup = nil
+        lastDirty = nil
+    }
+
+    var decodedGroupCount: Int { cache.count }
+
+    // MARK: Reading
+
+    /// The decoded group of a ref to a row group.
+    @inline(__always)
+    func group(_ ref: BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
+        if let found = cache.find(ref) { return found }
+        let made = try GroupHandle.make(ref, columns, space)
+        cache.insert(ref, made)
+        return made
+    }
+
+    /// Where the object is, or nil. O(log n) with one step per 64 children; a lookup near the last one is O(1).
+    @inline(__always)
+    func locate(_ key: UInt64) throws(EngineError) -> RowLocation? {
+        if let last = lastGroup {
+            let row = last.pointee.row(of: key)
+            if row >= 0 { return RowLocation(group: last, row: row) }
+        }
+        return try locateFromRoot(key)
+    }
+
+    private func locateFromRoot(_ key: UInt64) throws(EngineError) -> RowLocation? {
+        guard let view = try groupView(for: key) else { return nil }
+        let row = view.pointee.row(of: key)
+        guard row >= 0 else { return nil }
+        lastGroup = view
+        return RowLocation(group: view, row: row)
+    }
+
+    private func groupView(for key: UInt64) throws(EngineError) -> UnsafeMutablePointer<GroupView>? {
+        guard var child = root else { return nil }
+        while case .node(let node) = child { child = node.entries[node.child(for: key)].child }
+        switch child {
+        case .group(let group): return group.view
+        case .node: return nil
+        case .ref(var ref):
+            var depth = 0
+            while ref.kind == BlockKind.groupNode.rawValue {
+                let node = try space.bytes(ref)
+                ref = GroupNodeLayout.ref(node, GroupNodeLayout.child(node, for: key))
+                depth += 1
+                if depth > FormatLimits.treeDepth { throw corrupted("a tree is too deep", page: ref.page) }
+            }
+            return try group(ref)
+        }
+    }
+
+    /// The group with the row at `position` in key order, and the rows before the group.
+    func group(atPosition position: Int) throws(EngineError) -> (UnsafeMutablePointer<GroupView>, before: Int)? {
+        guard var child = root else { return nil }
+        var left = position
+        while true {
+            switch child {
+            case .group(let group): return left < group.view.pointee.count ? (group.view, position - left) : nil
+            case .node(let node):
+                guard let next = step(node, &left) else { return nil }
+                child = next
+            case .ref(let ref):
+                guard ref.kind == BlockKind.groupNode.rawValue else {
+                    let view = try group(ref)
+                    return left < view.pointee.count ? (view, position - left) : nil
+                }
+                let bytes = try space.bytes(ref)
+                var i = 0
+                let n = GroupNodeLayout.count(bytes)
+                while i < n, left >= Int(truncatingIfNeeded: GroupNodeLayout.rowCount(bytes, i)) {
+                    left -= Int(truncatingIfNeeded: GroupNodeLayout.rowCount(bytes, i))
+                    i += 1
+                }
+                guard i < n, left >= 0 else { return nil }
+                child = .ref(GroupNodeLayout.ref(bytes, i))
+            }
+        }
+    }
+
+    private func step(_ node: Node, _ left: inout Int) -> Child? {
+        for entry in node.entries {
+            let count = Self.count(entry)
+            if left < count { return entry.child }
+            left -= count
+        }
+        return nil
+    }
+
+    /// Rows below an entry.
+    static func count(_ entry: Entry) -> Int {
+        switch entry.child {
+        case .ref: Int(entry.count)
+        case .group(let group): group.view.pointee.count
+        case .node(let node): node.entries.reduce(0) { $0 + count($1) }
+        }
+    }
+
+    /// Rows with keys below `key`.
+    func rank(of key: UInt64) throws(EngineError) -> Int {
+        guard var child = root else { return 0 }
+        var before = 0
+        while true {
+            switch child {
+            case .group(let group): return before + Self.rank(group.view, key)
+            case .node(let node):
+                let i = node.child(for: key)
+                for j in 0..<i { before += Self.count(node.entries[j]) }
+                child = node.entries[i].child
+            case .ref(let ref):
+                guard ref.kind == BlockKind.groupNode.rawValue else { return before + Self.rank(try group(ref), key) }
+                let bytes = try space.bytes(ref)
+                let i = GroupNodeLayout.child(bytes, for: key)
+                for j in 0..<i { before += Int(truncatingIfNeeded: GroupNodeLayout.rowCount(bytes, j)) }
+                child = .ref(GroupNodeLayout.ref(bytes, i))
+            }
+        }
+    }
+
+    private static func rank(_ view: UnsafeMutablePointer<GroupView>, _ key: UInt64) -> Int {
+        var low = 0
+        var high = view.pointee.count
+        while low < high {
+            let middle = (low + high) / 2
+            if view.pointee.key(at: middle) < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Calls `body` with each group in key order until it returns false.
+    func forEachGroup(
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        if let root { _ = try visit(root, depth: 0, body) }
+    }
+
+    private func visit(
+        _ child: Child, depth: Int, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        guard depth <= FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
+        switch child {
+        case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
+        case .node(let node):
+            for entry in node.entries where try !visit(entry.child, depth: depth, body) { return false }
+            return true
+        case .ref(let ref):
+            guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
+            let bytes = try space.bytes(ref)
+            for i in 0..<GroupNodeLayout.count(bytes)
+            where try !visit(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, body) { return false }
+            return true
+        }
+    }
+
+    // MARK: Changing
+
+    /// The group that holds `key`, ready for stores, or nil where no object has that key.
+    @inline(__always)
+    func dirtyGroup(for key: UInt64) throws(EngineError) -> DirtyGroup? {
+        if let last = lastDirty, last.view.pointee.row(of: key) >= 0 { return last }
+        return try findDirtyGroup(key)
+    }
+
+    private func findDirtyGroup(_ key: UInt64) throws(EngineError) -> DirtyGroup? {
+        guard try locateFromRoot(key) != nil, let top = root else { return nil }
+        if case .group(let group) = top {
+            lastDirty = group
+            return group
+        }
+        let (made, group) = try dirtied(top, key)
+        if let made { root = made }
+        lastDirty = group
+        return group
+    }
+
+    /// The child as it must be to hold a dirty group for `key`: nil where it is in memory already.
+    private func dirtied(_ child: Child, _ key: UInt64) throws(EngineError) -> (Child?, DirtyGroup) {
+        switch child {
+        case .group(let group): return (nil, group)
+        case .node(let node):
+            let i = node.child(for: key)
+            let (made, group) = try dirtied(node.entries[i].child, key)
+            if let made { node.entries[i].child = made }
+            return (nil, group)
+        case .ref(let ref):
+            if ref.kind == BlockKind.groupNode.rawValue {
+                let node = try loadNode(ref)
+                let i = node.child(for: key)
+                let (made, group) = try dirtied(node.entries[i].child, key)
+                if let made { node.entries[i].child = made }
+                space.free(ref)
+                return (.node(node), group)
+            }
+            // Accessors and `lastGroup` may hold the committed group's pointers.
+            let group = try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+            willMove()
+            lastGroup = nil
+            return (.group(group), group)
+        }
+    }
+
+    private func loadNode(_ ref: BlockRef) throws(EngineError) -> Node {
+        let bytes = try space.bytes(ref)
+        let entries = (0..<GroupNodeLayout.count(bytes)).map {
+            Entry(
+                firstKey: GroupNodeLayout.firstKey(bytes, $0), count: GroupNodeLayout.rowCount(bytes, $0),
+                child: .ref(GroupNodeLayout.ref(bytes, $0)))
+        }
+        return Node(level: GroupNodeLayout.level(bytes), entries: entries)
+    }
+
+    /// Appends an object whose key is above all others.
+    @inline(__always)
+    func append(_ key: UInt64) throws(EngineError) -> RowLocation {
+        if let tail, tail.view.pointee.count < tailLimit {
+            return RowLocation(group: tail.view, row: tail.append(key))
+        }
+        return try appendElsewhere(key)
+    }
+
+    /// A transaction that adds a few objects to a large last group would have to write that group again. So it
+    /// begins a small group behind it, which joins the large one when it has grown to this many rows.
+    private static let smallTailRows = 64
+
+    private func appendElsewhere(_ key: UInt64) throws(EngineError) -> RowLocation {
+        if tail == nil, root != nil { try openTail() } else { try joinTail() }
+        if let tail, tail.view.pointee.count < tailLimit {
+            return RowLocation(group: tail.view, row: tail.append(key))
+        }
+        try sealTail()
+        let isSmall = root != nil && tailLimit == Self.smallTailRows
+        let capacity = root == nil || isSmall ? Self.smallTailRows : FormatLimits.rowsPerGroup
+        let group = DirtyGroup(empty: columns, guarded: guarded, firstKey: key, capacity: capacity)
+        let row = group.append(key)
+        try attach(Entry(firstKey: key, count: 1, child: .group(group)))
+        tail = group
+        if !isSmall { tailLimit = FormatLimits.rowsPerGroup }
+        lastDirty = group
+        return RowLocation(group: group.view, row: row)
+    }
+
+    /// At the first append of a transaction: takes the last group if it is small or in memory already; if it is
+    /// large and has room, leaves the tail open for a small group of its own.
+    private func openTail() throws(EngineError) {
+        tailLimit = FormatLimits.rowsPerGroup
+        guard let view = try groupView(for: .max), view.pointee.count > 0, view.pointee.count < FormatLimits.rowsPerGroup
+        else { return }
+        let last = view.pointee.key(at: view.pointee.count - 1)
+        if view.pointee.count < Self.smallTailRows {
+            tail = try findDirtyGroup(last)
+            // What stands before it tells how far it may grow.
+            if let before = try roomBefore(view.pointee.firstKey), before > 0 { tailLimit = Self.smallTailRows }
+        } else {
+            tailLimit = Self.smallTailRows
+        }
+    }
+
+    /// How many rows the group before the one that begins with `firstKey` could take; nil where there is none.
+    private func roomBefore(_ firstKey: UInt64) throws(EngineError) -> Int? {
+        guard firstKey > 1, let view = try groupView(for: firstKey - 1), view.pointee.firstKey < firstKey,
+            view.pointee.count > 0
+        else { return nil }
+        return FormatLimits.rowsPerGroup - view.pointee.count
+    }
+
+    /// The small last group is full: its rows move into the group before it if they fit.
+    private func joinTail() throws(EngineError) {
+        guard let small = tail, tailLimit == Self.smallTailRows else { return }
+        tailLimit = FormatLimits.rowsPerGroup
+        let firstKey = small.view.pointee.firstKey
+        guard let room = try roomBefore(firstKey), room >= small.view.pointee.count,
+            let large = try findDirtyGroup(try lastKey(before: firstKey)), let top = root
+        else { return }
+        dropShortcuts()
+        large.append(rowsOf: small)
+        small.freeSources(space)
+        _ = Self.take(out: small, of: top)
+        tail = large
+    }
+
+    private func lastKey(before key: UInt64) throws(EngineError) -> UInt64 {
+        guard let view = try groupView(for: key - 1) else { return 0 }
+        return view.pointee.key(at: view.pointee.count - 1)
+    }
+
+    /// Takes the last group out of the tree; true if nothing is left below `child`.
+    private static func take(out group: DirtyGroup, of child: Child) -> Bool {
+        guard case .node(let node) = child, let last = node.entries.last else { return true }
+        if case .group(let found) = last.child {
+            precondition(found === group, "the small group is not the last one")
+            node.entries.removeLast()
+        } else if take(out: group, of: last.child) {
+            node.entries.removeLast()
+        }
+        return node.entries.isEmpty
+    }
+
+    /// Packs the full last group at once, while its values are in the processor's cache, and so bounds the memory
+    /// of a bulk insert to the packed size.
+    private func sealTail() throws(EngineError) {
+        guard let full = tail, case .node(var node)? = root else { return }
+        while node.level > 1 {
+            guard case .node(let below)? = node.entries.last?.child else { return }
+            node = below
+        }
+        guard case .group(let group)? = node.entries.last?.child, group === full else { return }
+        dropShortcuts()
+        let count = UInt64(full.view.pointee.count)
+        let firstKey = full.view.pointee.firstKey
+        let ref = try full.seal(into: space)
+        node.entries[node.entries.count - 1] = Entry(firstKey: firstKey, count: count, child: .ref(ref))
+        tail = nil
+    }
+
+    /// Adds a group behind all others.
+    private func attach(_ entry: Entry) throws(EngineError) {
+        switch root {
+        case nil: root = entry.child
+        case .group(let group)?:
+            root = .node(Node(level: 1, entries: [
+                Entry(firstKey: group.view.pointee.firstKey, count: 0, child: .group(group)), entry,
+            ]))
+        case .node(let node)?: try attach(entry, to: node)
+        case .ref(let ref)?:
+            if ref.kind == BlockKind.groupNode.rawValue {
+                let node = try loadNode(ref)
+                space.free(ref)
+                root = .node(node)
+                try attach(entry, to: node)
+            } else {
+                let view = try group(ref)
+                root = .node(Node(level: 1, entries: [
+                    Entry(firstKey: view.pointee.firstKey, count: UInt64(view.pointee.count), child: .ref(ref)), entry,
+                ]))
+            }
+        }
+    }
+
+    private func attach(_ entry: Entry, to node: Node) throws(EngineError) {
+        if node.level == 1 {
+            node.entries.append(entry)
+            return
+        }
+        let last = node.entries.count - 1
+        switch node.entries[last].child {
+        case .node(let child): try attach(entry, to: child)
+        case .ref(let ref):
+            let child = try loadNode(ref)
+            space.free(ref)
+            node.entries[last].child = .node(child)
+            try attach(entry, to: child)
+        case .group: preconditionFailure("a group above level 1")
+        }
+    }
+
+    /// Removes the object; the rows behind it in its group move up.
+    func remove(_ key: UInt64) throws(EngineError) {
+        guard let group = try dirtyGroup(for: key) else { return }
+        let row = group.view.pointee.row(of: key)
+        willMove()
+        lastGroup = nil
+        group.remove(row: row)
+        if group.view.pointee.count == 0 {
+            lastDirty = nil
+            if tail === group { tail = nil }
+            if let top = root, Self.prune(top, key, space) { root = nil }
+        }
+    }
+
+    /// Takes the emptied group of `key` out; true if nothing is left below `child`.
+    private static func prune(_ child: Child, _ key: UInt64, _ space: BlockSpace) -> Bool {
+        switch child {
+        case .group(let group):
+            group.freeSources(space)
+            return true
+        case .ref: return false
+        case .node(let node):
+            let i = node.child(for: key)
+            if prune(node.entries[i].child, key, space) { node.entries.remove(at: i) }
+            return node.entries.isEmpty
+        }
+    }
+
+    /// Drops every group.
+    func removeAll() throws(EngineError) {
+        willMove()
+        lastGroup = nil
+        lastDirty = nil
+        tail = nil
+        try forEachBlock { space.free($0) }
+        root = nil
+    }
+}
+
+extension GroupTree {
+    /// Calls `body` with each block of the tree that is committed or pending: nodes, groups and the older blocks
+    /// that groups still use (each as often as it is referred to), but not blobs.
+    func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
+        guard let root else { return }
+        try forEachBlock(root, depth: 0, body)
+    }
+
+    private func forEachBlock(
+        _ child: Child, depth: Int, _ body: (BlockRef) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        guard depth <= FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
+        switch child {
+        case .group(let group): for source in group.sources { try body(source.ref) }
+        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, body) }
+        case .ref(let ref):
+            let bytes = try space.bytes(ref)
+            try body(ref)
+            if ref.kind == BlockKind.groupNode.rawValue {
+                for i in 0..<GroupNodeLayout.count(bytes) {
+                    try forEachBlock(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, body)
+                }
+            } else {
+                for i in 0..<RowGroupLayout.externalCount(bytes) { try body(RowGroupLayout.external(bytes, i)) }
+            }
+        }
+    }
+}
+
+/// Where an object is: its group and its row in it. Good until the session's epoch moves.
+package struct RowLocation {
+    package var group: UnsafeMutablePointer<GroupView>
+    package var row: Int
+
+    package init(group: UnsafeMutablePointer<GroupView>, row: Int) {
+        self.group = group
+        self.row = row
+    }
+
+    package var key: ObjectKey { ObjectKey(group.pointee.key(at: row)) }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row group as it lies in memory: up to 1,024 objects ordered by key, each column a `ColumnView`. Plain
+// pointers, no ownership: good until the session's epoch moves on.
+
+@usableFromInline @frozen
+package enum KeyForm: UInt8, Sendable {
+    /// Keys are consecutive: row = key - firstKey.
+    case dense = 0
+    /// One bit a key of the span, and the rank of each 64-bit word (span at most 65,536).
+    case bitmap = 1
+    /// Ascending UInt64 keys.
+    case sorted = 2
+}
+
+@usableFromInline @frozen
+package struct GroupView {
+    /// By column number of the table.
+    @usableFromInline package var columns: UnsafeMutablePointer<ColumnView>
+    /// `bitmap`: words; `sorted`: keys.
+    @usableFromInline package var keys: UnsafePointer<UInt64>
+    /// `bitmap`: rows before each word.
+    @usableFromInline package var ranks: UnsafePointer<UInt16>
+    @usableFromInline package var firstKey: UInt64
+    /// lastKey - firstKey + 1
+    @usableFromInline package var keySpan: UInt64
+    @usableFromInline package var count: Int
+    @usableFromInline package var keyForm: KeyForm
+
+    package init(columns: UnsafeMutablePointer<ColumnView>, keyForm: KeyForm, firstKey: UInt64, keySpan: UInt64, count: Int,
+                 keys: UnsafePointer<UInt64>, ranks: UnsafePointer<UInt16>) {
+        self.columns = columns
+        self.keys = keys
+        self.ranks = ranks
+        self.firstKey = firstKey
+        self.keySpan = keySpan
+        self.count = count
+        self.keyForm = keyForm
+    }
+
+    /// The row of a key, or -1 where the group does not hold it. Constant time but for `sorted` (binary search).
+    @inlinable
+    package func row(of key: UInt64) -> Int {
+        let distance = key &- firstKey
+        guard distance < keySpan else { return -1 }
+        switch keyForm {
+        case .dense: return Int(distance)
+        case .bitmap:
+            let word = keys[Int(distance &>> 6)]
+            let bit = distance & 63
+            guard word &>> bit & 1 != 0 else { return -1 }
+            return Int(ranks[Int(distance &>> 6)]) &+ (word & ((1 &<< bit) &- 1)).nonzeroBitCount
+        case .sorted:
+            var low = 0
+            var high = count
+            while low < high {
+                let middle = (low &+ high) &>> 1
+                if keys[middle] < key { low = middle &+ 1 } else { high = middle }
+            }
+            return low < count && keys[low] == key ? low : -1
+        }
+    }
+
+    /// The key of a row. `bitmap` costs a binary search over at most 1,024 ranks.
+    @inlinable
+    package func key(at row: Int) -> UInt64 {
+        switch keyForm {
+        case .dense: return firstKey &+ UInt64(row)
+        case .sorted: return keys[row]
+        case .bitmap:
+            var low = 0
+            var high = Int((keySpan &+ 63) &>> 6)
+            while high &- low > 1 {
+                let middle = (low &+ high) &>> 1
+                if Int(ranks[middle]) <= row { low = middle } else { high = middle }
+            }
+            var word = keys[low]
+            for _ in 0..<(row &- Int(ranks[low])) { word &= word &- 1 }
+            return firstKey &+ UInt64(low &<< 6 &+ word.trailingZeroBitCount)
+        }
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// One class of objects in one session: its row groups, its indexes and the reverse of its links. Reading is here;
+// changing in Table+Writes and Table+Lists. Confined to the session.
+
+import RegnumSystem
+
+package final class Table {
+    package let definition: TableDefinition
+    unowned(unsafe) let session: Session
+    let map: ColumnMap
+    let groups: GroupTree
+    /// By column number; nil where there is no index.
+    @exclusivity(unchecked) var indexes: [ColumnIndex?]
+    /// By column number: (target key, object key) of each link of a link column; nil elsewhere.
+    @exclusivity(unchecked) var backlinkTrees: [IndexTree?]
+    /// Columns of all tables whose links lead here; see `resolveOrigins`.
+    @exclusivity(unchecked) var origins: [(table: TableKey, column: Int)] = []
+    @exclusivity(unchecked) var nextKey: UInt64
+    @exclusivity(unchecked) package internal(set) var count: Int
+    /// True where inserting or deleting must look after indexes or links.
+    let hasGuards: Bool
+    /// Numbers of the columns whose values may lie in blocks of their own.
+    let byteColumns: [Int]
+    /// The list that was changed last, decoded. See Table+Lists.
+    @exclusivity(unchecked) var openList: OpenList?
+
+    init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
+        self.definition = definition
+        self.session = session
+        map = ColumnMap(definition.columns)
+        let guarded = definition.columns.map { $0.isIndexed || $0.isPrimaryKey || $0.hasBacklinks || $0.collection != .none }
+        hasGuards = guarded.contains(true)
+        byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
+        groups = GroupTree(
+            space: session.space, columns: map, guarded: guarded, root: record.root,
+            willMove: { [unowned(unsafe) session] in session.moved() })
+        nextKey = record.nextObjectKey
+        count = Int(record.count)
+        indexes = []
+        backlinkTrees = []
+        for column in definition.columns {
+            let index = record.trees.first { $0.column == column.key && $0.role == .index }
+            let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
+            indexes.append(column.isIndexed || column.isPrimaryKey
+                ? ColumnIndex(column, space: session.space, root: index?.root ?? .none, count: index?.count ?? 0) : nil)
+            backlinkTrees.append(column.hasBacklinks
+                ? IndexTree(space: session.space, kind: .fixed, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
+        }
+    }
+
+    /// Points at another version of the same definition.
+    func show(_ record: TableRecord) throws(EngineError) {
+        groups.reset(root: record.root)
+        if groups.decodedGroupCount > 256 + Int(record.count) / 256 { groups.dropDecodedGroups() }
+        nextKey = record.nextObjectKey
+        count = Int(record.count)
+        openList = nil
+        for (i, column) in definition.columns.enumerated() {
+            let index = record.trees.first { $0.column == column.key && $0.role == .index }
+            let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
+            indexes[i]?.tree.rollback(root: index?.root ?? .none, count: index?.count ?? 0)
+            backlinkTrees[i]?.rollback(root: links?.root ?? .none, count: links?.count ?? 0)
+        }
+    }
+
+    /// Which columns of which tables lead here. Called when the session's tables change.
+    func resolveOrigins() {
+        origins = []
+        for table in session.tables {
+            for (i, column) in table.definition.columns.enumerated() where column.target == definition.key {
+                origins.append((table.definition.key, i))
+            }
+        }
+    }
+
+    // MARK: Objects
+
+    /// Where the object lies, or nil where there is none. O(log n); about 5 ns near the last lookup.
+    @inline(__always)
+    package func locate(_ key: ObjectKey) throws(EngineError) -> RowLocation? { try groups.locate(key.rawValue) }
+
+    package func contains(_ key: ObjectKey) throws(EngineError) -> Bool { try locate(key) != nil }
+
+    /// The key of the object at `position` in key order. O(log n).
+    package func key(atPosition position: Int) throws(EngineError) -> ObjectKey {
+        let location = try location(atPosition: position)
+        return location.key
+    }
+
+    package func location(atPosition position: Int) throws(EngineError) -> RowLocation {
+        precondition(position >= 0 && position < count, "position \(position) of \(count)")
+        guard let (group, before) = try groups.group(atPosition: position) else {
+            throw corrupted("a table's counts do not add up")
+        }
+        return RowLocation(group: group, row: position - before)
+    }
+
+    /// How many objects come before it, or nil where it is not there. O(log n).
+    package func position(of key: ObjectKey) throws(EngineError) -> Int? {
+        guard try locate(key) != nil else { return nil }
+        return try groups.rank(of: key.rawValue)
+    }
+
+    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves.
+    package func forEachGroup(
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        if count > 0 { try groups.forEachGroup(body) }
+    }
+
+    // MARK: Values
+
+    package func value(_ column: Int, of key: ObjectKey) throws(EngineError) -> Value {
+        guard let location = try locate(key) else { preconditionFailure("no object \(key.rawValue)") }
+        return try value(column, at: location)
+    }
+
+    /// The value of a column that is not a collection.
+    package func value(_ column: Int, at location: RowLocation) throws(EngineError) -> Value {
+        let view = location.group.pointee.columns[column]
+        let row = location.row
+        if view.isNull(row) { return .null }
+        switch definition.columns[column].type {
+        case .bool: return .bool(view.bit(row))
+        case .int: return .int(view.integer(row))
+        case .float: return .float(view.float(row))
+        case .double: return .double(view.double(row))
+        case .date: return .date(Timestamp(seconds: view.integer(row), nanoseconds: view.nanoseconds(row)))
+        case .string: return .string(try withBytes(column, at: location) { String(decoding: $0, as: UTF8.self) })
+        case .data, .mixed: return .data(try withBytes(column, at: location) { [UInt8]($0) })
+        case .objectID:
+            let (low, high) = view.bytes12(row)
+            return .objectID(low, high)
+        case .uuid, .decimal128:
+            let (low, high) = view.bytes16(row)
+            return .uuid(low, high)
+        case .link:
+            let target = UInt64(bitPattern: view.integer(row))
+            return target == 0 ? .null : .link(ObjectKey(target))
+        }
+    }
+
+    /// Calls `body` with the bytes of a var-bytes value, wherever they lie.
+    @inline(__always)
+    package func withBytes<R>(
+        _ column: Int, at location: RowLocation, _ body: (UnsafeRawBufferPointer) -> R
+    ) throws(EngineError) -> R {
+        let view = location.group.pointee.columns[column]
+        let bytes = view.bytes(location.row)
+        guard view.isBlob(location.row) else { return body(bytes) }
+        return body(try blob(bytes))
+    }
+
+    /// The value behind a blob record.
+    func blob(_ record: UnsafeRawBufferPointer) throws(EngineError) -> UnsafeRawBufferPointer {
+        guard record.count == BlobRecord.byteCount, let base = record.baseAddress else {
+            throw corrupted("a blob record has the wrong size")
+        }
+        let ref = BlockRef(reading: base)
+        let block = try session.space.bytes(ref)
+        let count = BlobRecord.length(base)
+        guard ref.kind == BlockKind.blob.rawValue, count >= 0,
+            UInt64(count) == block.load(fromByteOffset: 32, as: UInt64.self)
+        else { throw corrupted("a blob is not what its record says", page: ref.page) }
+        return UnsafeRawBufferPointer(start: block + BlobRecord.valueOffset, count: count)
+    }
+
+    // MARK: Lookups
+
+    /// The object with that primary key, or nil. O(log n).
+    package func key(forPrimaryKey value: Value) throws(EngineError) -> ObjectKey? {
+        guard let column = definition.primaryKey, let index = indexes[column] else { preconditionFailure("no primary key") }
+        return try index.first(value, self)
+    }
+
+    /// As `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
+    package func key(forIntegerPrimaryKey value: Int64) throws(EngineError) -> ObjectKey? {
+        guard let column = definition.primaryKey, let index = indexes[column] else { preconditionFailure("no primary key") }
+        return try index.tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
+    }
+
+    /// The objects whose indexed column holds `value`, ascending.
+    package func keys(inIndexOf column: Int, equalTo value: Value) throws(EngineError) -> [ObjectKey] {
+        guard let index = indexes[column] else { preconditionFailure("no index") }
+        return try index.all(value, self)
+    }
+
+    package func hasIndex(_ column: Int) -> Bool { indexes[column] != nil }
+
+    /// The objects of `origin` whose link column leads to `target`, ascending, each as often as it links.
+    package func backlinks(
+        to target: ObjectKey, from origin: Table, column: Int
+    ) throws(EngineError) -> [ObjectKey] {
+        guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
+        try origin.flushOpenList()
+        var keys: [ObjectKey] = []
+        try tree.forEachKey(value: target.rawValue) { keys.append(ObjectKey($0)) }
+        return keys
+    }
+
+    package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
+        guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
+        try origin.flushOpenList()
+        return try tree.count(value: target.rawValue)
+    }
+}

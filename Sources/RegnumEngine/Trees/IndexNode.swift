@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of an index tree that the running write transaction changes: unpacked arrays that grow in place. Leaves
+// and branches have one form: the entries of a leaf or the separators of a branch, and the children of a branch.
+// Also used as the list in which sealed children are collected. Confined to the session.
+
+typealias IndexNodePointer = UnsafeMutablePointer<IndexNode>
+
+/// A child of a branch: `node` where it has been changed, else `ref`.
+struct IndexLink {
+    var ref: BlockRef
+    var node: IndexNodePointer?
+    /// Entries below.
+    var entryCount: Int
+}
+
+struct IndexNode {
+    private(set) var values: UnsafeMutablePointer<UInt64>
+    private(set) var keys: UnsafeMutablePointer<UInt64>
+    /// Only of a `bytes` tree. The bytes lie in the tree's arena.
+    private(set) var texts: UnsafeMutablePointer<IndexText>?
+    /// Only of a branch.
+    private(set) var links: UnsafeMutablePointer<IndexLink>?
+    private(set) var count: Int
+    private(set) var nullCount: Int
+    private(set) var capacity: Int
+    let level: Int
+
+    private init(level: Int, isBytes: Bool, capacity: Int) {
+        self.level = level
+        self.capacity = capacity
+        count = 0
+        nullCount = 0
+        values = .allocate(capacity: capacity)
+        keys = .allocate(capacity: capacity)
+        texts = isBytes ? .allocate(capacity: capacity) : nil
+        links = level > 0 ? .allocate(capacity: capacity) : nil
+    }
+
+    static func make(level: Int, isBytes: Bool, capacity: Int) -> IndexNodePointer {
+        let node = IndexNodePointer.allocate(capacity: 1)
+        node.initialize(to: IndexNode(level: level, isBytes: isBytes, capacity: max(capacity, 16)))
+        return node
+    }
+
+    /// Frees the node and the changed nodes below.
+    static func free(_ node: IndexNodePointer) {
+        if let links = node.pointee.links {
+            for i in 0..<node.pointee.count { if let child = links[i].node { free(child) } }
+            links.deallocate()
+        }
+        node.pointee.values.deallocate()
+        node.pointee.keys.deallocate()
+        node.pointee.texts?.deallocate()
+        node.deallocate()
+    }
+
+    mutating func reserve(_ needed: Int) {
+        guard needed > capacity else { return }
+        let grown = max(needed, capacity * 2)
+        Self.grow(&values, count, grown)
+        Self.grow(&keys, count, grown)
+        if var texts { Self.grow(&texts, count, grown); self.texts = texts }
+        if var links { Self.grow(&links, count, grown); self.links = links }
+        capacity = grown
+    }
+
+    private static func grow<T>(_ pointer: inout UnsafeMutablePointer<T>, _ count: Int, _ capacity: Int) {
+        let grown = UnsafeMutablePointer<T>.allocate(capacity: capacity)
+        grown.update(from: pointer, count: count)
+        pointer.deallocate()
+        pointer = grown
+    }
+
+    @inline(__always)
+    func entry(_ i: Int) -> IndexProbe {
+        IndexProbe(value: values[i], key: keys[i], text: texts.map { $0[i] } ?? .empty, isNull: i < nullCount)
+    }
+
+    /// Puts an entry (of a branch: a separator and its child) at `slot`. Its bytes must lie in the arena.
+    @inline(__always)
+    mutating func insert(_ entry: IndexProbe, _ link: IndexLink? = nil, at slot: Int) {
+        if count == capacity { reserve(count + 1) }
+        let tail = count &- slot
+        if tail > 0 {
+            (values + slot + 1).update(from: values + slot, count: tail)
+            (keys + slot + 1).update(from: keys + slot, count: tail)
+        }
+        values[slot] = entry.value
+        keys[slot] = entry.key
+        if let texts {
+            if tail > 0 { (texts + slot + 1).update(from: texts + slot, count: tail) }
+            texts[slot] = entry.text
+        }
+        if let links, let link {
+            if tail > 0 { (links + slot + 1).update(from: links + slot, count: tail) }
+            links[slot] = link
+        }
+        if entry.isNull { nullCount &+= 1 }
+        count &+= 1
+    }
+
+    mutating func remove(at slot: Int) {
+        let tail = count - slot - 1
+        (values + slot).update(from: values + slot + 1, count: tail)
+        (keys + slot).update(from: keys + slot + 1, count: tail)
+        if let texts { (texts + slot).update(from: texts + slot + 1, count: tail) }
+        if let links { (links + slot).update(from: links + slot + 1, count: tail) }
+        if slot < nullCount { nullCount -= 1 }
+        count -= 1
+    }
+
+    /// Appends entries that are not null.
+    mutating func append(values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int) {
+        reserve(count + n)
+        (values + count).update(from: source, count: n)
+        (keys + count).update(from: sourceKeys, count: n)
+        count += n
+    }
+
+    /// Appends `range` of a node of the same level.
+    mutating func append(_ other: IndexNodePointer, _ range: Range<Int>) {
+        let n = range.count
+        reserve(count + n)
+        (values + count).update(from: other.pointee.values + range.lowerBound, count: n)
+        (keys + count).update(from: other.pointee.keys + range.lowerBound, count: n)
+        if let texts, let source = other.pointee.texts {
+            (texts + count).update(from: source + range.lowerBound, count: n)
+        }
+        if let links, let source = other.pointee.links {
+            (links + count).update(from: source + range.lowerBound, count: n)
+        }
+        nullCount += max(0, min(other.pointee.nullCount, range.upperBound) - range.lowerBound)
+        count += n
+    }
+
+    /// Replaces the separator of the first child by one that is not above it.
+    mutating func setFirstSeparator(_ separator: IndexProbe) {
+        if !separator.isNull { nullCount = 0 } else { nullCount = max(nullCount, 1) }
+        values[0] = separator.value
+        keys[0] = separator.key
+        texts?[0] = separator.text
+    }
+
+    mutating func truncate(_ n: Int) {
+        count = n
+        nullCount = min(nullCount, n)
+    }
+
+    /// Entries below a branch, or in a leaf.
+    var entryCount: Int {
+        guard let links else { return count }
+        return (0..<count).reduce(0) { $0 + links[$1].entryCount }
+    }
+
+    /// The first entry that is not before `probe` (with `orEqual`: that is after it), or `count`.
+    @inline(__always)
+    func bound(_ probe: IndexProbe, orEqual: Bool) -> Int {
+        if texts != nil || probe.isNull { return slowBound(probe, orEqual: orEqual) }
+        var low = nullCount
+        var length = count &- nullCount
+        // Two searches without a branch on the numbers: by value, then by key among equal values.
+        while length > 0 {
+            let half = length &>> 1
+            let isBefore = values[low &+ half] < probe.value
+            low = isBefore ? low &+ half &+ 1 : low
+            length = isBefore ? length &- half &- 1 : half
+        }
+        if low == count || values[low] != probe.value { return low }
+        if !orEqual && probe.key == 0 { return low }
+        var high = count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            let isBefore = values[middle] == probe.value
+                && (keys[middle] < probe.key || orEqual && keys[middle] == probe.key)
+            if isBefore { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private func slowBound(_ probe: IndexProbe, orEqual: Bool) -> Int {
+        let isBytes = texts != nil
+        var low = probe.isNull ? 0 : nullCount
+        var high = probe.isNull ? nullCount : count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            let value = values[middle]
+            var order = value == probe.value ? 0 : value < probe.value ? -1 : 1
+            if order == 0 { order = entry(middle).compare(probe, isBytes: isBytes) }
+            if order < 0 || orEqual && order == 0 { low = middle &+ 1 } else { high = middle }
+        }
+        return low
+    }
+
+    func hasValue(_ i: Int, _ probe: IndexProbe) -> Bool {
+        if (i < nullCount) != probe.isNull { return false }
+        if probe.isNull { return true }
+        guard values[i] == probe.value else { return false }
+        guard let texts else { return true }
+        return IndexKey.compare(texts[i].address, texts[i].byteCount, probe.text.address, probe.text.byteCount) == 0
+    }
+}
+
+/// Where the bytes of the entries of changed leaves lie. Nothing is given back before `reset`.
+struct IndexArena {
+    private var chunks: [UnsafeMutableRawPointer] = []
+    private var next: UnsafeMutableRawPointer?
+    private var room = 0
+
+    /// `byteCount` bytes, at most 64 KiB.
+    mutating func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        if byteCount > room || next == nil {
+            let size = chunks.isEmpty ? 8192 : min(8192 << chunks.count, 1 << 20)
+            let chunk = UnsafeMutableRawPointer.allocate(byteCount: max(size, byteCount), alignment: 16)
+            chunks.append(chunk)
+            next = chunk
+            room = max(size, byteCount)
+        }
+        let result = next.unsafelyUnwrapped
+        next = result + byteCount
+        room -= byteCount
+        return result
+    }
+
+    mutating func copy(_ text: IndexText) -> IndexText {
+        if text.byteCount == 0 { return .empty }
+        let target = allocate(text.byteCount)
+        target.copyMemory(from: text.address, byteCount: text.byteCount)
+        return IndexText(UnsafeRawPointer(target), text.byteCount)
+    }
+
+    mutating func reset() {
+        for chunk in chunks { chunk.deallocate() }
+        chunks = []
+        next = nil
+        room = 0
+    }
+}

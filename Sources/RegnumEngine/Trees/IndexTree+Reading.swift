@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking up in an index tree: nodes are seen as `IndexNodeView`, whether they lie sealed in a block or have been
+// changed in memory. Lookups allocate nothing.
+
+/// A node, sealed (`bytes`) or changed (`node`).
+struct IndexNodeView {
+    let node: IndexNodePointer?
+    let bytes: UnsafeRawPointer
+    let level: Int
+
+    @inline(__always)
+    init(node: IndexNodePointer) {
+        self.node = node
+        bytes = UnsafeRawPointer(node)
+        level = node.pointee.level
+    }
+
+    @inline(__always)
+    init(bytes: UnsafeRawPointer) {
+        node = nil
+        self.bytes = bytes
+        level = Int(bytes.load(fromByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self))
+    }
+
+    @inline(__always) var count: Int {
+        node.map { $0.pointee.count } ?? Int(bytes.load(fromByteOffset: IndexNodeLayout.countOffset, as: UInt16.self))
+    }
+
+    @inline(__always)
+    func child(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
+        if let node { return max(node.pointee.bound(probe, orEqual: orEqual) &- 1, 0) }
+        return IndexBranchView(bytes).child(probe, isBytes: isBytes, orEqual: orEqual)
+    }
+
+    /// Of a branch: entries below a child.
+    @inline(__always)
+    func entryCount(_ slot: Int) -> Int {
+        if let node { return node.pointee.links.unsafelyUnwrapped[slot].entryCount }
+        return Int(clamping: IndexBranchView(bytes).entryCount(slot))
+    }
+
+    /// Of a leaf.
+    @inline(__always)
+    func lowerBound(_ probe: IndexProbe, isBytes: Bool) -> Int {
+        if let node { return node.pointee.bound(probe, orEqual: false) }
+        return IndexLeafView(bytes).lowerBound(probe, isBytes: isBytes)
+    }
+
+    @inline(__always)
+    func key(_ slot: Int) -> UInt64 {
+        if let node { return node.pointee.keys[slot] }
+        return IndexLeafView(bytes).key(slot)
+    }
+
+    @inline(__always)
+    func hasValue(_ slot: Int, _ probe: IndexProbe, isBytes: Bool) -> Bool {
+        if let node { return node.pointee.hasValue(slot, probe) }
+        return IndexLeafView(bytes).hasValue(slot, probe, isBytes: isBytes)
+    }
+
+    @inline(__always)
+    func isNull(_ slot: Int) -> Bool {
+        if let node { return slot < node.pointee.nullCount }
+        return slot < IndexLeafView(bytes).nullCount
+    }
+}
+
+extension IndexTree {
+    /// The root, or nil where the tree has no node.
+    @inline(__always)
+    func rootView() throws(EngineError) -> IndexNodeView? {
+        if let node = state.pointee.rootNode { return IndexNodeView(node: node) }
+        let root = state.pointee.root
+        if root.isNone { return nil }
+        return try view(root, parentLevel: nil)
+    }
+
+    @inline(__always)
+    func childView(_ parent: IndexNodeView, _ slot: Int) throws(EngineError) -> IndexNodeView {
+        if let node = parent.node {
+            let links = node.pointee.links.unsafelyUnwrapped
+            if let child = links[slot].node { return IndexNodeView(node: child) }
+            return try view(links[slot].ref, parentLevel: parent.level)
+        }
+        return try view(IndexBranchView(parent.bytes).ref(slot), parentLevel: parent.level)
+    }
+
+    /// A sealed node. Levels must fall by one a step, so a walk ends whatever the file holds.
+    @inline(__always)
+    func view(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodeView {
+        let bytes = try space.bytes(ref)
+        let view = IndexNodeView(bytes: bytes)
+        let isLeaf = ref.kind == BlockKind.indexLeaf.rawValue
+        guard isLeaf || ref.kind == BlockKind.indexBranch.rawValue,
+              bytes.load(fromByteOffset: IndexNodeLayout.formOffset, as: UInt8.self) == kind.rawValue,
+              isLeaf == (view.level == 0), parentLevel == nil || view.level == parentLevel.unsafelyUnwrapped &- 1
+        else { throw misplaced(ref) }
+        return view
+    }
+
+    @inline(never)
+    private func misplaced(_ ref: BlockRef) -> EngineError {
+        corrupted("an index tree holds a node that does not belong there", page: ref.isPending ? nil : ref.page)
+    }
+
+    // MARK: Lookups
+
+    /// The lowest key with that value, or nil. About 100 ns over a million entries in the cache.
+    package func firstKey(value: UInt64) throws(EngineError) -> UInt64? {
+        try firstKey(IndexProbe(value: value, key: 0), isBytes: false)
+    }
+
+    package func firstKey(bytes: UnsafeRawBufferPointer) throws(EngineError) -> UInt64? {
+        try firstKey(probe(bytes, key: 0), isBytes: true)
+    }
+
+    package func firstNullKey() throws(EngineError) -> UInt64? { try firstKey(.null(key: 0), isBytes: isBytes) }
+
+    @inline(__always)
+    private func firstKey(_ probe: IndexProbe, isBytes: Bool) throws(EngineError) -> UInt64? {
+        guard var view = try rootView() else { return nil }
+        while view.level > 0 {
+            view = try childView(view, view.child(probe, isBytes: isBytes, orEqual: false))
+        }
+        let slot = view.lowerBound(probe, isBytes: isBytes)
+        if slot == view.count { return try firstKeySlowly(probe) }
+        return view.hasValue(slot, probe, isBytes: isBytes) ? view.key(slot) : nil
+    }
+
+    /// Where the entry may be the first of the next leaf.
+    @inline(never)
+    private func firstKeySlowly(_ probe: IndexProbe) throws(EngineError) -> UInt64? {
+        var cursor = IndexCursor(self)
+        return try cursor.seek(probe) && cursor.isAt(probe, withKey: false) ? cursor.key : nil
+    }
+
+    package func contains(value: UInt64, key: UInt64) throws(EngineError) -> Bool {
+        try contains(IndexProbe(value: value, key: key))
+    }
+
+    package func contains(bytes: UnsafeRawBufferPointer, key: UInt64) throws(EngineError) -> Bool {
+        try contains(probe(bytes, key: key))
+    }
+
+    package func containsNull(key: UInt64) throws(EngineError) -> Bool { try contains(.null(key: key)) }
+
+    private func contains(_ probe: IndexProbe) throws(EngineError) -> Bool {
+        var cursor = IndexCursor(self)
+        return try cursor.seek(probe) && cursor.isAt(probe, withKey: true)
+    }
+
+    /// The keys with that value, ascending. The body must not change the tree.
+    package func forEachKey(value: UInt64, _ body: (UInt64) -> Void) throws(EngineError) {
+        try forEachKey(IndexProbe(value: value, key: 0), body)
+    }
+
+    package func forEachKey(bytes: UnsafeRawBufferPointer, _ body: (UInt64) -> Void) throws(EngineError) {
+        try forEachKey(probe(bytes, key: 0), body)
+    }
+
+    package func forEachNullKey(_ body: (UInt64) -> Void) throws(EngineError) { try forEachKey(.null(key: 0), body) }
+
+    private func forEachKey(_ probe: IndexProbe, _ body: (UInt64) -> Void) throws(EngineError) {
+        var cursor = IndexCursor(self)
+        var isThere = try cursor.seek(probe)
+        while isThere, cursor.isAt(probe, withKey: false) {
+            body(cursor.key)
+            isThere = try cursor.next()
+        }
+    }
+
+    /// Entries with that value, O(log n).
+    package func count(value: UInt64) throws(EngineError) -> Int {
+        let low = try rank(value: value, key: 0)
+        return max(try rank(value: value, key: .max) - low, 0)
+    }
+
+    package func count(bytes: UnsafeRawBufferPointer) throws(EngineError) -> Int {
+        let low = try rank(bytes: bytes, key: 0)
+        return max(try rank(bytes: bytes, key: .max) - low, 0)
+    }
+
+    package func countNull() throws(EngineError) -> Int { try rank(.null(key: .max)) }
+
+    /// Entries before (value, key), nulls counted in; with key `.max`: entries not above the value. The count
+    /// of a range is the difference of two ranks. O(log n).
+    package func rank(value: UInt64, key: UInt64) throws(EngineError) -> Int {
+        try rank(IndexProbe(value: value, key: key))
+    }
+
+    package func rank(bytes: UnsafeRawBufferPointer, key: UInt64) throws(EngineError) -> Int {
+        try rank(probe(bytes, key: key))
+    }
+
+    private func rank(_ probe: IndexProbe) throws(EngineError) -> Int {
+        guard var view = try rootView() else { return 0 }
+        var before = 0
+        while view.level > 0 {
+            let slot = view.child(probe, isBytes: isBytes, orEqual: false)
+            for i in 0..<slot { before &+= view.entryCount(i) }
+            view = try childView(view, slot)
+        }
+        return before &+ view.lowerBound(probe, isBytes: isBytes)
+    }
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks; only
+// the last two of a run share what is left, and at the end of the tree not even those, so that ascending inserts
+// leave full leaves. What is under a quarter full takes in a neighbour where both fit one block. Separators of
+// `fixed` trees cost 64 bytes a child.
+
+extension IndexTree {
+    /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer part
+    /// of the tree to the space, and returns the new root, pending until the sealer places it. O(changed).
+    package func seal(into sealer: Sealer) throws(EngineError) -> BlockRef {
+        guard let node = state.pointee.rootNode else { return state.pointee.root }
+        var list: IndexNodePointer
+        if node.pointee.level == 0 {
+            list = IndexNode.make(level: 1, isBytes: isBytes, capacity: 16)
+            writePieces(node, first: .null(key: 0), isEnd: true, into: list, sealer)
+        } else {
+            list = try sealedChildren(node, isEnd: true, sealer)
+        }
+        defer { IndexNode.free(list) }
+        while list.pointee.count > 1 {
+            let next = IndexNode.make(level: list.pointee.level + 1, isBytes: isBytes, capacity: 16)
+            writePieces(list, first: .null(key: 0), isEnd: true, into: next, sealer)
+            IndexNode.free(list)
+            list = next
+        }
+        var root = list.pointee.count == 0 ? BlockRef.none : list.pointee.links.unsafelyUnwrapped[0].ref
+        // A root with one child is not needed.
+        var level = list.pointee.level - 1
+        while level > 0, !root.isNone {
+            let top = try view(root, parentLevel: level + 1)
+            guard top.count == 1 else { break }
+            let child = IndexBranchView(top.bytes).ref(0)
+            space.free(root)
+            root = child
+            level -= 1
+        }
+        setSealed(root)
+        return root
+    }
+
+    /// The children of a changed branch, all of them sealed, as a list with separators. The nodes below are
+    /// still the branch's.
+    private func sealedChildren(
+        _ node: IndexNodePointer, isEnd: Bool, _ sealer: Sealer
+    ) throws(EngineError) -> IndexNodePointer {
+        let level = node.pointee.level
+        let links = node.pointee.links.unsafelyUnwrapped
+        let count = node.pointee.count
+        let done = IndexNode.make(level: level, isBytes: isBytes, capacity: count)
+        var run = IndexNode.make(level: level - 1, isBytes: isBytes, capacity: 64)
+        var isKept = false
+        defer {
+            IndexNode.free(run)
+            if !isKept { IndexNode.free(done) }
+        }
+        var first = IndexProbe.null(key: 0)
+        var isRunning = false
+        for i in 0..<count {
+            if links[i].node == nil, isRunning, run.pointee.count > 0 {
+                if try !takesIn(run, links[i]) {
+                    try flush(&run, first: first, isEnd: false, into: done, sealer)
+                    isRunning = false
+                } else {
+                    _ = try dirtyChild(node, i)
+                }
+            }
+            guard let child = links[i].node else {
+                isRunning = false
+                done.pointee.insert(node.pointee.entry(i), links[i], at: done.pointee.count)
+                continue
+            }
+            if !isRunning {
+                first = node.pointee.entry(i)
+                isRunning = true
+            }
+            try append(child, separator: node.pointee.entry(i), to: run, isEnd: isEnd && i == count - 1, sealer)
+        }
+        if isRunning { try flush(&run, first: first, isEnd: isEnd, into: done, sealer) }
+        isKept = true
+        return done
+    }
+
+    /// Appends what a changed child holds (of a branch: its children, sealed) to `run`.
+    private func append(
+        _ child: IndexNodePointer, separator: IndexProbe, to run: IndexNodePointer, isEnd: Bool, _ sealer: Sealer
+    ) throws(EngineError) {
+        if child.pointee.level == 0 {
+            run.pointee.append(child, 0..<child.pointee.count)
+            return
+        }
+        let list = try sealedChildren(child, isEnd: isEnd, sealer)
+        if list.pointee.count > 0 {
+            // Entries may have come in below the first separator, but never below the parent's.
+            list.pointee.setFirstSeparator(separator)
+            run.pointee.append(list, 0..<list.pointee.count)
+        }
+        IndexNode.free(list)
+    }
+
+    /// Whether `run` is so small that it should be one block with the sealed child `link`, and can be.
+    private func takesIn(_ run: IndexNodePointer, _ link: IndexLink) throws(EngineError) -> Bool {
+        let n = run.pointee.count
+        if run.pointee.level > 0 {
+            let limit = isBytes ? IndexNodeLayout.bytesChildLimit : IndexNodeLayout.fixedChildLimit
+            return n < limit / 4 && n + link.ref.rows <= limit
+        }
+        guard n < IndexNodeLayout.entryLimit / 4 else { return false }
+        let shape = LeafShape(run, 0..<n, isBytes: isBytes)
+        let used = Int(UInt32(truncatingIfNeeded: link.ref.info))
+        return shape.byteCount < FormatLimits.pageByteCount / 4
+            && n + link.ref.rows <= IndexNodeLayout.entryLimit
+            && used + shape.byteCount - IndexNodeLayout.leafHeaderByteCount <= FormatLimits.pageByteCount
+    }
+
+    /// Writes `run` and empties it. A small one takes in the sealed child before it.
+    private func flush(
+        _ run: inout IndexNodePointer, first: IndexProbe, isEnd: Bool, into done: IndexNodePointer, _ sealer: Sealer
+    ) throws(EngineError) {
+        guard run.pointee.count > 0 else { return }
+        var first = first
+        let last = done.pointee.count - 1
+        if last >= 0, try takesIn(run, done.pointee.links.unsafelyUnwrapped[last]) {
+            let separator = done.pointee.entry(last)
+            let joined = try load(done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
+            done.pointee.remove(at: last)
+            if joined.pointee.level > 0 { joined.pointee.setFirstSeparator(separator) }
+            joined.pointee.append(run, 0..<run.pointee.count)
+            IndexNode.free(run)
+            run = joined
+            first = separator
+        }
+        writePieces(run, first: first, isEnd: isEnd, into: done, sealer)
+        run.pointee.truncate(0)
+    }
+
+    // MARK: Cutting and writing
+
+    /// Writes entries of leaves or children of branches as blocks and appends these to `list`.
+    private func writePieces(
+        _ node: IndexNodePointer, first: IndexProbe, isEnd: Bool, into list: IndexNodePointer, _ sealer: Sealer
+    ) {
+        let n = node.pointee.count
+        var start = 0
+        while start < n {
+            var end = pieceEnd(node, start)
+            if end < n, !isEnd, pieceEnd(node, end) == n {
+                // The last two share evenly where both halves fit.
+                let middle = start + (n - start + 1) / 2
+                if middle < end, fits(node, middle..<n) { end = middle }
+            }
+            var separator = first
+            if start > 0 {
+                separator = shortened(
+                    node.pointee.entry(start), after: node.pointee.entry(start - 1), isLeaf: node.pointee.level == 0)
+            }
+            let link = node.pointee.level == 0
+                ? writeLeaf(node, start..<end, sealer) : writeBranch(node, start..<end, sealer)
+            list.pointee.insert(separator, link, at: list.pointee.count)
+            start = end
+        }
+    }
+
+    private func fits(_ node: IndexNodePointer, _ range: Range<Int>) -> Bool {
+        pieceEnd(node, range.lowerBound) >= range.upperBound
+    }
+
+    /// How far the block that begins at `start` can reach.
+    private func pieceEnd(_ node: IndexNodePointer, _ start: Int) -> Int {
+        let n = node.pointee.count
+        if node.pointee.level == 0 {
+            var shape = LeafShape(isBytes: isBytes)
+            var end = start
+            while end < n, shape.add(node.pointee.entry(end)) { end += 1 }
+            return end
+        }
+        if !isBytes { return min(start + IndexNodeLayout.fixedChildLimit, n) }
+        var end = start
+        var byteCount = IndexNodeLayout.branchHeaderByteCount
+        while end < n, end - start < IndexNodeLayout.bytesChildLimit {
+            byteCount += 68 + (end == start ? 0 : node.pointee.entry(end).text.byteCount)
+            let isOver = byteCount > FormatLimits.pageByteCount
+            if isOver, end - start >= IndexNodeLayout.longChildMinimum { break }
+            end += 1
+        }
+        return end
+    }
+
+    private func writeHeader(
+        _ bytes: UnsafeMutableRawPointer, count: Int, nullCount: Int, level: Int
+    ) {
+        bytes.storeBytes(of: UInt16(count), toByteOffset: IndexNodeLayout.countOffset, as: UInt16.self)
+        bytes.storeBytes(of: UInt16(nullCount), toByteOffset: IndexNodeLayout.nullCountOffset, as: UInt16.self)
+        bytes.storeBytes(of: kind.rawValue, toByteOffset: IndexNodeLayout.formOffset, as: UInt8.self)
+        bytes.storeBytes(of: UInt8(level), toByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self)
+    }
+
+    private func writeLeaf(_ node: IndexNodePointer, _ range: Range<Int>, _ sealer: Sealer) -> IndexLink {
+        let shape = LeafShape(node, range, isBytes: isBytes)
+        let block = sealer.addBlock(
+            .indexLeaf, byteCount: shape.byteCount, rows: range.count, aux: UInt32(shape.byteCount))
+        let bytes = block.bytes
+        writeHeader(bytes, count: range.count, nullCount: shape.nullCount, level: 0)
+        bytes.storeBytes(of: UInt8(shape.keyWidth), toByteOffset: IndexNodeLayout.keyWidthOffset, as: UInt8.self)
+        let keyBase = shape.keyWidth == 0 ? shape.firstKey : shape.leastKey
+        bytes.storeBytes(of: keyBase, toByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
+        if shape.keyWidth == 0 {
+            bytes.storeBytes(of: shape.keyStride, toByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
+        }
+        var p = bytes + IndexNodeLayout.leafHeaderByteCount
+        Self.pack(node.pointee.keys + range.lowerBound, range.count, keyBase, shape.keyWidth, to: p)
+        p += IndexNodeLayout.roundedUp(range.count * shape.keyWidth)
+        let start = range.lowerBound + shape.nullCount
+        let n = range.upperBound - start
+        if isBytes {
+            writeTexts(node, start..<range.upperBound, shape, bytes, to: p)
+        } else {
+            bytes.storeBytes(of: UInt8(shape.valueWidth), toByteOffset: IndexNodeLayout.valueWidthOffset, as: UInt8.self)
+            bytes.storeBytes(of: shape.firstValue, toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt64.self)
+            let stride = shape.valueWidth == 0 ? shape.valueStride : shape.lastValue - shape.firstValue
+            bytes.storeBytes(of: stride, toByteOffset: IndexNodeLayout.valueStrideOffset, as: UInt64.self)
+            Self.pack(node.pointee.values + start, n, shape.firstValue, shape.valueWidth, to: p)
+        }
+        return IndexLink(ref: block.ref, node: nil, entryCount: range.count)
+    }
+
+    private func writeTexts(
+        _ node: IndexNodePointer, _ range: Range<Int>, _ shape: LeafShape, _ bytes: UnsafeMutableRawPointer,
+        to ends: UnsafeMutableRawPointer
+    ) {
+        guard let texts = node.pointee.texts, !range.isEmpty else { return }
+        let prefix = shape.prefixByteCount
+        bytes.storeBytes(of: UInt16(prefix), toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt16.self)
+        var heap = ends + 2 * range.count
+        heap.copyMemory(from: texts[range.lowerBound].address, byteCount: prefix)
+        heap += prefix
+        var end = 0
+        for (slot, i) in range.enumerated() {
+            let rest = texts[i].byteCount - prefix
+            if rest > 0 { (heap + end).copyMemory(from: texts[i].address + prefix, byteCount: rest) }
+            end += rest
+            ends.storeBytes(of: UInt16(end), toByteOffset: 2 * slot, as: UInt16.self)
+        }
+    }
+
+    private static func pack(
+        _ source: UnsafePointer<UInt64>, _ n: Int, _ base: UInt64, _ width: Int, to p: UnsafeMutableRawPointer
+    ) {
+        switch width {
+        case 0: break
+        case 1: for i in 0..<n { p.storeBytes(of: UInt8(truncatingIfNeeded: source[i] &- base), toByteOffset: i, as: UInt8.self) }
+        case 2:
+            for i in 0..<n {
+                p.storeBytes(of: UInt16(truncatingIfNeeded: source[i] &- base), toByteOffset: 2 &* i, as: UInt16.self)
+            }
+        case 4:
+            for i in 0..<n {
+                p.storeBytes(of: UInt32(truncatingIfNeeded: source[i] &- base), toByteOffset: 4 &* i, as: UInt32.self)
+            }
+        default: for i in 0..<n { p.storeBytes(of: source[i] &- base, toByteOffset: 8 &* i, as: UInt64.self) }
+        }
+    }
+
+    private func writeBranch(_ node: IndexNodePointer, _ range: Range<Int>, _ sealer: Sealer) -> IndexLink {
+        let n = range.count
+        let links = node.pointee.links.unsafelyUnwrapped
+        var byteCount = IndexNodeLayout.branchHeaderByteCount + n * (isBytes ? 68 : 64)
+        if isBytes {
+            for i in range.dropFirst() where i >= node.pointee.nullCount { byteCount += node.pointee.entry(i).text.byteCount }
+        }
+        let block = sealer.addBlock(.indexBranch, byteCount: byteCount, rows: n, aux: UInt32(byteCount))
+        let nulls = max(1, min(node.pointee.nullCount, range.upperBound) - range.lowerBound)
+        writeHeader(block.bytes, count: n, nullCount: nulls, level: node.pointee.level)
+        let words = block.bytes + IndexNodeLayout.branchHeaderByteCount
+        let heap = words + 68 * n
+        var total = 0
+        var end = 0
+        for (slot, i) in range.enumerated() {
+            let separator = slot == 0 ? IndexProbe.null(key: 0) : node.pointee.entry(i)
+            words.storeBytes(of: separator.isNull ? 0 : separator.value, toByteOffset: 8 * slot, as: UInt64.self)
+            words.storeBytes(of: separator.key, toByteOffset: 8 * (n + slot), as: UInt64.self)
+            words.storeBytes(of: UInt64(links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
+            total += links[i].entryCount
+            let offset = IndexNodeLayout.branchHeaderByteCount + 8 * (3 * n + 5 * slot)
+            sealer.setRef(links[i].ref, in: block, at: offset)
+            guard isBytes else { continue }
+            if !separator.isNull, separator.text.byteCount > 0 {
+                (heap + end).copyMemory(from: separator.text.address, byteCount: separator.text.byteCount)
+                end += separator.text.byteCount
+            }
+            words.storeBytes(of: UInt32(end), toByteOffset: 64 * n + 4 * slot, as: UInt32.self)
+        }
+        return IndexLink(ref: block.ref, node: nil, entryCount: total)
+    }
+
+    // MARK: Unpacking
+
+    /// A sealed node as a changed one; its block is given back.
+    func load(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodePointer {
+        let view = try view(ref, parentLevel: parentLevel)
+        let n = view.count
+        let node = IndexNode.make(
+            level: view.level, isBytes: isBytes, capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
+        if view.level > 0 {
+            let branch = IndexBranchView(view.bytes)
+            for i in 0..<n {
+                var separator = branch.separator(i, isBytes: isBytes)
+                if isBytes { separator.text = state.pointee.arena.copy(separator.text) }
+                let link = IndexLink(ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
+                node.pointee.insert(separator, link, at: i)
+            }
+        } else {
+            let leaf = IndexLeafView(view.bytes)
+            let prefix = isBytes ? leaf.prefix : .empty
+            for i in 0..<n {
+                node.pointee.insert(unpack(leaf, i, prefix), at: i)
+            }
+        }
+        space.free(ref)
+        return node
+    }
+
+    private func unpack(_ leaf: IndexLeafView, _ i: Int, _ prefix: IndexText) -> IndexProbe {
+        if i < leaf.nullCount { return .null(key: leaf.key(i)) }
+        guard isBytes else { return IndexProbe(value: leaf.value(i), key: leaf.key(i)) }
+        let suffix = leaf.suffix(i)
+        let byteCount = prefix.byteCount + suffix.byteCount
+        guard byteCount > 0 else { return IndexProbe(value: 0, key: leaf.key(i)) }
+        let target = state.pointee.arena.allocate(byteCount)
+        target.copyMemory(from: prefix.address, byteCount: prefix.byteCount)
+        (target + prefix.byteCount).copyMemory(from: suffix.address, byteCount: suffix.byteCount)
+        let text = IndexText(UnsafeRawPointer(target), byteCount)
+        return IndexProbe(value: IndexKey.head(text.address, byteCount), key: leaf.key(i), text: text)
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every block of an index tree, and how full they are.
+
+package struct IndexTreeStatistics: Sendable, Equatable {
+    package var leafCount = 0
+    package var branchCount = 0
+    /// Levels of nodes, 0 where the tree is empty.
+    package var depth = 0
+    /// Of leaves and branches, whole pages.
+    package var byteCount = 0
+    /// Bytes in use in the leaves.
+    package var leafByteCount = 0
+}
+
+extension IndexTree {
+    /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Leaves are not
+    /// read. O(leaves).
+    package func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
+        if let node = state.pointee.rootNode { return try forEachBlock(node, body) }
+        if !state.pointee.root.isNone { try forEachBlock(state.pointee.root, parentLevel: nil, body) }
+    }
+
+    private func forEachBlock(
+        _ node: IndexNodePointer, _ body: (BlockRef) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        guard let links = node.pointee.links else { return }
+        for i in 0..<node.pointee.count {
+            if let child = links[i].node {
+                try forEachBlock(child, body)
+            } else {
+                try forEachBlock(links[i].ref, parentLevel: node.pointee.level, body)
+            }
+        }
+    }
+
+    private func forEachBlock(
+        _ ref: BlockRef, parentLevel: Int?, _ body: (BlockRef) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        if ref.kind == BlockKind.indexLeaf.rawValue { return try body(ref) }
+        let branch = IndexBranchView(try view(ref, parentLevel: parentLevel).bytes)
+        let level = Int(branch.bytes.load(fromByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self))
+        // The body may free the block, but its bytes stay until the transaction ends.
+        try body(ref)
+        for i in 0..<branch.count { try forEachBlock(branch.ref(i), parentLevel: level, body) }
+    }
+
+    /// Of the sealed blocks.
+    package func statistics() throws(EngineError) -> IndexTreeStatistics {
+        var result = IndexTreeStatistics()
+        try forEachBlock { (ref) throws(EngineError) in
+            result.byteCount += ref.byteCount
+            if ref.kind == BlockKind.indexLeaf.rawValue {
+                result.leafCount += 1
+                result.leafByteCount += Int(UInt32(truncatingIfNeeded: ref.info))
+            } else {
+                result.branchCount += 1
+            }
+        }
+        if let root = try rootView() { result.depth = root.level + 1 }
+        return result
+    }
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one B+tree behind primary keys, indexes and backlinks: an ordered multiset of (value, object key). Sealed
+// nodes are read where they lie in the file; what a write transaction changes lives in memory as nodes that grow
+// and is cut into blocks when the tree is sealed (IndexTree+Seal.swift).
+//
+// Confined to its session. Everything that reads may throw `.corrupted`. After a throw out of a change the
+// transaction must be rolled back. Cursors are good until the next change, seal or rollback.
+
+package final class IndexTree {
+    package enum Kind: UInt8, Sendable {
+        /// Values are UInt64 (`IndexKey.encode`).
+        case fixed = 0
+        /// Values are bytes.
+        case bytes = 1
+    }
+
+    struct State {
+        /// What the last seal or rollback gave; blocks of it may have been freed where `rootNode` is set.
+        var root: BlockRef
+        /// The root where something has been changed since.
+        var rootNode: IndexNodePointer?
+        var count: Int
+        var arena = IndexArena()
+        /// The last leaf, where the last insert went to its end, and `tailPath` leads to it.
+        var tail: IndexNodePointer?
+        var tailDepth = 0
+    }
+
+    /// Entries of a changed leaf and children of a changed branch above which it is split in memory: as small
+    /// as keeps moving entries cheap, as large as keeps the path short.
+    static let leafLimit = 512
+    static let branchLimit = 512
+
+    let space: BlockSpace
+    package let kind: Kind
+    let isBytes: Bool
+    let state: UnsafeMutablePointer<State>
+    /// Where a value too long to be kept whole is put together.
+    let scratch: UnsafeMutableRawPointer
+    /// Nodes from the root to the tail, the steps of the running change.
+    let steps: UnsafeMutablePointer<(node: IndexNodePointer, slot: Int)>
+
+    /// The tree under `root` (`.none`: empty) with `count` entries. Reads nothing.
+    package init(space: BlockSpace, kind: Kind, root: BlockRef, count: UInt64) {
+        self.space = space
+        self.kind = kind
+        isBytes = kind == .bytes
+        state = .allocate(capacity: 1)
+        state.initialize(to: State(root: root, count: Int(clamping: count)))
+        scratch = .allocate(byteCount: IndexKey.storedByteCount, alignment: 16)
+        steps = .allocate(capacity: FormatLimits.treeDepth + 1)
+    }
+
+    deinit {
+        if let node = state.pointee.rootNode { IndexNode.free(node) }
+        state.pointee.arena.reset()
+        state.deinitialize(count: 1)
+        state.deallocate()
+        scratch.deallocate()
+        steps.deallocate()
+    }
+
+    /// Entries, O(1).
+    package var count: UInt64 { UInt64(state.pointee.count) }
+    package var isEmpty: Bool { state.pointee.count == 0 }
+    /// The root of the last seal.
+    package var root: BlockRef { state.pointee.root }
+    /// True where `seal` has something to do.
+    package var isDirty: Bool { state.pointee.rootNode != nil }
+
+    // MARK: Probes
+
+    /// A value of a `bytes` tree as the tree keeps it. Good until the next probe is made.
+    func probe(_ bytes: UnsafeRawBufferPointer, key: UInt64) -> IndexProbe {
+        assert(isBytes, "bytes in a tree of numbers")
+        guard let start = bytes.baseAddress, bytes.count > 0 else { return IndexProbe(value: 0, key: key) }
+        var text = IndexText(start, bytes.count)
+        if bytes.count > IndexKey.exactByteCount {
+            scratch.copyMemory(from: start, byteCount: IndexKey.exactByteCount)
+            let tag = space.reader.hash.tag(start, bytes.count)
+            scratch.storeBytes(of: tag.low, toByteOffset: IndexKey.exactByteCount, as: UInt64.self)
+            scratch.storeBytes(of: tag.high, toByteOffset: IndexKey.exactByteCount + 8, as: UInt64.self)
+            text = IndexText(UnsafeRawPointer(scratch), IndexKey.storedByteCount)
+        }
+        return IndexProbe(value: IndexKey.head(text.address, text.byteCount), key: key, text: text)
+    }
+
+    // MARK: Changing
+
+    /// Adds an entry, also where there is an equal one. `key` must not be UInt64.max. O(log n).
+    package func insert(value: UInt64, key: UInt64) throws(EngineError) {
+        try insert(IndexProbe(value: value, key: key))
+    }
+
+    package func insert(bytes: UnsafeRawBufferPointer, key: UInt64) throws(EngineError) {
+        try insert(probe(bytes, key: key))
+    }
+
+    package func insertNull(key: UInt64) throws(EngineError) { try insert(.null(key: key)) }
+
+    /// Removes one entry equal to it; false where there is none. O(log n).
+    package func remove(value: UInt64, key: UInt64) throws(EngineError) -> Bool {
+        try remove(IndexProbe(value: value, key: key))
+    }
+
+    package func remove(bytes: UnsafeRawBufferPointer, key: UInt64) throws(EngineError) -> Bool {
+        try remove(probe(bytes, key: key))
+    }
+
+    package func removeNull(key: UInt64) throws(EngineError) -> Bool { try remove(.null(key: key)) }
+
+    /// Adds `count` entries in ascending order of (value, key). Fast where they all come after what the tree
+    /// holds, as in building it.
+    package func insertSorted(
+        values: UnsafePointer<UInt64>, keys: UnsafePointer<UInt64>, count n: Int
+    ) throws(EngineError) {
+        var done = 0
+        while done < n {
+            // A first insert finds out whether the rest can go to the end of the last leaf.
+            try insert(IndexProbe(value: values[done], key: keys[done]))
+            done += 1
+            guard let tail = state.pointee.tail, tail.pointee.count < Self.leafLimit else { continue }
+            let room = min(Self.leafLimit - tail.pointee.count, n - done)
+            tail.pointee.append(values: values + done, keys: keys + done, count: room)
+            addToTailPath(room)
+            done += room
+        }
+    }
+
+    @inline(__always)
+    private func addToTailPath(_ n: Int) {
+        for i in 0..<state.pointee.tailDepth {
+            let (node, slot) = steps[i]
+            node.pointee.links.unsafelyUnwrapped[slot].entryCount &+= n
+        }
+        state.pointee.count &+= n
+    }
+
+    @inline(__always)
+    private func insert(_ probe: IndexProbe) throws(EngineError) {
+        if let tail = state.pointee.tail {
+            let n = tail.pointee.count
+            if n < Self.leafLimit, n > 0, isAfter(probe, tail, n &- 1) {
+                tail.pointee.insert(stored(probe), at: n)
+                addToTailPath(1)
+                return
+            }
+            state.pointee.tail = nil
+        }
+        while try !insertFromRoot(probe) {}
+    }
+
+    /// True where `probe` is not before entry `i`.
+    @inline(__always)
+    private func isAfter(_ probe: IndexProbe, _ node: IndexNodePointer, _ i: Int) -> Bool {
+        if !isBytes, !probe.isNull, i >= node.pointee.nullCount {
+            let value = node.pointee.values[i]
+            return value < probe.value || value == probe.value && node.pointee.keys[i] <= probe.key
+        }
+        return node.pointee.entry(i).compare(probe, isBytes: isBytes) <= 0
+    }
+
+    @inline(__always)
+    private func stored(_ probe: IndexProbe) -> IndexProbe {
+        guard isBytes, !probe.isNull else { return probe }
+        var result = probe
+        result.text = state.pointee.arena.copy(probe.text)
+        return result
+    }
+
+    /// Makes the root a changed node.
+    func dirtyRoot() throws(EngineError) -> IndexNodePointer {
+        if let node = state.pointee.rootNode { return node }
+        let node = state.pointee.root.isNone
+            ? IndexNode.make(level: 0, isBytes: isBytes, capacity: 16) : try load(state.pointee.root, parentLevel: nil)
+        state.pointee.rootNode = node
+        return node
+    }
+
+    /// Makes a child a changed node.
+    @inline(__always)
+    func dirtyChild(_ node: IndexNodePointer, _ slot: Int) throws(EngineError) -> IndexNodePointer {
+        let links = node.pointee.links.unsafelyUnwrapped
+        if let child = links[slot].node { return child }
+        let child = try load(links[slot].ref, parentLevel: node.pointee.level)
+        links[slot].node = child
+        links[slot].ref = .none
+        return child
+    }
+
+    /// False where a node had to be split first: try again.
+    private func insertFromRoot(_ probe: IndexProbe) throws(EngineError) -> Bool {
+        var node = try dirtyRoot()
+        var depth = 0
+        var isLast = true
+        while node.pointee.level > 0 {
+            let slot = max(node.pointee.bound(probe, orEqual: true) &- 1, 0)
+            isLast = isLast && slot == node.pointee.count &- 1
+            steps[depth] = (node, slot)
+            depth &+= 1
+            node = try dirtyChild(node, slot)
+        }
+        let slot = node.pointee.bound(probe, orEqual: true)
+        if node.pointee.count >= Self.leafLimit {
+            split(node, depth: depth, at: slot == node.pointee.count ? slot : node.pointee.count / 2, probe)
+            return false
+        }
+        node.pointee.insert(stored(probe), at: slot)
+        for i in 0..<depth { steps[i].node.pointee.links.unsafelyUnwrapped[steps[i].slot].entryCount &+= 1 }
+        state.pointee.count &+= 1
+        if isLast && slot == node.pointee.count &- 1 {
+            state.pointee.tail = node
+            state.pointee.tailDepth = depth
+        }
+        return true
+    }
+
+    /// Moves what is from `slot` on into a new right neighbour; where nothing is, `next` will come there.
+    private func split(_ node: IndexNodePointer, depth: Int, at slot: Int, _ next: IndexProbe) {
+        let total = node.pointee.count
+        let right = IndexNode.make(
+            level: node.pointee.level, isBytes: isBytes,
+            capacity: node.pointee.level == 0 ? max(Self.leafLimit, total - slot) : Self.branchLimit)
+        right.pointee.append(node, slot..<total)
+        let separator = slot < total
+            ? shortened(node.pointee.entry(slot), after: node.pointee.entry(slot - 1), isLeaf: node.pointee.level == 0)
+            : stored(next)
+        node.pointee.truncate(slot)
+        if depth == 0 {
+            let top = IndexNode.make(level: node.pointee.level + 1, isBytes: isBytes, capacity: 64)
+            let left = IndexLink(ref: .none, node: node, entryCount: node.pointee.entryCount)
+            top.pointee.insert(.null(key: 0), left, at: 0)
+            top.pointee.insert(
+                separator, IndexLink(ref: .none, node: right, entryCount: right.pointee.entryCount), at: 1)
+            state.pointee.rootNode = top
+            return
+        }
+        let (parent, position) = steps[depth - 1]
+        let links = parent.pointee.links.unsafelyUnwrapped
+        links[position].entryCount = node.pointee.entryCount
+        parent.pointee.insert(
+            separator, IndexLink(ref: .none, node: right, entryCount: right.pointee.entryCount), at: position + 1)
+        if parent.pointee.count > Self.branchLimit {
+            let isEnd = position + 2 == parent.pointee.count
+            split(parent, depth: depth - 1, at: isEnd ? parent.pointee.count - 1 : parent.pointee.count / 2, next)
+        }
+    }
+
+    /// The separator before an entry of a leaf: as few of its bytes as tell it from the entry before.
+    func shortened(_ entry: IndexProbe, after previous: IndexProbe, isLeaf: Bool) -> IndexProbe {
+        guard isLeaf, isBytes, !entry.isNull, !previous.isNull else { return entry }
+        let limit = min(entry.text.byteCount, previous.text.byteCount)
+        let shared = IndexKey.commonPrefix(entry.text.address, previous.text.address, limit: limit)
+        guard shared < entry.text.byteCount else { return entry }
+        let text = IndexText(entry.text.address, shared + 1)
+        return IndexProbe(value: IndexKey.head(text.address, text.byteCount), key: 0, text: text)
+    }
+
+    private func remove(_ probe: IndexProbe) throws(EngineError) -> Bool {
+        state.pointee.tail = nil
+        var cursor = IndexCursor(self)
+        guard try cursor.seek(probe), cursor.isAt(probe, withKey: true) else { return false }
+        var node = try dirtyRoot()
+        for depth in 0..<(cursor.depth - 1) {
+            let slot = cursor.slot(depth)
+            let child = try dirtyChild(node, slot)
+            steps[depth] = (node, slot)
+            node = child
+        }
+        node.pointee.remove(at: cursor.slot(cursor.depth - 1))
+        for depth in 0..<(cursor.depth - 1) {
+            steps[depth].node.pointee.links.unsafelyUnwrapped[steps[depth].slot].entryCount &-= 1
+        }
+        // A damaged file may hold more entries than it says.
+        state.pointee.count = max(state.pointee.count - 1, 0)
+        return true
+    }
+
+    // MARK: Ends of a transaction
+
+    /// After a commit: takes the place that the pending root was given.
+    package func adopt(_ sealer: Sealer) {
+        precondition(!isDirty, "a tree was changed after it was sealed")
+        state.pointee.root = sealer.placed(state.pointee.root)
+    }
+
+    /// Forgets all changes and stands on `root`. Also how a session moves to another version.
+    package func rollback(root: BlockRef, count: UInt64) {
+        dropNodes()
+        state.pointee.root = root
+        state.pointee.count = Int(clamping: count)
+    }
+
+    /// Frees every block; the tree is empty then.
+    package func freeAll() throws(EngineError) {
+        try forEachBlock { (ref) throws(EngineError) in space.free(ref) }
+        rollback(root: .none, count: 0)
+    }
+
+    func dropNodes() {
+        if let node = state.pointee.rootNode { IndexNode.free(node) }
+        state.pointee.rootNode = nil
+        state.pointee.tail = nil
+        state.pointee.arena.reset()
+    }
+
+    func setSealed(_ root: BlockRef) {
+        dropNodes()
+        state.pointee.root = root
+    }
+}

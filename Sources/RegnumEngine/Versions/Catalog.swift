@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root of a version: which tables there are and where their trees begin. Names and columns change seldom and
+// lie in a schema block of their own.
+//
+//   catalog, behind the block header (all integers little endian, packed)
+//     ref of the schema · u64 schema version (all ones = never set) · u64 next table key · u32 tables · per table:
+//       u32 table key · u32 trees · u64 next object key · u64 objects · ref of the row groups · per tree:
+//         u32 column key · u32 role (1 index, 2 backlinks) · u64 entries · ref
+//
+//   schema, behind the block header
+//     u32 features · per feature: u8 1 = required · string
+//     u32 tables · per table: u32 key · u32 next column key · u16 flags (1 embedded) · string name · u16 columns ·
+//       per column: u32 key · u8 type · u8 collection · u8 flags (1 nullable, 2 indexed, 4 primary key, 8 hidden) ·
+//         u8 0 · u32 target table (all ones = none) · string name
+//   string: u16 byte count, UTF-8
+
+package struct Feature: Sendable, Equatable {
+    package var name: String
+    /// A reader that does not know a required feature must not open the file.
+    package var isRequired: Bool
+    package init(name: String, isRequired: Bool) {
+        self.name = name
+        self.isRequired = isRequired
+    }
+}
+
+package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2 }
+
+package struct TreeRecord: Sendable, Equatable {
+    package var column: ColumnKey
+    package var role: TreeRole
+    package var count: UInt64
+    package var root: BlockRef
+}
+
+package struct TableRecord: Sendable, Equatable {
+    package var key: TableKey
+    package var nextObjectKey: UInt64
+    package var count: UInt64
+    package var root: BlockRef
+    package var trees: [TreeRecord]
+}
+
+package struct SchemaBlock: Sendable, Equatable {
+    package var features: [Feature] = []
+    package var tables: [TableDefinition] = []
+
+    package init() {}
+
+    package func write(_ writer: inout ByteWriter) {
+        writer.integer(UInt32(features.count))
+        for feature in features {
+            writer.integer(UInt8(feature.isRequired ? 1 : 0))
+            writer.string(feature.name)
+        }
+        writer.integer(UInt32(tables.count))
+        for table in tables {
+            writer.integer(table.key.rawValue)
+            writer.integer(table.nextColumnKey)
+            writer.integer(UInt16(table.isEmbedded ? 1 : 0))
+            writer.string(table.name)
+            writer.integer(UInt16(table.columns.count))
+            for column in table.columns {
+                writer.integer(column.key.rawValue)
+                writer.integer(column.type.rawValue)
+                writer.integer(column.collection.rawValue)
+                writer.integer(UInt8(
+                    (column.isNullable ? 1 : 0) | (column.isIndexed ? 2 : 0) | (column.isPrimaryKey ? 4 : 0)
+                        | (column.isHidden ? 8 : 0)))
+                writer.integer(UInt8(0))
+                writer.integer(column.target?.rawValue ?? .max)
+                writer.string(column.name)
+            }
+        }
+    }
+
+    package static func read(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> SchemaBlock {
+        guard ref.kind == BlockKind.schema.rawValue else { throw corrupted("the schema is a block of another kind", page: ref.page) }
+        var reader = ByteReader(bytes, from: BlockHeader.byteCount, to: ref.byteCount, page: ref.page)
+        var schema = SchemaBlock()
+        let features = Int(try reader.integer(UInt32.self))
+        try reader.require(features, of: 3)
+        for _ in 0..<features {
+            let required = try reader.integer(UInt8.self)
+            schema.features.append(Feature(name: try reader.string(), isRequired: required & 1 != 0))
+        }
+        let tables = Int(try reader.integer(UInt32.self))
+        try reader.require(tables, of: 14)
+        for _ in 0..<tables { schema.tables.append(try table(&reader, page: ref.page)) }
+        return schema
+    }
+
+    private static func table(_ reader: inout ByteReader, page: UInt64) throws(EngineError) -> TableDefinition {
+        var table = TableDefinition(
+            key: TableKey(try reader.integer(UInt32.self)), name: "", isEmbedded: false, columns: [],
+            nextColumnKey: try reader.integer(UInt32.self))
+        table.isEmbedded = try reader.integer(UInt16.self) & 1 != 0
+        table.name = try reader.string()
+        let columns = Int(try reader.integer(UInt16.self))
+        try reader.require(columns, of: 14)
+        for _ in 0..<columns {
+            let key = ColumnKey(try reader.integer(UInt32.self))
+            let type = ColumnType(rawValue: try reader.integer(UInt8.self))
+            let collection = CollectionKind(rawValue: try reader.integer(UInt8.self))
+            let flags = try reader.integer(UInt8.self)
+            _ = try reader.integer(UInt8.self)
+            let target = try reader.integer(UInt32.self)
+            let name = try reader.string()
+            guard let type, let collection else { throw corrupted("a column has an unknown type", page: page) }
+            table.columns.append(ColumnDefinition(
+                key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
+                isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
+                target: target == .max ? nil : TableKey(target)))
+        }
+        return table
+    }
+}
+
+package struct Catalog: Sendable, Equatable {
+    package static let neverSet = UInt64.max
+    package var schema = BlockRef.none
+    package var schemaVersion = Catalog.neverSet
+    package var nextTableKey: UInt32 = 1
+    package var tables: [TableRecord] = []
+
+    package init() {}
+
+    package func write(_ writer: inout ByteWriter) {
+        writer.ref(schema)
+        writer.integer(schemaVersion)
+        writer.integer(UInt64(nextTableKey))
+        writer.integer(UInt32(tables.count))
+        for table in tables {
+            writer.integer(table.key.rawValue)
+            writer.integer(UInt32(table.trees.count))
+            writer.integer(table.nextObjectKey)
+            writer.integer(table.count)
+            writer.ref(table.root)
+            for tree in table.trees {
+                writer.integer(tree.column.rawValue)
+                writer.integer(tree.role.rawValue)
+                writer.integer(tree.count)
+                writer.ref(tree.root)
+            }
+        }
+    }
+
+    package static func read(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> Catalog {
+        guard ref.kind == BlockKind.catalog.rawValue else { throw corrupted("the catalog is a block of another kind", page: ref.page) }
+        var reader = ByteReader(bytes, from: BlockHeader.byteCount, to: ref.byteCount, page: ref.page)
+        var catalog = Catalog()
+        catalog.schema = try reader.ref()
+        catalog.schemaVersion = try reader.integer(UInt64.self)
+        catalog.nextTableKey = UInt32(truncatingIfNeeded: try reader.integer(UInt64.self))
+        let tables = Int(try reader.integer(UInt32.self))
+        try reader.require(tables, of: 64)
+        for _ in 0..<tables {
+            let key = TableKey(try reader.integer(UInt32.self))
+            let trees = Int(try reader.integer(UInt32.self))
+            var table = TableRecord(
+                key: key, nextObjectKey: try reader.integer(UInt64.self), count: try reader.integer(UInt64.self),
+                root: try reader.ref(), trees: [])
+            try reader.require(trees, of: 56)
+            for _ in 0..<trees {
+                let column = ColumnKey(try reader.integer(UInt32.self))
+                guard let role = TreeRole(rawValue: try reader.integer(UInt32.self)) else {
+                    throw corrupted("a tree has an unknown role", page: ref.page)
+                }
+                table.trees.append(TreeRecord(
+                    column: column, role: role, count: try reader.integer(UInt64.self), root: try reader.ref()))
+            }
+            guard table.nextObjectKey >= 1, table.nextObjectKey < 1 << 62, table.count < 1 << 56 else {
+                throw corrupted("a table has impossible counts", page: ref.page)
+            }
+            catalog.tables.append(table)
+        }
+        return catalog
+    }
+}

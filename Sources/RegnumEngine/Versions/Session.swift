@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// One view of a database: a version held open, and at times the write transaction. Confined: its user calls it
+// from one thread (or queue, or actor) at a time. Several sessions read at once; one writes.
+//
+//     reading ──beginWrite──▶ writing ──commitWrite / rollbackWrite──▶ reading
+//        │ refresh: to the newest version
+//
+// `state.epoch` moves whenever pointers into groups, or the rows they point at, may no longer hold: whoever keeps
+// such a pointer keeps the epoch beside it and looks the object up again by key when they differ.
+
+import RegnumSystem
+
+/// What every accessor of a session compares before it reads. Lives as long as the session.
+@usableFromInline @frozen
+package struct SessionState {
+    @usableFromInline package var epoch: Int
+    /// `CurrentThread.id` of the thread the session is confined to; set by its user.
+    @usableFromInline package var owner: UInt
+    @usableFromInline package var isWriting: Bool
+}
+
+package final class Session {
+    package let database: Database
+    package let state: UnsafeMutablePointer<SessionState>
+    let space: BlockSpace
+    @exclusivity(unchecked) private(set) var current: Version
+    @exclusivity(unchecked) private var catalog: Catalog
+    @exclusivity(unchecked) private var schema: SchemaBlock
+    /// By key, ascending.
+    @exclusivity(unchecked) package private(set) var tables: [Table] = []
+    /// Moves with every refresh that found something and every change made in a write.
+    @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
+    /// A frozen session stays at its version.
+    package let isFrozen: Bool
+    private var isSchemaChanged = false
+
+    /// Takes over one pin of `version`.
+    init(_ database: Database, at version: Version, isFrozen: Bool = false) throws(EngineError) {
+        self.database = database
+        self.isFrozen = isFrozen
+        current = version
+        space = BlockSpace(reader: database.reader)
+        state = .allocate(capacity: 1)
+        state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
+        catalog = Catalog()
+        schema = SchemaBlock()
+        // `deinit` gives the pin back should this throw.
+        try load(version)
+    }
+
+    deinit {
+        if state.pointee.isWriting { database.leaveWriter() }
+        database.versions.unpin(current.number)
+        tables.removeAll()
+        state.deallocate()
+    }
+
+    // MARK: Reading
+
+    /// Number of the version that is seen.
+    package var version: UInt64 { current.number }
+    package var isWriting: Bool { state.pointee.isWriting }
+    package var schemaVersion: UInt64 { catalog.schemaVersion }
+
+    package func table(_ key: TableKey) -> Table? {
+        let index = Int(key.rawValue) - 1
+        if index >= 0, index < tables.count, tables[index].definition.key == key { return tables[index] }
+        return tables.first { $0.definition.key == key }
+    }
+
+    package func table(named name: String) -> Table? { tables.first { $0.definition.name == name } }
+
+    /// Advances to the newest version; false where there is none newer, while writing and when frozen.
+    package func refresh() throws(EngineError) -> Bool {
+        if state.pointee.isWriting || isFrozen || database.versions.latestNumber == current.number { return false }
+        let next = try database.versions.pinNewest()
+        let last = current
+        do throws(EngineError) {
+            try load(next)
+        } catch {
+            database.versions.unpin(next.number)
+            try? load(last)
+            throw error
+        }
+        current = next
+        database.versions.unpin(last.number)
+        moved()
+        return true
+    }
+
+    /// A second session at the same version that never advances. While writing it shows the version before.
+    package func freeze() throws(EngineError) -> Session {
+        database.versions.pinAgain(current)
+        return try Session(database, at: current, isFrozen: true)
+    }
+
+    /// Shows `version`: reads its catalog and points the tables at its roots.
+    private func load(_ version: Version) throws(EngineError) {
+        let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
+        if next.schema != catalog.schema || tables.isEmpty {
+            schema = try SchemaBlock.read(next.schema, try database.reader.bytes(next.schema))
+            try rebuildTables(next)
+        } else {
+            for (table, record) in zip(tables, next.tables) { try table.show(record) }
+        }
+        catalog = next
+    }
+
+    /// After a change of schema: tables whose definition is the same keep their identity.
+    private func rebuildTables(_ next: Catalog) throws(EngineError) {
+        var made: [Table] = []
+        for record in next.tables {
+            guard let definition = schema.tables.first(where: { $0.key == record.key }) else {
+                throw corrupted("a table has no schema")
+            }
+            if let old = tables.first(where: { $0.definition == definition }) {
+                try old.show(record)
+                made.append(old)
+            } else {
+                made.append(try Table(definition, record, self))
+            }
+        }
+        tables = made
+        for table in tables { table.resolveOrigins() }
+    }
+
+    /// Pointers and rows may have moved.
+    func moved() {
+        state.pointee.epoch &+= 1
+        changeCount &+= 1
+    }
+
+    // MARK: Writing
+
+    /// Waits for the writer's turn, then advances to the newest version.
+    package func beginWrite() throws(EngineError) {
+        precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
+        try database.enterWriter()
+        do throws(EngineError) {
+            _ = try refresh()
+            try database.reclaim()
+        } catch {
+            database.leaveWriter()
+            throw error
+        }
+        state.pointee.isWriting = true
+        isSchemaChanged = false
+    }
+
+    /// Makes the changes durable and visible to others. After an error the transaction has been rolled back.
+    package func commitWrite() throws(EngineError) {
+        precondition(state.pointee.isWriting, "no write to commit")
+        let next: Version
+        do throws(EngineError) {
+            let root = try seal()
+            next = try database.commit(space, catalog: root)
+        } catch {
+            rollbackWrite()
+            throw error
+        }
+        let sealer = space.sealer
+        catalog.schema = sealer.placed(catalog.schema)
+        for i in catalog.tables.indices {
+            catalog.tables[i].root = sealer.placed(catalog.tables[i].root)
+            for j in catalog.tables[i].trees.indices {
+                catalog.tables[i].trees[j].root = sealer.placed(catalog.tables[i].trees[j].root)
+            }
+            tables[i].adopt(catalog.tables[i])
+        }
+        space.reset()
+        let last = current
+        current = next
+        database.versions.unpin(last.number)
+        moved()
+        state.pointee.isWriting = false
+        database.leaveWriter()
+    }
+
+    /// Forgets all changes of the transaction.
+    package func rollbackWrite() {
+        precondition(state.pointee.isWriting, "no write to roll back")
+        space.reset()
+        do {
+            // The catalog of `current` was read when the session came to it, so this finds it verified.
+            catalog = Catalog()
+            for table in tables { table.abandon() }
+            try load(current)
+        } catch {
+            fatalError("the version before the transaction cannot be read any more: \(error)")
+        }
+        moved()
+        state.pointee.isWriting = false
+        database.leaveWriter()
+    }
+
+    /// Seals all tables; returns the pending ref of the catalog.
+    private func seal() throws(EngineError) -> BlockRef {
+        var records: [TableRecord] = []
+        for table in tables { records.append(try table.seal()) }
+        if isSchemaChanged {
+            space.free(catalog.schema)
+            schema.tables = tables.map(\.definition)
+            var writer = ByteWriter()
+            schema.write(&writer)
+            catalog.schema = writer.seal(.schema, into: space.sealer).ref
+        }
+        catalog.tables = records
+        space.free(current.catalog)
+        var writer = ByteWriter()
+        catalog.write(&writer)
+        return writer.seal(.catalog, into: space.sealer).ref
+    }
+
+    // MARK: Schema
+
+    /// In a write: what the file says of itself; 0 ... UInt64.max - 1.
+    package func setSchemaVersion(_ version: UInt64) {
+        precondition(state.pointee.isWriting)
+        catalog.schemaVersion = version
+    }
+
+    /// In a write: declares a feature that readers may or must know.
+    package func addFeature(_ feature: Feature) {
+        precondition(state.pointee.isWriting)
+        schema.features.append(feature)
+        isSchemaChanged = true
+    }
+
+    package var features: [Feature] { schema.features }
+
+    /// In a write: makes empty tables. Targets of links are looked up by name among the old and the new ones.
+    package func addTables(_ new: [NewTable]) throws(EngineError) {
+        precondition(state.pointee.isWriting)
+        var keys: [String: TableKey] = [:]
+        for table in tables { keys[table.definition.name] = table.definition.key }
+        for table in new {
+            guard table.name.utf8.count <= FormatLimits.tableNameByteCount else {
+                throw .limit("Class name '\(table.name)' is longer than \(FormatLimits.tableNameByteCount) bytes.")
+            }
+            precondition(keys[table.name] == nil, "table \(table.name) is there already")
+            keys[table.name] = TableKey(catalog.nextTableKey)
+            catalog.nextTableKey += 1
+        }
+        for table in new { try addTable(table, keys) }
+        isSchemaChanged = true
+        for table in tables { table.resolveOrigins() }
+        moved()
+    }
+
+    private func addTable(_ new: NewTable, _ keys: [String: TableKey]) throws(EngineError) {
+        var columns: [ColumnDefinition] = []
+        for (i, column) in new.columns.enumerated() {
+            guard column.name.utf8.count <= FormatLimits.columnNameByteCount else {
+                throw .limit("Property name '\(column.name)' is longer than \(FormatLimits.columnNameByteCount) bytes.")
+            }
+            let target = column.targetName.flatMap { keys[$0] }
+            precondition(column.type != .link || target != nil, "link to an unknown table")
+            columns.append(ColumnDefinition(
+                key: ColumnKey(UInt32(i + 1)), name: column.name, type: column.type, collection: column.collection,
+                isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
+                isHidden: column.isHidden, target: target))
+        }
+        guard let key = keys[new.name] else { preconditionFailure("a new table without a key") }
+        let definition = TableDefinition(
+            key: key, name: new.name, isEmbedded: new.isEmbedded, columns: columns, nextColumnKey: UInt32(columns.count + 1))
+        let record = TableRecord(key: key, nextObjectKey: 1, count: 0, root: .none, trees: [])
+        tables.append(try Table(definition, record, self))
+    }
+}
+
+/// A table to be made.
+package struct NewTable: Sendable, Equatable {
+    package var name: String
+    package var isEmbedded: Bool
+    package var columns: [NewColumn]
+    package init(name: String, isEmbedded: Bool = false, columns: [NewColumn]) {
+        self.name = name
+        self.isEmbedded = isEmbedded
+        self.columns = columns
+    }
+}

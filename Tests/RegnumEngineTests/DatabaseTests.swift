@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A database end to end below the object layer: what is committed is there again after opening the file anew.
+
+import RegnumEngine
+import RegnumSystem
+import Testing
+
+@Suite struct DatabaseTests {
+    /// A table of every column type that a row group stores.
+    static let people = NewTable(name: "Person", columns: [
+        NewColumn(name: "id", type: .int, isPrimaryKey: true),
+        NewColumn(name: "name", type: .string),
+        NewColumn(name: "age", type: .int, isNullable: true),
+        NewColumn(name: "score", type: .double),
+        NewColumn(name: "height", type: .float),
+        NewColumn(name: "active", type: .bool),
+        NewColumn(name: "created", type: .date),
+        NewColumn(name: "email", type: .string, isNullable: true),
+        NewColumn(name: "photo", type: .data),
+        NewColumn(name: "token", type: .uuid, isNullable: true),
+        NewColumn(name: "object", type: .objectID),
+        NewColumn(name: "friend", type: .link, targetName: "Person"),
+        NewColumn(name: "friends", type: .link, collection: .list, targetName: "Person"),
+        NewColumn(name: "tags", type: .string, collection: .list, isNullable: true),
+    ])
+
+    static func row(_ i: Int) -> [Value] {
+        [
+            .int(Int64(i)), .string("name \(i)"), i % 3 == 0 ? .null : .int(Int64(i % 90)), .double(Double(i) / 7),
+            .float(Float(i)), .bool(i % 2 == 0), .date(Timestamp(seconds: Int64(i) * 1000, nanoseconds: Int32(i % 5))),
+            i % 2 == 0 ? .null : .string("user\(i)@x.com"), .data([UInt8](repeating: UInt8(i & 255), count: i % 40)),
+            i % 5 == 0 ? .null : .uuid(UInt64(i), ~UInt64(i)), .objectID(UInt64(i), UInt32(i)),
+            i == 0 ? .null : .link(ObjectKey(UInt64(i / 2 + 1))),
+        ]
+    }
+
+    static func insert(_ table: Table, _ values: [Value]) throws -> ObjectKey {
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        for (column, value) in values.enumerated() { try table.set(value, column, of: key) }
+        return key
+    }
+
+    @Test("a committed row reads back the same after the file is opened again", arguments: [1, 5, 1000, 1024, 1025, 3000])
+    func roundTrip(count: Int) throws {
+        let files = MemoryFileSystem()
+        do {
+            let database = try Database.open(path: "/a.realm", fileSystem: files)
+            let session = try database.makeSession()
+            try session.beginWrite()
+            try session.addTables([Self.people])
+            let table = try #require(session.table(named: "Person"))
+            for i in 0..<count { _ = try Self.insert(table, Self.row(i)) }
+            try Self.expect(table, count)
+            try session.commitWrite()
+            try Self.expect(table, count)
+        }
+        let session = try Database.open(path: "/a.realm", fileSystem: files).makeSession()
+        let table = try #require(session.table(named: "Person"))
+        try Self.expect(table, count)
+    }
+
+    static func expect(_ table: Table, _ count: Int) throws {
+        #expect(table.count == count)
+        for i in 0..<count {
+            let key = ObjectKey(UInt64(i + 1))
+            let location = try #require(try table.locate(key))
+            for (column, value) in row(i).enumerated() {
+                let read = try table.value(column, at: location)
+                if read != value { Issue.record("row \(i) column \(column): \(read), not \(value)") }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several processes on one file: each sees the others' commits, nobody's pinned version is overwritten, and a
+// process that ends without a word leaves nothing behind that stops the others.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct ProcessTests {
+    let path: String
+    init() {
+        var words: (UInt64, UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &words) { PosixFileSystem.shared.fillRandom($0) }
+        path = "/tmp/regnum-process-\(String(words.0, radix: 16)).realm"
+    }
+
+    private func open() throws -> Database {
+        try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+    }
+
+    private func cleanUp() {
+        try? PosixFileSystem.shared.remove(path)
+        try? PosixFileSystem.shared.remove(path + ".lock")
+    }
+
+    private func makeTable(_ database: Database) throws {
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([NewTable(name: "Row", columns: [
+            NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
+        ])])
+        try session.commitWrite()
+    }
+
+    private func insert(_ session: Session, _ count: Int, _ number: Int64) throws {
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Row"))
+        for _ in 0..<count {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.int(number), 0, of: location.key)
+            try table.set(.string("row \(number)"), 1, of: location.key)
+        }
+        try session.commitWrite()
+    }
+
+    private func numbers(_ session: Session) throws -> [Int64] {
+        var numbers: [Int64] = []
+        try session.table(named: "Row")?.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count { numbers.append(group.pointee.columns[0].integer(row)) }
+            return true
+        }
+        return numbers
+    }
+
+    @Test("each process sees what the others have committed")
+    func turns() throws {
+        defer { cleanUp() }
+        let a = try open()
+        try makeTable(a)
+        let b = try open()
+        let (one, two) = (try a.makeSession(), try b.makeSession())
+        for turn in 0..<20 {
+            try insert(turn % 2 == 0 ? one : two, 1 + turn * 17, Int64(turn))
+            _ = try one.refresh()
+            _ = try two.refresh()
+            #expect(try numbers(one) == numbers(two))
+        }
+        #expect(try numbers(one).count == (0..<20).reduce(0) { $0 + 1 + $1 * 17 })
+        #expect(IntegrityCheck.run(a).isClean)
+        #expect(IntegrityCheck.run(b).isClean)
+    }
+
+    @Test("a version that one process reads is not overwritten by another's commits")
+    func pins() throws {
+        defer { cleanUp() }
+        let a = try open()
+        try makeTable(a)
+        let b = try open()
+        let writer = try b.makeSession()
+        var readers: [(Session, [Int64])] = []
+        for turn in 0..<90 {
+            try insert(writer, 40, Int64(turn))
+            try writer.beginWrite()
+            let table = try #require(writer.table(named: "Row"))
+            for position in 0..<20 { try table.delete(try table.key(atPosition: position)) }
+            try writer.commitWrite()
+            readers.append((try a.makeSession(), try numbers(writer)))
+            if turn % 7 == 6 { readers.remove(at: turn % readers.count) }
+            for (reader, expected) in readers { #expect(try numbers(reader) == expected) }
+        }
+        readers = []
+        try insert(writer, 1, 1000)
+        try insert(writer, 1, 1001)
+        let report = IntegrityCheck.run(b)
+        #expect(report.isClean, "\(report.findings)")
+        #expect(report.pendingPages < 60)
+    }
+
+    @Test("a process that is gone neither pins nor locks")
+    func gone() throws {
+        defer { cleanUp() }
+        let a = try open()
+        try makeTable(a)
+        let session = try a.makeSession()
+        do {
+            let b = try open()
+            let other = try b.makeSession()
+            try other.beginWrite()
+            // `other` and `b` end here with the write open and a version pinned.
+        }
+        for turn in 0..<10 { try insert(session, 100, Int64(turn)) }
+        let report = IntegrityCheck.run(a)
+        #expect(report.isClean, "\(report.findings)")
+        #expect(report.pendingPages < 60)
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random changes of objects of every column type against plain dictionaries: commits, roll-backs, reopened files,
+// a second session that reads, and the integrity check after each.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+/// The database and what it must hold.
+private struct ModelRun {
+    var random: SeededRandom
+    let files = MemoryFileSystem()
+    var database: Database
+    /// Object by key, value by column; lists apart.
+    var rows: [UInt64: [Value]] = [:]
+    var lists: [UInt64: [[Value]]] = [:]
+    let valueColumns: Int
+    let listColumns: Range<Int>
+
+    init(seed: UInt64) throws {
+        random = SeededRandom(seed: seed)
+        database = try Database.open(path: "/m.realm", fileSystem: files)
+        valueColumns = DatabaseTests.people.columns.prefix { $0.collection == .none }.count
+        listColumns = valueColumns..<DatabaseTests.people.columns.count
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([DatabaseTests.people])
+        try session.commitWrite()
+    }
+
+    mutating func text(_ limit: Int) -> String {
+        let length = random.below(40) == 0 ? 2048 + random.below(3000) : random.below(limit)
+        return String((0..<length).map { _ in Character(UnicodeScalar(UInt8(97 + random.below(26)))) })
+    }
+
+    /// A random value for a column; links lead to objects that are there.
+    mutating func value(_ column: NewColumn) -> Value {
+        if column.isNullable, random.below(3) == 0 { return .null }
+        switch column.type {
+        case .bool: return .bool(random.below(2) == 0)
+        case .int: return .int(random.below(4) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(200)) - 100)
+        case .float: return .float(Float(random.below(1000)) / 8)
+        case .double: return .double(Double(random.below(1000)) / 8)
+        case .string: return .string(text(20))
+        case .data, .mixed: return .data((0..<random.below(30)).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+        case .date: return .date(Timestamp(seconds: Int64(random.below(1 << 40)), nanoseconds: Int32(random.below(3))))
+        case .objectID: return .objectID(random.next(), UInt32(truncatingIfNeeded: random.next()))
+        case .uuid, .decimal128: return .uuid(random.next(), random.next())
+        case .link:
+            let keys = rows.keys.sorted()
+            return keys.isEmpty || random.below(4) == 0 ? .null : .link(ObjectKey(keys[random.below(keys.count)]))
+        }
+    }
+
+    mutating func insert(_ table: Table) throws {
+        let location = try table.insertRow()
+        let key = location.key
+        var values: [Value] = []
+        for (i, column) in DatabaseTests.people.columns.prefix(valueColumns).enumerated() {
+            values.append(i == 0 ? .int(Int64(key.rawValue) * 7) : value(column))
+        }
+        try table.finishInsert(location)
+        for (column, value) in values.enumerated() { try table.set(value, column, of: key) }
+        rows[key.rawValue] = values
+        lists[key.rawValue] = listColumns.map { _ in [] }
+    }
+
+    mutating func update(_ table: Table, _ key: UInt64) throws {
+        let column = 1 + random.below(valueColumns - 1)
+        let value = value(DatabaseTests.people.columns[column])
+        try table.set(value, column, of: ObjectKey(key))
+        rows[key]?[column] = value
+    }
+
+    mutating func changeList(_ table: Table, _ key: UInt64) throws {
+        let list = random.below(listColumns.count)
+        let column = listColumns.lowerBound + list
+        let count = lists[key]?[list].count ?? 0
+        switch random.below(4) {
+        case 0, 1:
+            var new: [Value] = []
+            for _ in 0..<(1 + random.below(4)) {
+                let made = value(DatabaseTests.people.columns[column])
+                if made != .null || DatabaseTests.people.columns[column].isNullable { new.append(made) }
+            }
+            let at = random.below(count + 1)
+            try table.listInsert(new, column, of: ObjectKey(key), at: at)
+            lists[key]?[list].insert(contentsOf: new, at: at)
+        case 2 where count > 0:
+            let start = random.below(count)
+            let range = start..<min(count, start + 1 + random.below(3))
+            try table.listRemove(range, column, of: ObjectKey(key))
+            lists[key]?[list].removeSubrange(range)
+        case 3 where count > 1:
+            let (from, to) = (random.below(count), random.below(count))
+            try table.listMove(column, of: ObjectKey(key), from: from, to: to)
+            if let moved = lists[key]?[list].remove(at: from) { lists[key]?[list].insert(moved, at: to) }
+        default: break
+        }
+    }
+
+    mutating func delete(_ table: Table, _ key: UInt64) throws {
+        try table.delete(ObjectKey(key))
+        rows[key] = nil
+        lists[key] = nil
+        let link = Value.link(ObjectKey(key))
+        let linkColumn = valueColumns - 1
+        for other in rows.keys {
+            if rows[other]?[linkColumn] == link { rows[other]?[linkColumn] = .null }
+            lists[other]?[0].removeAll { $0 == link }
+        }
+    }
+
+    mutating func transaction() throws {
+        let session = try database.makeSession()
+        let before = (rows, lists)
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Person"))
+        for _ in 0..<random.below(12) { try insert(table) }
+        if random.below(10) == 0 { for _ in 0..<1100 { try insert(table) } }
+        for key in rows.keys.sorted() where rows[key] != nil {
+            switch random.below(20 + rows.count / 20) {
+            case 0, 1, 2: try update(table, key)
+            case 3, 4: try changeList(table, key)
+            case 5: try delete(table, key)
+            default: break
+            }
+        }
+        if random.below(40) == 0 {
+            try table.deleteAll()
+            (rows, lists) = ([:], [:])
+        }
+        if random.below(6) == 0 {
+            session.rollbackWrite()
+            (rows, lists) = before
+            try expect(session)
+        } else {
+            try expect(session)
+            try session.commitWrite()
+            try expect(session)
+        }
+    }
+
+    func expect(_ session: Session) throws {
+        let table = try #require(session.table(named: "Person"))
+        try #require(table.count == rows.count)
+        var position = 0
+        for key in rows.keys.sorted() {
+            let location = try #require(try table.locate(ObjectKey(key)))
+            for (column, value) in (rows[key] ?? []).enumerated() {
+                let read = try table.value(column, at: location)
+                if read != value { Issue.record("object \(key) column \(column): \(read), not \(value)") }
+            }
+            for (i, values) in (lists[key] ?? []).enumerated() {
+                let read = try table.listValues(listColumns.lowerBound + i, of: ObjectKey(key))
+                if read != values { Issue.record("object \(key) list \(i): \(read.count), not \(values.count)") }
+            }
+            if position % 97 == 0 {
+                #expect(try table.key(atPosition: position).rawValue == key)
+                #expect(try table.position(of: ObjectKey(key)) == position)
+                if case .int(let id)? = rows[key]?[0] { #expect(try table.key(forIntegerPrimaryKey: id)?.rawValue == key) }
+            }
+            position += 1
+        }
+    }
+}
+
+@Suite struct TableModelTests {
+    @Test("a table holds what a dictionary would", arguments: 1...3)
+    func model(seed: Int) throws {
+        var run = try ModelRun(seed: UInt64(seed))
+        for step in 0..<20 {
+            try run.transaction()
+            if step % 5 == 4 {
+                run.database = try Database.open(path: "/other.realm", fileSystem: run.files)
+                run.database = try Database.open(path: "/m.realm", fileSystem: run.files)
+            }
+            let report = IntegrityCheck.run(run.database)
+            try #require(report.isClean, "\(report.findings)")
+            try run.expect(try run.database.makeSession())
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// No image of a crash may lose an acknowledged commit or show half of one; and the same runs must find each
+// seeded bug of the protocol, or they would prove nothing. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct CrashImageTests {
+    @Test("every image of a crash opens with the old state or the new one")
+    func images() throws {
+        let seed = RunSize.seed
+        let run = CrashRun(seed: seed, budget: RunSize.images)
+        do {
+            try run.run()
+        } catch {
+            Issue.record("seed \(seed): \(error)")
+        }
+        #expect(run.images >= RunSize.images)
+    }
+
+    static let mutants = ProtocolMutant.allCases.filter { $0 != .ghostCommit }
+
+    @Test("the images find each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1, 2])
+    func mutant(_ mutant: ProtocolMutant, seed: Int) throws {
+        #expect(throws: (any Error).self, "\(mutant) survived seed \(seed)") {
+            try CrashRun(seed: UInt64(seed) * 7919 + 13, budget: 20_000, mutant: mutant).run()
+        }
+    }
+}
