@@ -13,7 +13,7 @@ package final class BlockSpace {
     /// Bytes of a committed or pending block, header included.
     @inline(__always)
     package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
-        if ref.isPending { return UnsafeRawPointer(sealer.bytes(ref)) }
+        if ref.isPending { return try sealer.checkedBytes(ref) }
         return try reader.bytes(ref)
     }
 

@@ -81,6 +81,12 @@ package final class Sealer {
     /// The bytes of a pending block.
     package func bytes(_ ref: BlockRef) -> UnsafeMutableRawPointer { buffer + entries[ref.pendingIndex].byteOffset }
 
+    /// As `bytes` for a ref that may come from a damaged file.
+    package func checkedBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
+        guard ref.pendingIndex < entries.count else { throw corrupted("a reference on disk says that its block is pending") }
+        return UnsafeRawPointer(bytes(ref))
+    }
+
     /// Forgets a pending block: it was changed again or deleted.
     package func drop(_ ref: BlockRef) { entries[ref.pendingIndex].isDropped = true }
 

@@ -25,8 +25,10 @@ package struct ByteReader {
 
     package mutating func ref() throws(EngineError) -> BlockRef {
         guard end - offset >= BlockRef.byteCount else { throw corrupted("a block ends too soon", page: page) }
-        defer { offset += BlockRef.byteCount }
-        return BlockRef(reading: bytes + offset)
+        let ref = BlockRef(reading: bytes + offset)
+        guard !ref.isPending else { throw corrupted("a reference on disk says that its block is pending", page: page) }
+        offset += BlockRef.byteCount
+        return ref
     }
 
     package mutating func string() throws(EngineError) -> String {

@@ -40,16 +40,20 @@ package enum CompareScan {
         case .uint8: packed(column, count, low, high, UInt8.self, out)
         case .uint16: packed(column, count, low, high, UInt16.self, out)
         case .uint32: packed(column, count, low, high, UInt32.self, out)
-        case .int64: words(column.data, count, UInt64(bitPattern: low), UInt64(bitPattern: high &- low), out)
+        case .int64:
+            out.clearRows()
+            unsigned(
+                column.data.assumingMemoryBound(to: UInt64.self), count, UInt64(bitPattern: low),
+                UInt64(bitPattern: high &- low), out)
         default: column.base >= low && column.base <= high ? out.setRows(count) : out.clearRows()
         }
     }
 
     @inline(__always)
-    private static func packed<T: FixedWidthInteger & UnsignedInteger & SIMDScalar>(
+    private static func packed<T: FixedWidthInteger & UnsignedInteger>(
         _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ type: T.Type, _ out: RowBitmap
-    ) where T.SIMDMaskScalar: FixedWidthInteger {
-        // base + T.max may leave Int64 only where no value does; differences saturate instead.
+    ) {
+        // Differences that leave Int64 saturate.
         let (below, lowOverflows) = low.subtractingReportingOverflow(column.base)
         let (above, highOverflows) = high.subtractingReportingOverflow(column.base)
         let first = lowOverflows ? (low < column.base ? 0 : .max) : below < 0 ? 0 : below
@@ -58,23 +62,35 @@ package enum CompareScan {
         let bottom = T(first)
         let span = (last > Int64(T.max) ? T.max : T(last)) &- bottom
         out.clearRows()
-        let bottoms = SIMD8<T>(repeating: bottom)
-        let spans = SIMD8<T>(repeating: span)
-        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
-        let whole = count &>> 3
-        for block in 0..<whole {
-            let values = column.data.loadUnaligned(fromByteOffset: block &* 8 &* MemoryLayout<T>.size, as: SIMD8<T>.self)
-            bytes[block] = bits((values &- bottoms) .<= spans)
-        }
-        for row in whole &* 8..<count {
-            let value = column.data.loadUnaligned(fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
-            if value &- bottom <= span { out.insertRow(row) }
+        if T.self == UInt8.self {
+            bytes(column.data, count, UInt8(truncatingIfNeeded: bottom), UInt8(truncatingIfNeeded: span), out)
+        } else {
+            unsigned(column.data.assumingMemoryBound(to: T.self), count, bottom, span, out)
         }
     }
 
-    private static func words(_ data: UnsafeRawPointer, _ count: Int, _ low: UInt64, _ span: UInt64, _ out: RowBitmap) {
-        out.clearRows()
-        let values = data.assumingMemoryBound(to: UInt64.self)
+    /// Eight rows a step.
+    @inline(__always)
+    private static func bytes(_ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8, _ out: RowBitmap) {
+        let bottoms = SIMD8<UInt8>(repeating: bottom)
+        let spans = SIMD8<UInt8>(repeating: span)
+        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
+        let whole = count &>> 3
+        for block in 0..<whole {
+            let values = data.loadUnaligned(fromByteOffset: block &* 8, as: SIMD8<UInt8>.self)
+            let lanes = unsafeBitCast((values &- bottoms) .<= spans, to: UInt64.self) & 0x0101_0101_0101_0101
+            // Each byte holds 0 or 1: the product gathers them in its highest byte.
+            bytes[block] = UInt8(truncatingIfNeeded: (lanes &* 0x0102_0408_1020_4080) &>> 56)
+        }
+        for row in whole &* 8..<count where data.load(fromByteOffset: row, as: UInt8.self) &- bottom <= span {
+            out.insertRow(row)
+        }
+    }
+
+    @inline(__always)
+    private static func unsigned<T: FixedWidthInteger & UnsignedInteger>(
+        _ values: UnsafePointer<T>, _ count: Int, _ low: T, _ span: T, _ out: RowBitmap
+    ) {
         var row = 0
         while row < count {
             let end = min(row &+ 64, count)
@@ -85,14 +101,6 @@ package enum CompareScan {
             out[row &>> 6] = word
             row = end
         }
-    }
-
-    /// One bit a lane, the first lane lowest.
-    @inline(__always)
-    static func bits<T: FixedWidthInteger & SIMDScalar>(_ mask: SIMDMask<SIMD8<T>>) -> UInt8 {
-        let lanes = SIMD8<UInt8>(truncatingIfNeeded: unsafeBitCast(mask, to: SIMD8<T>.self)) & 1
-        // Each byte holds 0 or 1: the product gathers them in its highest byte.
-        return UInt8(truncatingIfNeeded: unsafeBitCast(lanes, to: UInt64.self) &* 0x0102_0408_1020_4080 &>> 56)
     }
 
     // MARK: Floating point
@@ -112,43 +120,41 @@ package enum CompareScan {
     }
 
     @inline(__always)
-    private static func floating<T: BinaryFloatingPoint & SIMDScalar>(
+    private static func floating<T: BinaryFloatingPoint>(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: T, _ out: RowBitmap
-    ) where T.SIMDMaskScalar: FixedWidthInteger & SIMDScalar {
+    ) {
         let isNaN = value.isNaN
         // What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
         switch operation {
         case .equal, .notEqual:
-            isNaN ? scan(column, count, value, out) { a, _ in a .!= a } : scan(column, count, value, out) { a, b in a .== b }
+            isNaN ? scan(column, count, value, out) { a, _ in a != a } : scan(column, count, value, out) { a, b in a == b }
         case .less, .greaterOrEqual:
-            isNaN ? out.setRows(count) : scan(column, count, value, out) { a, b in a .>= b }
+            isNaN ? out.setRows(count) : scan(column, count, value, out) { a, b in a >= b }
         case .lessOrEqual, .greater:
-            isNaN ? scan(column, count, value, out) { a, _ in a .== a } : scan(column, count, value, out) { a, b in a .> b }
+            isNaN ? scan(column, count, value, out) { a, _ in a == a } : scan(column, count, value, out) { a, b in a > b }
         }
         if operation == .less || operation == .lessOrEqual { invert(out, count) }
         keepValid(column, out)
         if operation == .notEqual { invert(out, count) }
     }
 
+    /// A loop of one comparison a row: the compiler turns it into vector comparisons.
     @inline(__always)
-    private static func scan<T: BinaryFloatingPoint & SIMDScalar>(
-        _ column: ColumnView, _ count: Int, _ value: T, _ out: RowBitmap,
-        _ test: (SIMD8<T>, SIMD8<T>) -> SIMDMask<SIMD8<T>.MaskStorage>
-    ) where T.SIMDMaskScalar: FixedWidthInteger & SIMDScalar {
+    private static func scan<T: BinaryFloatingPoint>(
+        _ column: ColumnView, _ count: Int, _ value: T, _ out: RowBitmap, _ test: (T, T) -> Bool
+    ) {
         out.clearRows()
-        let constants = SIMD8<T>(repeating: value)
-        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
-        let whole = count &>> 3
-        for block in 0..<whole {
-            let values = column.data.loadUnaligned(fromByteOffset: block &* 8 &* MemoryLayout<T>.size, as: SIMD8<T>.self)
-            bytes[block] = bits(test(values, constants))
+        let values = column.data.assumingMemoryBound(to: T.self)
+        var row = 0
+        while row < count {
+            let end = min(row &+ 64, count)
+            var word: UInt64 = 0
+            for place in row..<end {
+                word |= (test(values[place], value) ? 1 : 0) &<< UInt64(truncatingIfNeeded: place)
+            }
+            out[row &>> 6] = word
+            row = end
         }
-        guard whole &* 8 < count else { return }
-        var rest = SIMD8<T>(repeating: 0)
-        for row in whole &* 8..<count {
-            rest[row & 7] = column.data.load(fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
-        }
-        bytes[whole] = bits(test(rest, constants)) & UInt8(truncatingIfNeeded: (1 &<< (count & 7)) &- 1)
     }
 
     // MARK: Dates

@@ -29,7 +29,7 @@ package struct IntegerSet: Sendable {
     /// Fibonacci hashing: the high bits of the product depend on all bits of the value.
     @inline(__always)
     private static func place(_ value: Int64, _ shift: UInt64) -> Int {
-        Int(truncatingIfNeeded: UInt64(bitPattern: value) &* 0x9E37_79B9_7F4A_7C15 &>> shift)
+        Int(truncatingIfNeeded: (UInt64(bitPattern: value) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
     }
 
     package func contains(_ value: Int64) -> Bool {

@@ -58,7 +58,7 @@ package enum GroupNodeLayout {
         for i in 0..<n {
             let child = BlockRef(reading: node + refs + i * 40)
             let kind: BlockKind = level(node) == 1 ? .rowGroup : .groupNode
-            guard child.kind == kind.rawValue else { throw corrupted("a node's child is of the wrong kind", page: ref.page) }
+            guard child.kind == kind.rawValue, !child.isPending, !child.isNone else { throw corrupted("a node's child is of the wrong kind", page: ref.page) }
             guard i == 0 || firstKey(node, i) > firstKey(node, i - 1) else {
                 throw corrupted("a node's keys are out of order", page: ref.page)
             }

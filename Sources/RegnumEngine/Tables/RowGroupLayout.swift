@@ -140,6 +140,9 @@ package enum RowGroupLayout {
         }
         let headEnd = headByteCount + columns * descriptorByteCount + externals * BlockRef.byteCount
         guard headEnd <= ref.byteCount else { throw corrupted("a row group's head is longer than its block", page: page) }
+        for i in 0..<externals where external(block, i).isPending || external(block, i).kind != BlockKind.rowGroup.rawValue {
+            throw corrupted("a row group's older block is of another kind", page: page)
+        }
         try checkKeys(ref, block, rows: rows, headEnd: headEnd)
         for i in 0..<columns {
             guard let d = descriptor(block, i), Int(d.source) <= externals else {

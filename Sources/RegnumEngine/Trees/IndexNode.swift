@@ -149,7 +149,7 @@ struct IndexNode {
     /// Entries below a branch, or in a leaf.
     var entryCount: Int {
         guard let links else { return count }
-        return (0..<count).reduce(0) { $0 + links[$1].entryCount }
+        return (0..<count).reduce(0) { $0 &+ links[$1].entryCount }
     }
 
     /// The first entry that is not before `probe` (with `orEqual`: that is after it), or `count`.

@@ -172,12 +172,12 @@ extension IndexTree {
     /// Entries with that value, O(log n).
     package func count(value: UInt64) throws(EngineError) -> Int {
         let low = try rank(value: value, key: 0)
-        return max(try rank(value: value, key: .max) - low, 0)
+        return max(try rank(value: value, key: .max) &- low, 0)
     }
 
     package func count(bytes: UnsafeRawBufferPointer) throws(EngineError) -> Int {
         let low = try rank(bytes: bytes, key: 0)
-        return max(try rank(bytes: bytes, key: .max) - low, 0)
+        return max(try rank(bytes: bytes, key: .max) &- low, 0)
     }
 
     package func countNull() throws(EngineError) -> Int { try rank(.null(key: .max)) }

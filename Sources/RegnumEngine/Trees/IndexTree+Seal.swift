@@ -18,6 +18,7 @@ extension IndexTree {
         }
         defer { IndexNode.free(list) }
         while list.pointee.count > 1 {
+            if list.pointee.level == FormatLimits.treeDepth { throw .limit("an index tree is too deep") }
             let next = IndexNode.make(level: list.pointee.level + 1, isBytes: isBytes, capacity: 16)
             writePieces(list, first: .null(key: 0), isEnd: true, into: next, sealer)
             IndexNode.free(list)
@@ -85,16 +86,25 @@ extension IndexTree {
         _ child: IndexNodePointer, separator: IndexProbe, to run: IndexNodePointer, isEnd: Bool, _ sealer: Sealer
     ) throws(EngineError) {
         if child.pointee.level == 0 {
-            run.pointee.append(child, 0..<child.pointee.count)
+            try join(run, child)
             return
         }
         let list = try sealedChildren(child, isEnd: isEnd, sealer)
+        defer { IndexNode.free(list) }
         if list.pointee.count > 0 {
             // Entries may have come in below the first separator, but never below the parent's.
             list.pointee.setFirstSeparator(separator)
-            run.pointee.append(list, 0..<list.pointee.count)
+            try join(run, list)
         }
-        IndexNode.free(list)
+    }
+
+    /// Appends `next` to `run`. Nodes out of order, which only damage brings, must not end up in one block.
+    private func join(_ run: IndexNodePointer, _ next: IndexNodePointer) throws(EngineError) {
+        let (n, m) = (run.pointee.count, next.pointee.count)
+        guard n == 0 || m == 0
+            || run.pointee.entry(n - 1).compare(next.pointee.entry(0), isBytes: isBytes) <= 0
+        else { throw corrupted("neighbouring nodes of an index tree are out of order") }
+        run.pointee.append(next, 0..<m)
     }
 
     /// Whether `run` is so small that it should be one block with the sealed child `link`, and can be.
@@ -121,12 +131,12 @@ extension IndexTree {
         let last = done.pointee.count - 1
         if last >= 0, try takesIn(run, done.pointee.links.unsafelyUnwrapped[last]) {
             let separator = done.pointee.entry(last)
-            let joined = try load(done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
+            var joined = try load(done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
             done.pointee.remove(at: last)
             if joined.pointee.level > 0 { joined.pointee.setFirstSeparator(separator) }
-            joined.pointee.append(run, 0..<run.pointee.count)
-            IndexNode.free(run)
-            run = joined
+            swap(&run, &joined)
+            defer { IndexNode.free(joined) }
+            try join(run, joined)
             first = separator
         }
         writePieces(run, first: first, isEnd: isEnd, into: done, sealer)
@@ -216,7 +226,7 @@ extension IndexTree {
         } else {
             bytes.storeBytes(of: UInt8(shape.valueWidth), toByteOffset: IndexNodeLayout.valueWidthOffset, as: UInt8.self)
             bytes.storeBytes(of: shape.firstValue, toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt64.self)
-            let stride = shape.valueWidth == 0 ? shape.valueStride : shape.lastValue - shape.firstValue
+            let stride = shape.valueWidth == 0 ? shape.valueStride : shape.lastValue &- shape.firstValue
             bytes.storeBytes(of: stride, toByteOffset: IndexNodeLayout.valueStrideOffset, as: UInt64.self)
             Self.pack(node.pointee.values + start, n, shape.firstValue, shape.valueWidth, to: p)
         }
@@ -278,8 +288,9 @@ extension IndexTree {
             let separator = slot == 0 ? IndexProbe.null(key: 0) : node.pointee.entry(i)
             words.storeBytes(of: separator.isNull ? 0 : separator.value, toByteOffset: 8 * slot, as: UInt64.self)
             words.storeBytes(of: separator.key, toByteOffset: 8 * (n + slot), as: UInt64.self)
-            words.storeBytes(of: UInt64(links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
-            total += links[i].entryCount
+            // Counts out of a damaged file must not trap.
+            words.storeBytes(of: UInt64(clamping: links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
+            total &+= links[i].entryCount
             let offset = IndexNodeLayout.branchHeaderByteCount + 8 * (3 * n + 5 * slot)
             sealer.setRef(links[i].ref, in: block, at: offset)
             guard isBytes else { continue }

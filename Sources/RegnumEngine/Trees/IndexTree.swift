@@ -61,7 +61,7 @@ package final class IndexTree {
     }
 
     /// Entries, O(1).
-    package var count: UInt64 { UInt64(state.pointee.count) }
+    package var count: UInt64 { UInt64(clamping: state.pointee.count) }
     package var isEmpty: Bool { state.pointee.count == 0 }
     /// The root of the last seal.
     package var root: BlockRef { state.pointee.root }
