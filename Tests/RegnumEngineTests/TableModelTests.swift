@@ -170,7 +170,7 @@ private struct ModelRun {
     @Test("a table holds what a dictionary would", arguments: 1...3)
     func model(seed: Int) throws {
         var run = try ModelRun(seed: UInt64(seed))
-        for step in 0..<20 {
+        for step in 0..<(RunScale.isOptimized ? 40 : 8) {
             try run.transaction()
             if step % 5 == 4 {
                 run.database = try Database.open(path: "/other.realm", fileSystem: run.files)

@@ -26,7 +26,7 @@ enum RunSize {
         return isOptimized
     }()
     static var images: Int {
-        CurrentProcess.environment("REGNUM_CRASH_IMAGES").flatMap { Int($0) } ?? (isOptimized ? 20_000 : 1_500)
+        CurrentProcess.environment("REGNUM_CRASH_IMAGES").flatMap { Int($0) } ?? (isOptimized ? 20_000 : 400)
     }
     static var seed: UInt64 {
         CurrentProcess.environment("REGNUM_SEED").flatMap { UInt64($0) } ?? 20_261_121

@@ -24,7 +24,9 @@ package struct DoubleAggregate: Sendable, Equatable {
 
 package enum AggregateScan {
     /// `rows` nil takes all of them.
-    package static func integers(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout IntegerAggregate) {
+    package static func integers(
+        _ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout IntegerAggregate
+    ) {
         if rows == nil, column.validity == nil {
             switch column.form {
             case .uint8: return packed(column, count, UInt8.self, &total)
@@ -68,9 +70,12 @@ package enum AggregateScan {
     }
 
     /// Columns of doubles and of floats.
-    package static func doubles(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout DoubleAggregate) {
+    package static func doubles(
+        _ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout DoubleAggregate
+    ) {
         column.form == .float32
-            ? floats(column, count, rows, Float.self, &total) : floats(column, count, rows, Double.self, &total)
+            ? floats(column, count, rows, Float.self, &total)
+            : floats(column, count, rows, Double.self, &total)
     }
 
     @inline(__always)
@@ -83,7 +88,8 @@ package enum AggregateScan {
         var highs = SIMD8<Double>(repeating: -.infinity)
         var row = 0
         while row < count {
-            let chosen = UInt8(truncatingIfNeeded: selected(column, count, rows, row &>> 6) &>> UInt64(row & 63))
+            let chosen = UInt8(
+                truncatingIfNeeded: selected(column, count, rows, row &>> 6) &>> UInt64(row & 63))
             if chosen == 0xFF {
                 let values = load(column.data, row, T.self)
                 let isNumber = values .== values
@@ -93,7 +99,8 @@ package enum AggregateScan {
                 highs.replace(with: values, where: values .> highs)
             } else if chosen != 0 {
                 for lane in 0..<8 where chosen &>> UInt8(lane) & 1 != 0 {
-                    let value = Double(column.data.load(fromByteOffset: (row &+ lane) &* MemoryLayout<T>.size, as: T.self))
+                    let value = Double(
+                        column.data.load(fromByteOffset: (row &+ lane) &* MemoryLayout<T>.size, as: T.self))
                     guard value == value else { continue }
                     sums[lane] += value
                     counts[lane] &+= 1
@@ -113,13 +120,17 @@ package enum AggregateScan {
     private static func load<T: BinaryFloatingPoint & SIMDScalar>(
         _ data: UnsafeRawPointer, _ row: Int, _ type: T.Type
     ) -> SIMD8<Double> {
-        if T.self == Double.self { return data.loadUnaligned(fromByteOffset: row &* 8, as: SIMD8<Double>.self) }
+        if T.self == Double.self {
+            return data.loadUnaligned(fromByteOffset: row &* 8, as: SIMD8<Double>.self)
+        }
         return SIMD8<Double>(data.loadUnaligned(fromByteOffset: row &* 4, as: SIMD8<Float>.self))
     }
 
     /// The 64 rows of a word that are asked for and not null.
     @inline(__always)
-    private static func selected(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, _ word: Int) -> UInt64 {
+    private static func selected(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, _ word: Int)
+        -> UInt64
+    {
         let rest = count &- word &* 64
         var bits: UInt64 = rest >= 64 ? ~0 : (1 &<< UInt64(rest)) &- 1
         if let rows { bits &= rows[word] }

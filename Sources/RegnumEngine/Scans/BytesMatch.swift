@@ -19,7 +19,8 @@ package struct BytesTest: Sendable {
     package let isDiacriticInsensitive: Bool
 
     package init(
-        _ operation: BytesOperator, _ needle: [UInt8], isFolded: Bool = false, isDiacriticInsensitive: Bool = false
+        _ operation: BytesOperator, _ needle: [UInt8], isFolded: Bool = false,
+        isDiacriticInsensitive: Bool = false
     ) {
         self.operation = operation
         self.isFolded = isFolded
@@ -46,7 +47,8 @@ package struct BytesTest: Sendable {
 package enum BytesMatch {
     /// `needle` is folded already where `isFolded`.
     package static func matches(
-        _ operation: BytesOperator, _ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer, isFolded: Bool
+        _ operation: BytesOperator, _ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer,
+        isFolded: Bool
     ) -> Bool {
         switch operation {
         case .equal: return value.count == needle.count && isEqual(value, 0, needle, isFolded)
@@ -55,13 +57,16 @@ package enum BytesMatch {
         case .lessOrEqual: return compare(value, needle) <= 0
         case .greater: return compare(value, needle) > 0
         case .greaterOrEqual: return compare(value, needle) >= 0
-        case .prefix: return !needle.isEmpty && value.count >= needle.count && isEqual(value, 0, needle, isFolded)
+        case .prefix:
+            return !needle.isEmpty && value.count >= needle.count && isEqual(value, 0, needle, isFolded)
         case .suffix:
             return !needle.isEmpty && value.count >= needle.count
                 && isEqual(value, value.count - needle.count, needle, isFolded)
         case .contains:
             guard !needle.isEmpty, value.count >= needle.count else { return false }
-            for start in 0...(value.count - needle.count) where isEqual(value, start, needle, isFolded) { return true }
+            for start in 0...(value.count - needle.count) where isEqual(value, start, needle, isFolded) {
+                return true
+            }
             return false
         case .like: return like(value, needle, isFolded: isFolded)
         }
@@ -77,7 +82,9 @@ package enum BytesMatch {
         let b = needle.baseAddress.unsafelyUnwrapped
         if !isFolded {
             for index in 0..<needle.count
-            where a.load(fromByteOffset: index, as: UInt8.self) != b.load(fromByteOffset: index, as: UInt8.self) {
+            where a.load(fromByteOffset: index, as: UInt8.self)
+                != b.load(fromByteOffset: index, as: UInt8.self)
+            {
                 return false
             }
             return true
@@ -85,7 +92,9 @@ package enum BytesMatch {
         var previous: UInt8 = start > 0 ? value[start &- 1] : 0
         for index in 0..<needle.count {
             let byte = a.load(fromByteOffset: index, as: UInt8.self)
-            if TextFolding.lower(byte, after: previous) != b.load(fromByteOffset: index, as: UInt8.self) { return false }
+            if TextFolding.lower(byte, after: previous) != b.load(fromByteOffset: index, as: UInt8.self) {
+                return false
+            }
             previous = byte
         }
         return true
@@ -106,7 +115,9 @@ package enum BytesMatch {
     }
 
     /// `*` is any run, `?` one character of UTF-8. O(value x needle) at worst, no recursion.
-    static func like(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer, isFolded: Bool) -> Bool {
+    static func like(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer, isFolded: Bool)
+        -> Bool
+    {
         var v = 0
         var p = 0
         var starPattern = -1
@@ -195,7 +206,9 @@ package struct ByteStringSet: Sendable {
         while capacity < entries.count * 2 { capacity *= 2 }
         var table = [Int32](repeating: 0, count: capacity)
         for (number, entry) in entries.enumerated() {
-            var place = Int(truncatingIfNeeded: entry.withUnsafeBytes { Self.hash($0, isFolded: false) }) & (capacity - 1)
+            var place =
+                Int(truncatingIfNeeded: entry.withUnsafeBytes { Self.hash($0, isFolded: false) })
+                & (capacity - 1)
             while table[place] != 0 { place = (place + 1) & (capacity - 1) }
             table[place] = Int32(number + 1)
         }

@@ -38,7 +38,8 @@ package enum TextScan {
     }
 
     private static func scan(
-        _ column: ColumnView, _ count: Int, _ test: BytesTest, _ needle: UnsafeRawBufferPointer, _ out: RowBitmap
+        _ column: ColumnView, _ count: Int, _ test: BytesTest, _ needle: UnsafeRawBufferPointer,
+        _ out: RowBitmap
     ) {
         if test.isDiacriticInsensitive { return rows(column, count, TestMatcher(test: test), out) }
         let isLong = needle.count >= 1
@@ -50,19 +51,25 @@ package enum TextScan {
             rows(column, count, PrefixMatcher(needle), out)
         case .prefix where !isLong, .suffix where !isLong, .contains where !isLong: return
         case .contains where column.form == .text16 && column.blobs == nil:
-            search(column, column.data.assumingMemoryBound(to: UInt16.self), count, needle, test.isFolded, out)
+            search(
+                column, column.data.assumingMemoryBound(to: UInt16.self), count, needle, test.isFolded, out)
         case .contains where column.form == .text32 && column.blobs == nil:
-            search(column, column.data.assumingMemoryBound(to: UInt32.self), count, needle, test.isFolded, out)
+            search(
+                column, column.data.assumingMemoryBound(to: UInt32.self), count, needle, test.isFolded, out)
         case .contains: rows(column, count, ContainsMatcher(needle, test.isFolded), out)
         default:
-            rows(column, count, AnyMatcher(operation: test.operation, needle: needle, isFolded: test.isFolded), out)
+            rows(
+                column, count, AnyMatcher(operation: test.operation, needle: needle, isFolded: test.isFolded),
+                out)
         }
     }
 
     // MARK: Row by row
 
     @inline(__always)
-    private static func rows<M: BytesMatcher>(_ column: ColumnView, _ count: Int, _ matcher: M, _ out: RowBitmap) {
+    private static func rows<M: BytesMatcher>(
+        _ column: ColumnView, _ count: Int, _ matcher: M, _ out: RowBitmap
+    ) {
         switch column.form {
         case .text16: packed(column, column.data.assumingMemoryBound(to: UInt16.self), count, matcher, out)
         case .text32: packed(column, column.data.assumingMemoryBound(to: UInt32.self), count, matcher, out)
@@ -155,7 +162,8 @@ struct NeedleEnds {
         while place &+ 15 <= lastStart {
             let heads = bytes.loadUnaligned(fromByteOffset: place, as: SIMD16<UInt8>.self)
             let tails = bytes.loadUnaligned(fromByteOffset: place &+ distance, as: SIMD16<UInt8>.self)
-            let found = ((heads .== firstLower) .| (heads .== firstUpper))
+            let found =
+                ((heads .== firstLower) .| (heads .== firstUpper))
                 .& ((tails .== lastLower) .| (tails .== lastUpper))
             let words = unsafeBitCast(found, to: SIMD2<UInt64>.self)
             if words[0] | words[1] != 0 {
@@ -202,7 +210,9 @@ private struct EqualMatcher: BytesMatcher {
             index = 8
         }
         while index < needleCount {
-            if bytes.load(fromByteOffset: index, as: UInt8.self) != needle.load(fromByteOffset: index, as: UInt8.self) {
+            if bytes.load(fromByteOffset: index, as: UInt8.self)
+                != needle.load(fromByteOffset: index, as: UInt8.self)
+            {
                 return false
             }
             index &+= 1
@@ -238,7 +248,9 @@ private struct PrefixMatcher: BytesMatcher {
             return false
         }
         while index < needleCount {
-            if bytes.load(fromByteOffset: index, as: UInt8.self) != needle.load(fromByteOffset: index, as: UInt8.self) {
+            if bytes.load(fromByteOffset: index, as: UInt8.self)
+                != needle.load(fromByteOffset: index, as: UInt8.self)
+            {
                 return false
             }
             index &+= 1
@@ -278,7 +290,8 @@ private struct AnyMatcher: BytesMatcher {
     let isFolded: Bool
 
     func matches(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
-        BytesMatch.matches(operation, UnsafeRawBufferPointer(start: bytes, count: byteCount), needle, isFolded: isFolded)
+        BytesMatch.matches(
+            operation, UnsafeRawBufferPointer(start: bytes, count: byteCount), needle, isFolded: isFolded)
     }
 }
 

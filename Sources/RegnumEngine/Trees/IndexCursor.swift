@@ -35,7 +35,9 @@ package struct IndexCursor: ~Copyable {
     package mutating func seekFirst() throws(EngineError) -> Bool { try seek(.null(key: 0)) }
 
     /// Moves to the first entry that is not null.
-    package mutating func seekFirstValue() throws(EngineError) -> Bool { try seek(IndexProbe(value: 0, key: 0)) }
+    package mutating func seekFirstValue() throws(EngineError) -> Bool {
+        try seek(IndexProbe(value: 0, key: 0))
+    }
 
     mutating func seek(_ probe: IndexProbe) throws(EngineError) -> Bool {
         depth = 0
@@ -90,8 +92,8 @@ package struct IndexCursor: ~Copyable {
         return step.slot < leaf.nullCount ? 0 : leaf.value(step.slot)
     }
 
-    /// Copies the value in a `bytes` tree as it is kept (`IndexKey.isExact`) to `target`, which must have room
-    /// for `IndexKey.storedByteCount` bytes; returns how many there are, 0 where null.
+    /// Copies the value in a `bytes` tree as it is kept (`IndexKey.isExact`) to `target`, which must have
+    /// room for `IndexKey.storedByteCount` bytes; returns how many there are, 0 where null.
     package func copyBytes(to target: UnsafeMutableRawPointer) -> Int {
         precondition(tree.isBytes, "bytes of a tree of numbers")
         let step = steps[depth - 1]
@@ -120,7 +122,9 @@ package struct IndexCursor: ~Copyable {
     package func isBefore(bytes: UnsafeRawBufferPointer, key: UInt64 = 0) -> Bool {
         let step = steps[depth - 1]
         let probe = tree.probe(bytes, key: key)
-        if let node = step.view.node { return node.pointee.entry(step.slot).compare(probe, isBytes: true) < 0 }
+        if let node = step.view.node {
+            return node.pointee.entry(step.slot).compare(probe, isBytes: true) < 0
+        }
         return step.slot < step.view.lowerBound(probe, isBytes: true)
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index tree orders by. An entry is (null flag, value, object key); nulls come first, whatever the other
-// values are, and are told apart by a count of leading nulls in every node, so no value is taken from the
-// 64-bit range. The value of a `fixed` tree is a UInt64, that of a `bytes` tree a string of bytes compared
-// unsigned, a prefix before what it begins.
+// What an index tree orders by. An entry is (null flag, value, object key); nulls come first, whatever the
+// other values are, and are told apart by a count of leading nulls in every node, so no value is taken from
+// the 64-bit range. The value of a `fixed` tree is a UInt64, that of a `bytes` tree a string of bytes
+// compared unsigned, a prefix before what it begins.
 
 /// Order-preserving forms of values.
 package enum IndexKey {
@@ -18,12 +18,13 @@ package enum IndexKey {
     @inlinable @inline(__always)
     package static func decode(_ value: UInt64) -> Int64 { Int64(bitPattern: value ^ (1 << 63)) }
 
-    /// False where the tree holds a digest instead of the end of the value: two such values that the tree takes
-    /// for equal are equal but for a collision of the digest, which the caller excludes by comparing the row,
-    /// and those that agree in their first 1,000 bytes lie in the order of their digests.
+    /// False where the tree holds a digest instead of the end of the value: two such values that the tree
+    /// takes for equal are equal but for a collision of the digest, which the caller excludes by comparing
+    /// the row, and those that agree in their first 1,000 bytes lie in the order of their digests.
     package static func isExact(byteCount: Int) -> Bool { byteCount <= exactByteCount }
 
-    /// The first 8 bytes as a big-endian number, zeros where there are fewer: orders as the bytes do but for ties.
+    /// The first 8 bytes as a big-endian number, zeros where there are fewer: orders as the bytes do but for
+    /// ties.
     @inline(__always)
     static func head(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> UInt64 {
         if byteCount >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
@@ -59,13 +60,15 @@ package enum IndexKey {
     static func commonPrefix(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, limit: Int) -> Int {
         var i = 0
         while i &+ 8 <= limit {
-            let difference = a.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+            let difference =
+                a.loadUnaligned(fromByteOffset: i, as: UInt64.self)
                 ^ b.loadUnaligned(fromByteOffset: i, as: UInt64.self)
             if difference != 0 { return i &+ difference.trailingZeroBitCount &>> 3 }
             i &+= 8
         }
         while i < limit,
-              a.load(fromByteOffset: i, as: UInt8.self) == b.load(fromByteOffset: i, as: UInt8.self) { i &+= 1 }
+            a.load(fromByteOffset: i, as: UInt8.self) == b.load(fromByteOffset: i, as: UInt8.self)
+        { i &+= 1 }
         return i
     }
 }
@@ -84,7 +87,8 @@ struct IndexText {
     static var empty: IndexText { IndexText(UnsafeRawPointer(bitPattern: 16).unsafelyUnwrapped, 0) }
 }
 
-/// An entry that is looked for, or that is being put in. Its bytes belong to the caller or to the tree's scratch.
+/// An entry that is looked for, or that is being put in. Its bytes belong to the caller or to the tree's
+/// scratch.
 struct IndexProbe {
     /// `fixed`: the value; `bytes`: `IndexKey.head` of it; 0 where null.
     var value: UInt64
@@ -100,7 +104,9 @@ struct IndexProbe {
         self.isNull = isNull
     }
 
-    @inline(__always) static func null(key: UInt64) -> IndexProbe { IndexProbe(value: 0, key: key, isNull: true) }
+    @inline(__always) static func null(key: UInt64) -> IndexProbe {
+        IndexProbe(value: 0, key: key, isNull: true)
+    }
 
     /// Negative, 0 or positive, by null flag, value and key.
     func compare(_ other: IndexProbe, isBytes: Bool) -> Int {
@@ -108,7 +114,8 @@ struct IndexProbe {
         if !isNull {
             if value != other.value { return value < other.value ? -1 : 1 }
             if isBytes {
-                let order = IndexKey.compare(text.address, text.byteCount, other.text.address, other.text.byteCount)
+                let order = IndexKey.compare(
+                    text.address, text.byteCount, other.text.address, other.text.byteCount)
                 if order != 0 { return order }
             }
         }

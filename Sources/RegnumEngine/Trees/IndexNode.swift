@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of an index tree that the running write transaction changes: unpacked arrays that grow in place. Leaves
-// and branches have one form: the entries of a leaf or the separators of a branch, and the children of a branch.
-// Also used as the list in which sealed children are collected. Confined to the session.
+// A node of an index tree that the running write transaction changes: unpacked arrays that grow in place.
+// Leaves and branches have one form: the entries of a leaf or the separators of a branch, and the children of
+// a branch. Also used as the list in which sealed children are collected. Confined to the session.
 
 typealias IndexNodePointer = UnsafeMutablePointer<IndexNode>
 
@@ -13,11 +13,24 @@ struct IndexLink {
     var entryCount: Int
 }
 
+/// The bytes of an entry, and what of them decides most comparisons without a look at them.
+struct IndexNodeText {
+    var text: IndexText
+    /// Bytes 8..<16 as `IndexKey.head` has bytes 0..<8.
+    var second: UInt64
+
+    @inline(__always)
+    init(_ text: IndexText) {
+        self.text = text
+        second = text.byteCount > 8 ? IndexKey.head(text.address + 8, text.byteCount &- 8) : 0
+    }
+}
+
 struct IndexNode {
     private(set) var values: UnsafeMutablePointer<UInt64>
     private(set) var keys: UnsafeMutablePointer<UInt64>
     /// Only of a `bytes` tree. The bytes lie in the tree's arena.
-    private(set) var texts: UnsafeMutablePointer<IndexText>?
+    private(set) var texts: UnsafeMutablePointer<IndexNodeText>?
     /// Only of a branch.
     private(set) var links: UnsafeMutablePointer<IndexLink>?
     private(set) var count: Int
@@ -73,7 +86,8 @@ struct IndexNode {
 
     @inline(__always)
     func entry(_ i: Int) -> IndexProbe {
-        IndexProbe(value: values[i], key: keys[i], text: texts.map { $0[i] } ?? .empty, isNull: i < nullCount)
+        IndexProbe(
+            value: values[i], key: keys[i], text: texts.map { $0[i].text } ?? .empty, isNull: i < nullCount)
     }
 
     /// Puts an entry (of a branch: a separator and its child) at `slot`. Its bytes must lie in the arena.
@@ -89,7 +103,7 @@ struct IndexNode {
         keys[slot] = entry.key
         if let texts {
             if tail > 0 { (texts + slot + 1).update(from: texts + slot, count: tail) }
-            texts[slot] = entry.text
+            texts[slot] = IndexNodeText(entry.text)
         }
         if let links, let link {
             if tail > 0 { (links + slot + 1).update(from: links + slot, count: tail) }
@@ -110,7 +124,9 @@ struct IndexNode {
     }
 
     /// Appends entries that are not null.
-    mutating func append(values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int) {
+    mutating func append(
+        values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int
+    ) {
         reserve(count + n)
         (values + count).update(from: source, count: n)
         (keys + count).update(from: sourceKeys, count: n)
@@ -138,7 +154,7 @@ struct IndexNode {
         if !separator.isNull { nullCount = 0 } else { nullCount = max(nullCount, 1) }
         values[0] = separator.value
         keys[0] = separator.key
-        texts?[0] = separator.text
+        texts?[0] = IndexNodeText(separator.text)
     }
 
     mutating func truncate(_ n: Int) {
@@ -170,7 +186,8 @@ struct IndexNode {
         var high = count
         while low < high {
             let middle = (low &+ high) &>> 1
-            let isBefore = values[middle] == probe.value
+            let isBefore =
+                values[middle] == probe.value
                 && (keys[middle] < probe.key || orEqual && keys[middle] == probe.key)
             if isBefore { low = middle &+ 1 } else { high = middle }
         }
@@ -178,17 +195,28 @@ struct IndexNode {
     }
 
     private func slowBound(_ probe: IndexProbe, orEqual: Bool) -> Int {
-        let isBytes = texts != nil
         var low = probe.isNull ? 0 : nullCount
         var high = probe.isNull ? nullCount : count
+        let second = IndexNodeText(probe.text).second
         while low < high {
             let middle = (low &+ high) &>> 1
             let value = values[middle]
             var order = value == probe.value ? 0 : value < probe.value ? -1 : 1
-            if order == 0 { order = entry(middle).compare(probe, isBytes: isBytes) }
+            if order == 0, let texts, !probe.isNull {
+                order = Self.compare(texts[middle], probe.text, second)
+            }
+            if order == 0 { order = keys[middle] == probe.key ? 0 : keys[middle] < probe.key ? -1 : 1 }
             if order < 0 || orEqual && order == 0 { low = middle &+ 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Order of bytes whose first 8 are equal, zeros standing for those that are missing.
+    @inline(__always)
+    private static func compare(_ own: IndexNodeText, _ text: IndexText, _ second: UInt64) -> Int {
+        if own.second != second { return own.second < second ? -1 : 1 }
+        if own.text.byteCount <= 16, text.byteCount <= 16 { return own.text.byteCount &- text.byteCount }
+        return IndexKey.compare(own.text.address, own.text.byteCount, text.address, text.byteCount)
     }
 
     func hasValue(_ i: Int, _ probe: IndexProbe) -> Bool {
@@ -196,7 +224,8 @@ struct IndexNode {
         if probe.isNull { return true }
         guard values[i] == probe.value else { return false }
         guard let texts else { return true }
-        return IndexKey.compare(texts[i].address, texts[i].byteCount, probe.text.address, probe.text.byteCount) == 0
+        let text = texts[i].text
+        return IndexKey.compare(text.address, text.byteCount, probe.text.address, probe.text.byteCount) == 0
     }
 }
 

@@ -16,7 +16,7 @@
 //       64    8  keyWidth 0: the stride, key i = base + i * stride modulo 2^64; else 0
 //       72       keys: one of keyWidth bytes an entry, plus base; then zeros up to a multiple of 8
 //                form 0: values: one of valueWidth bytes a value that is not null, plus base
-//                form 1: u16 end of each value in the heap [n]; the common prefix; the heap: values without it
+//                form 1: u16 end of each value in the heap [n]; the common prefix; the heap
 //
 //   branch, one page (form 1: more where separators are long), c children
 //       32    2  children, 1...64
@@ -26,10 +26,11 @@
 //       40   8c  separator values (form 1: the first 8 bytes, big endian number, zeros where there are fewer)
 //            8c  separator keys
 //            8c  entries below each child
-//           40c  refs of the children; info of a leaf: rows = entries, aux = bytes used; of a branch: rows = children
+//           40c  refs; their info: rows = entries or children, aux = bytes used
 //            4c  form 1: end of each separator in the heap; then the heap
 //
-// A separator is not above any entry of its child and not below any of the child before. The first is (null, 0).
+// A separator is not above any entry of its child and not below any of the child before. The first is (null,
+// 0).
 
 package enum IndexNodeLayout {
     static let entryLimit = 1024
@@ -72,7 +73,8 @@ package enum IndexNodeLayout {
                 ? checkFixedLeaf(ref, bytes, count, nulls) : checkBytesLeaf(ref, bytes, count, nulls)
             return
         }
-        guard ref.kind == BlockKind.indexBranch.rawValue, level >= 1, Int(level) < FormatLimits.treeDepth else {
+        guard ref.kind == BlockKind.indexBranch.rawValue, level >= 1, Int(level) < FormatLimits.treeDepth
+        else {
             throw corrupted("an index branch has a wrong level", page: ref.page)
         }
         guard nulls >= 1, count <= (form == 0 ? fixedChildLimit : bytesChildLimit) else {
@@ -94,10 +96,13 @@ package enum IndexNodeLayout {
             throw corrupted("an index leaf has an unknown width", page: ref.page)
         }
         let used = leafHeaderByteCount + roundedUp(count * keyWidth) + (count - nulls) * valueWidth
-        guard used <= ref.byteCount else { throw corrupted("an index leaf runs over its page", page: ref.page) }
+        guard used <= ref.byteCount else {
+            throw corrupted("an index leaf runs over its page", page: ref.page)
+        }
         let leaf = IndexLeafView(bytes)
         let steps = UInt64(max(count - nulls - 1, 0))
-        let (length, longOverflow) = valueWidth == 0
+        let (length, longOverflow) =
+            valueWidth == 0
             ? leaf.valueStride.multipliedReportingOverflow(by: steps) : (leaf.valueStride, false)
         let (last, overflow) = leaf.valueBase.addingReportingOverflow(length)
         guard !longOverflow, !overflow else {
@@ -109,7 +114,8 @@ package enum IndexNodeLayout {
         var i = 1
         while i < count {
             let isSame = i < nulls || i > nulls && leaf.value(i) == leaf.value(i - 1)
-            guard i <= nulls || leaf.value(i) >= leaf.value(i - 1), !isSame || leaf.key(i) >= leaf.key(i - 1) else {
+            guard i <= nulls || leaf.value(i) >= leaf.value(i - 1), !isSame || leaf.key(i) >= leaf.key(i - 1)
+            else {
                 throw corrupted("an index leaf is out of order", page: ref.page)
             }
             i += 1
@@ -127,11 +133,14 @@ package enum IndexNodeLayout {
         let values = count - nulls
         let ends = leafHeaderByteCount + roundedUp(count * keyWidth)
         let heap = ends + 2 * values + prefix
-        guard heap <= ref.byteCount else { throw corrupted("an index leaf runs over its page", page: ref.page) }
+        guard heap <= ref.byteCount else {
+            throw corrupted("an index leaf runs over its page", page: ref.page)
+        }
         var start = 0
         for i in 0..<values {
             let end = Int(bytes.loadUnaligned(fromByteOffset: ends + 2 * i, as: UInt16.self))
-            guard start <= end, heap + end <= ref.byteCount, prefix + end - start <= IndexKey.storedByteCount else {
+            guard start <= end, heap + end <= ref.byteCount, prefix + end - start <= IndexKey.storedByteCount
+            else {
                 throw corrupted("an index leaf has a value outside its page", page: ref.page)
             }
             start = end
@@ -157,13 +166,16 @@ package enum IndexNodeLayout {
         _ ref: BlockRef, _ bytes: UnsafeRawPointer, _ count: Int, _ nulls: Int, isBytes: Bool, level: Int
     ) throws(EngineError) {
         let heap = branchHeaderByteCount + count * (isBytes ? 68 : 64)
-        guard heap <= ref.byteCount else { throw corrupted("an index branch runs over its block", page: ref.page) }
+        guard heap <= ref.byteCount else {
+            throw corrupted("an index branch runs over its block", page: ref.page)
+        }
         let branch = IndexBranchView(bytes)
         var start = 0
         for i in 0..<count where isBytes {
             let end = Int(bytes.loadUnaligned(fromByteOffset: heap - 4 * (count - i), as: UInt32.self))
             guard start <= end, end <= ref.byteCount - heap, end - start <= IndexKey.storedByteCount,
-                  i >= nulls || end == 0 else {
+                i >= nulls || end == 0
+            else {
                 throw corrupted("an index branch has a separator outside its block", page: ref.page)
             }
             start = end
@@ -179,16 +191,25 @@ package enum IndexNodeLayout {
                 throw corrupted("an index branch refers to something else than its children", page: ref.page)
             }
             let (sum, overflow) = total.addingReportingOverflow(branch.entryCount(i))
-            guard !overflow, sum <= UInt64(Int.max), level > 1 || branch.entryCount(i) == UInt64(child.rows) else {
+            guard !overflow, sum <= UInt64(Int.max), level > 1 || branch.entryCount(i) == UInt64(child.rows)
+            else {
                 throw corrupted("an index branch has wrong counts", page: ref.page)
             }
             total = sum
             let separator = branch.separator(i, isBytes: isBytes)
-            guard separator.value == (i < nulls ? 0 : isBytes
-                ? IndexKey.head(separator.text.address, separator.text.byteCount) : separator.value) else {
+            guard
+                separator.value
+                    == (i < nulls
+                        ? 0
+                        : isBytes
+                            ? IndexKey.head(separator.text.address, separator.text.byteCount)
+                            : separator.value)
+            else {
                 throw corrupted("an index branch has a wrong separator head", page: ref.page)
             }
-            guard i == 0 || branch.separator(i - 1, isBytes: isBytes).compare(separator, isBytes: isBytes) <= 0 else {
+            guard
+                i == 0 || branch.separator(i - 1, isBytes: isBytes).compare(separator, isBytes: isBytes) <= 0
+            else {
                 throw corrupted("an index branch is out of order", page: ref.page)
             }
         }

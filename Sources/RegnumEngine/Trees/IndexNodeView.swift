@@ -45,7 +45,8 @@ struct IndexLeafView {
     func key(_ i: Int) -> UInt64 {
         let base = bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
         if keyWidth == 0 {
-            return base &+ UInt64(i) &* bytes.load(fromByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
+            return base &+ UInt64(i)
+                &* bytes.load(fromByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
         }
         return base &+ Self.load(bytes + IndexNodeLayout.leafHeaderByteCount, i, keyWidth)
     }
@@ -116,7 +117,8 @@ struct IndexLeafView {
         switch width {
         case 1: return nullCount &+ Self.search(p, n, UInt8(truncatingIfNeeded: distance))
         case 2: return nullCount &+ Self.search(p, n, UInt16(truncatingIfNeeded: distance))
-        case 4: return nullCount &+ Self.interpolate(p, n, UInt32(truncatingIfNeeded: distance), distance, span)
+        case 4:
+            return nullCount &+ Self.interpolate(p, n, UInt32(truncatingIfNeeded: distance), distance, span)
         default: return nullCount &+ Self.interpolate(p, n, distance, distance, span)
         }
     }
@@ -137,8 +139,8 @@ struct IndexLeafView {
         return numbers[low] < target ? low &+ 1 : low
     }
 
-    /// As `search`, for numbers that may be evenly spread: a window of 32 around the guess first, which spares
-    /// the far loads of a binary search in a leaf that is not in the cache.
+    /// As `search`, for numbers that may be evenly spread: a window of 32 around the guess first, which
+    /// spares the far loads of a binary search in a leaf that is not in the cache.
     @inline(__always)
     private static func interpolate<T: FixedWidthInteger & UnsignedInteger>(
         _ p: UnsafeRawPointer, _ n: Int, _ target: T, _ distance: UInt64, _ span: UInt64
@@ -186,7 +188,8 @@ struct IndexLeafView {
         guard prefix.byteCount &+ suffix.byteCount == probe.text.byteCount else { return false }
         return IndexKey.compare(prefix.address, prefix.byteCount, probe.text.address, prefix.byteCount) == 0
             && IndexKey.compare(
-                suffix.address, suffix.byteCount, probe.text.address + prefix.byteCount, suffix.byteCount) == 0
+                suffix.address, suffix.byteCount, probe.text.address + prefix.byteCount, suffix.byteCount)
+                == 0
     }
 }
 
@@ -207,7 +210,9 @@ struct IndexBranchView {
         (bytes + IndexNodeLayout.branchHeaderByteCount).assumingMemoryBound(to: UInt64.self)
     }
     @inline(__always) func entryCount(_ i: Int) -> UInt64 { words[2 &* count &+ i] }
-    @inline(__always) func ref(_ i: Int) -> BlockRef { BlockRef(reading: UnsafeRawPointer(words + (3 &* count &+ 5 &* i))) }
+    @inline(__always) func ref(_ i: Int) -> BlockRef {
+        BlockRef(reading: UnsafeRawPointer(words + (3 &* count &+ 5 &* i)))
+    }
 
     @inline(__always)
     private func text(_ i: Int) -> IndexText {
@@ -231,13 +236,22 @@ struct IndexBranchView {
         let keys = words + count
         var low = nullCount
         var length = count &- nullCount
+        // By value without a branch on the numbers, then by key among equal values.
         while length > 0 {
             let half = length &>> 1
-            let middle = low &+ half
-            let isBefore = values[middle] < probe.value
-                || values[middle] == probe.value && (keys[middle] < probe.key || orEqual && keys[middle] == probe.key)
-            low = isBefore ? middle &+ 1 : low
+            let isBefore = values[low &+ half] < probe.value
+            low = isBefore ? low &+ half &+ 1 : low
             length = isBefore ? length &- half &- 1 : half
+        }
+        if low < count, values[low] == probe.value, orEqual || probe.key > 0 {
+            var high = count
+            while low < high {
+                let middle = (low &+ high) &>> 1
+                let isBefore =
+                    values[middle] == probe.value
+                    && (keys[middle] < probe.key || orEqual && keys[middle] == probe.key)
+                if isBefore { low = middle &+ 1 } else { high = middle }
+            }
         }
         return max(low &- 1, 0)
     }

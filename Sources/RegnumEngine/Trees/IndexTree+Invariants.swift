@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between the nodes of an index tree; what must hold within one block is checked when the block is
-// first read (IndexNodeLayout.check).
+// What must hold between the nodes of an index tree; what must hold within one block is checked when the
+// block is first read (IndexNodeLayout.check).
 
 extension IndexTree {
     /// Everything that is wrong with the tree, in words; empty where all is well. Reads every node. Throws
     /// where a block cannot be read at all.
     package func findings() throws(EngineError) -> [String] {
         var result: [String] = []
-        let total = try rootView().map { (root) throws(EngineError) -> Int in
-            try check(root, path: "root", lower: .null(key: 0), upper: nil, isRoot: true, &result)
-        } ?? 0
+        let total =
+            try rootView().map { (root) throws(EngineError) -> Int in
+                try check(root, path: "root", lower: .null(key: 0), upper: nil, isRoot: true, &result)
+            } ?? 0
         if total != state.pointee.count {
             result.append("the tree should have \(state.pointee.count) entries and has \(total)")
         }
@@ -66,7 +67,8 @@ extension IndexTree {
         for i in 0..<view.count {
             let entry = entry(view, i, buffers + (i & 1) * IndexKey.storedByteCount)
             if entry.compare(previous, isBytes: isBytes) < 0 {
-                result.append(i == 0 ? "\(path) begins below its separator" : "\(path): entry \(i) is out of order")
+                result.append(
+                    i == 0 ? "\(path) begins below its separator" : "\(path): entry \(i) is out of order")
             }
             previous = entry
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking up in an index tree: nodes are seen as `IndexNodeView`, whether they lie sealed in a block or have been
-// changed in memory. Lookups allocate nothing.
+// Looking up in an index tree: nodes are seen as `IndexNodeView`, whether they lie sealed in a block or have
+// been changed in memory. Lookups allocate nothing.
 
 /// A node, sealed (`bytes`) or changed (`node`).
 struct IndexNodeView {
@@ -23,7 +23,8 @@ struct IndexNodeView {
     }
 
     @inline(__always) var count: Int {
-        node.map { $0.pointee.count } ?? Int(bytes.load(fromByteOffset: IndexNodeLayout.countOffset, as: UInt16.self))
+        node.map { $0.pointee.count }
+            ?? Int(bytes.load(fromByteOffset: IndexNodeLayout.countOffset, as: UInt16.self))
     }
 
     @inline(__always)
@@ -92,15 +93,17 @@ extension IndexTree {
         let view = IndexNodeView(bytes: bytes)
         let isLeaf = ref.kind == BlockKind.indexLeaf.rawValue
         guard isLeaf || ref.kind == BlockKind.indexBranch.rawValue,
-              bytes.load(fromByteOffset: IndexNodeLayout.formOffset, as: UInt8.self) == kind.rawValue,
-              isLeaf == (view.level == 0), parentLevel == nil || view.level == parentLevel.unsafelyUnwrapped &- 1
+            bytes.load(fromByteOffset: IndexNodeLayout.formOffset, as: UInt8.self) == kind.rawValue,
+            isLeaf == (view.level == 0),
+            parentLevel == nil || view.level == parentLevel.unsafelyUnwrapped &- 1
         else { throw misplaced(ref) }
         return view
     }
 
     @inline(never)
     private func misplaced(_ ref: BlockRef) -> EngineError {
-        corrupted("an index tree holds a node that does not belong there", page: ref.isPending ? nil : ref.page)
+        corrupted(
+            "an index tree holds a node that does not belong there", page: ref.isPending ? nil : ref.page)
     }
 
     // MARK: Lookups
@@ -114,7 +117,9 @@ extension IndexTree {
         try firstKey(probe(bytes, key: 0), isBytes: true)
     }
 
-    package func firstNullKey() throws(EngineError) -> UInt64? { try firstKey(.null(key: 0), isBytes: isBytes) }
+    package func firstNullKey() throws(EngineError) -> UInt64? {
+        try firstKey(.null(key: 0), isBytes: isBytes)
+    }
 
     @inline(__always)
     private func firstKey(_ probe: IndexProbe, isBytes: Bool) throws(EngineError) -> UInt64? {
@@ -158,7 +163,9 @@ extension IndexTree {
         try forEachKey(probe(bytes, key: 0), body)
     }
 
-    package func forEachNullKey(_ body: (UInt64) -> Void) throws(EngineError) { try forEachKey(.null(key: 0), body) }
+    package func forEachNullKey(_ body: (UInt64) -> Void) throws(EngineError) {
+        try forEachKey(.null(key: 0), body)
+    }
 
     private func forEachKey(_ probe: IndexProbe, _ body: (UInt64) -> Void) throws(EngineError) {
         var cursor = IndexCursor(self)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks; only
-// the last two of a run share what is left, and at the end of the tree not even those, so that ascending inserts
-// leave full leaves. What is under a quarter full takes in a neighbour where both fit one block. Separators of
-// `fixed` trees cost 64 bytes a child.
+// From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks;
+// only the last two of a run share what is left, and at the end of the tree not even those, so that ascending
+// inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block.
+// Separators of `fixed` trees cost 64 bytes a child.
 
 extension IndexTree {
-    /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer part
-    /// of the tree to the space, and returns the new root, pending until the sealer places it. O(changed).
+    /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer
+    /// part of the tree to the space, and returns the new root, pending until the sealer places it.
+    /// O(changed).
     package func seal(into sealer: Sealer) throws(EngineError) -> BlockRef {
         guard let node = state.pointee.rootNode else { return state.pointee.root }
         var list: IndexNodePointer
@@ -74,7 +75,8 @@ extension IndexTree {
                 first = node.pointee.entry(i)
                 isRunning = true
             }
-            try append(child, separator: node.pointee.entry(i), to: run, isEnd: isEnd && i == count - 1, sealer)
+            try append(
+                child, separator: node.pointee.entry(i), to: run, isEnd: isEnd && i == count - 1, sealer)
         }
         if isRunning { try flush(&run, first: first, isEnd: isEnd, into: done, sealer) }
         isKept = true
@@ -83,7 +85,8 @@ extension IndexTree {
 
     /// Appends what a changed child holds (of a branch: its children, sealed) to `run`.
     private func append(
-        _ child: IndexNodePointer, separator: IndexProbe, to run: IndexNodePointer, isEnd: Bool, _ sealer: Sealer
+        _ child: IndexNodePointer, separator: IndexProbe, to run: IndexNodePointer, isEnd: Bool,
+        _ sealer: Sealer
     ) throws(EngineError) {
         if child.pointee.level == 0 {
             try join(run, child)
@@ -101,8 +104,9 @@ extension IndexTree {
     /// Appends `next` to `run`. Nodes out of order, which only damage brings, must not end up in one block.
     private func join(_ run: IndexNodePointer, _ next: IndexNodePointer) throws(EngineError) {
         let (n, m) = (run.pointee.count, next.pointee.count)
-        guard n == 0 || m == 0
-            || run.pointee.entry(n - 1).compare(next.pointee.entry(0), isBytes: isBytes) <= 0
+        guard
+            n == 0 || m == 0
+                || run.pointee.entry(n - 1).compare(next.pointee.entry(0), isBytes: isBytes) <= 0
         else { throw corrupted("neighbouring nodes of an index tree are out of order") }
         run.pointee.append(next, 0..<m)
     }
@@ -124,14 +128,16 @@ extension IndexTree {
 
     /// Writes `run` and empties it. A small one takes in the sealed child before it.
     private func flush(
-        _ run: inout IndexNodePointer, first: IndexProbe, isEnd: Bool, into done: IndexNodePointer, _ sealer: Sealer
+        _ run: inout IndexNodePointer, first: IndexProbe, isEnd: Bool, into done: IndexNodePointer,
+        _ sealer: Sealer
     ) throws(EngineError) {
         guard run.pointee.count > 0 else { return }
         var first = first
         let last = done.pointee.count - 1
         if last >= 0, try takesIn(run, done.pointee.links.unsafelyUnwrapped[last]) {
             let separator = done.pointee.entry(last)
-            var joined = try load(done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
+            var joined = try load(
+                done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
             done.pointee.remove(at: last)
             if joined.pointee.level > 0 { joined.pointee.setFirstSeparator(separator) }
             swap(&run, &joined)
@@ -147,7 +153,8 @@ extension IndexTree {
 
     /// Writes entries of leaves or children of branches as blocks and appends these to `list`.
     private func writePieces(
-        _ node: IndexNodePointer, first: IndexProbe, isEnd: Bool, into list: IndexNodePointer, _ sealer: Sealer
+        _ node: IndexNodePointer, first: IndexProbe, isEnd: Bool, into list: IndexNodePointer,
+        _ sealer: Sealer
     ) {
         let n = node.pointee.count
         var start = 0
@@ -161,9 +168,11 @@ extension IndexTree {
             var separator = first
             if start > 0 {
                 separator = shortened(
-                    node.pointee.entry(start), after: node.pointee.entry(start - 1), isLeaf: node.pointee.level == 0)
+                    node.pointee.entry(start), after: node.pointee.entry(start - 1),
+                    isLeaf: node.pointee.level == 0)
             }
-            let link = node.pointee.level == 0
+            let link =
+                node.pointee.level == 0
                 ? writeLeaf(node, start..<end, sealer) : writeBranch(node, start..<end, sealer)
             list.pointee.insert(separator, link, at: list.pointee.count)
             start = end
@@ -199,7 +208,8 @@ extension IndexTree {
         _ bytes: UnsafeMutableRawPointer, count: Int, nullCount: Int, level: Int
     ) {
         bytes.storeBytes(of: UInt16(count), toByteOffset: IndexNodeLayout.countOffset, as: UInt16.self)
-        bytes.storeBytes(of: UInt16(nullCount), toByteOffset: IndexNodeLayout.nullCountOffset, as: UInt16.self)
+        bytes.storeBytes(
+            of: UInt16(nullCount), toByteOffset: IndexNodeLayout.nullCountOffset, as: UInt16.self)
         bytes.storeBytes(of: kind.rawValue, toByteOffset: IndexNodeLayout.formOffset, as: UInt8.self)
         bytes.storeBytes(of: UInt8(level), toByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self)
     }
@@ -210,11 +220,13 @@ extension IndexTree {
             .indexLeaf, byteCount: shape.byteCount, rows: range.count, aux: UInt32(shape.byteCount))
         let bytes = block.bytes
         writeHeader(bytes, count: range.count, nullCount: shape.nullCount, level: 0)
-        bytes.storeBytes(of: UInt8(shape.keyWidth), toByteOffset: IndexNodeLayout.keyWidthOffset, as: UInt8.self)
+        bytes.storeBytes(
+            of: UInt8(shape.keyWidth), toByteOffset: IndexNodeLayout.keyWidthOffset, as: UInt8.self)
         let keyBase = shape.keyWidth == 0 ? shape.firstKey : shape.leastKey
         bytes.storeBytes(of: keyBase, toByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
         if shape.keyWidth == 0 {
-            bytes.storeBytes(of: shape.keyStride, toByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
+            bytes.storeBytes(
+                of: shape.keyStride, toByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
         }
         var p = bytes + IndexNodeLayout.leafHeaderByteCount
         Self.pack(node.pointee.keys + range.lowerBound, range.count, keyBase, shape.keyWidth, to: p)
@@ -224,8 +236,10 @@ extension IndexTree {
         if isBytes {
             writeTexts(node, start..<range.upperBound, shape, bytes, to: p)
         } else {
-            bytes.storeBytes(of: UInt8(shape.valueWidth), toByteOffset: IndexNodeLayout.valueWidthOffset, as: UInt8.self)
-            bytes.storeBytes(of: shape.firstValue, toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt64.self)
+            bytes.storeBytes(
+                of: UInt8(shape.valueWidth), toByteOffset: IndexNodeLayout.valueWidthOffset, as: UInt8.self)
+            bytes.storeBytes(
+                of: shape.firstValue, toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt64.self)
             let stride = shape.valueWidth == 0 ? shape.valueStride : shape.lastValue &- shape.firstValue
             bytes.storeBytes(of: stride, toByteOffset: IndexNodeLayout.valueStrideOffset, as: UInt64.self)
             Self.pack(node.pointee.values + start, n, shape.firstValue, shape.valueWidth, to: p)
@@ -241,12 +255,13 @@ extension IndexTree {
         let prefix = shape.prefixByteCount
         bytes.storeBytes(of: UInt16(prefix), toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt16.self)
         var heap = ends + 2 * range.count
-        heap.copyMemory(from: texts[range.lowerBound].address, byteCount: prefix)
+        heap.copyMemory(from: texts[range.lowerBound].text.address, byteCount: prefix)
         heap += prefix
         var end = 0
         for (slot, i) in range.enumerated() {
-            let rest = texts[i].byteCount - prefix
-            if rest > 0 { (heap + end).copyMemory(from: texts[i].address + prefix, byteCount: rest) }
+            let text = texts[i].text
+            let rest = text.byteCount - prefix
+            if rest > 0 { (heap + end).copyMemory(from: text.address + prefix, byteCount: rest) }
             end += rest
             ends.storeBytes(of: UInt16(end), toByteOffset: 2 * slot, as: UInt16.self)
         }
@@ -257,14 +272,20 @@ extension IndexTree {
     ) {
         switch width {
         case 0: break
-        case 1: for i in 0..<n { p.storeBytes(of: UInt8(truncatingIfNeeded: source[i] &- base), toByteOffset: i, as: UInt8.self) }
+        case 1:
+            for i in 0..<n {
+                p.storeBytes(
+                    of: UInt8(truncatingIfNeeded: source[i] &- base), toByteOffset: i, as: UInt8.self)
+            }
         case 2:
             for i in 0..<n {
-                p.storeBytes(of: UInt16(truncatingIfNeeded: source[i] &- base), toByteOffset: 2 &* i, as: UInt16.self)
+                p.storeBytes(
+                    of: UInt16(truncatingIfNeeded: source[i] &- base), toByteOffset: 2 &* i, as: UInt16.self)
             }
         case 4:
             for i in 0..<n {
-                p.storeBytes(of: UInt32(truncatingIfNeeded: source[i] &- base), toByteOffset: 4 &* i, as: UInt32.self)
+                p.storeBytes(
+                    of: UInt32(truncatingIfNeeded: source[i] &- base), toByteOffset: 4 &* i, as: UInt32.self)
             }
         default: for i in 0..<n { p.storeBytes(of: source[i] &- base, toByteOffset: 8 &* i, as: UInt64.self) }
         }
@@ -275,7 +296,9 @@ extension IndexTree {
         let links = node.pointee.links.unsafelyUnwrapped
         var byteCount = IndexNodeLayout.branchHeaderByteCount + n * (isBytes ? 68 : 64)
         if isBytes {
-            for i in range.dropFirst() where i >= node.pointee.nullCount { byteCount += node.pointee.entry(i).text.byteCount }
+            for i in range.dropFirst() where i >= node.pointee.nullCount {
+                byteCount += node.pointee.entry(i).text.byteCount
+            }
         }
         let block = sealer.addBlock(.indexBranch, byteCount: byteCount, rows: n, aux: UInt32(byteCount))
         let nulls = max(1, min(node.pointee.nullCount, range.upperBound) - range.lowerBound)
@@ -286,10 +309,12 @@ extension IndexTree {
         var end = 0
         for (slot, i) in range.enumerated() {
             let separator = slot == 0 ? IndexProbe.null(key: 0) : node.pointee.entry(i)
-            words.storeBytes(of: separator.isNull ? 0 : separator.value, toByteOffset: 8 * slot, as: UInt64.self)
+            words.storeBytes(
+                of: separator.isNull ? 0 : separator.value, toByteOffset: 8 * slot, as: UInt64.self)
             words.storeBytes(of: separator.key, toByteOffset: 8 * (n + slot), as: UInt64.self)
             // Counts out of a damaged file must not trap.
-            words.storeBytes(of: UInt64(clamping: links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
+            words.storeBytes(
+                of: UInt64(clamping: links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
             total &+= links[i].entryCount
             let offset = IndexNodeLayout.branchHeaderByteCount + 8 * (3 * n + 5 * slot)
             sealer.setRef(links[i].ref, in: block, at: offset)
@@ -310,13 +335,15 @@ extension IndexTree {
         let view = try view(ref, parentLevel: parentLevel)
         let n = view.count
         let node = IndexNode.make(
-            level: view.level, isBytes: isBytes, capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
+            level: view.level, isBytes: isBytes,
+            capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
         if view.level > 0 {
             let branch = IndexBranchView(view.bytes)
             for i in 0..<n {
                 var separator = branch.separator(i, isBytes: isBytes)
                 if isBytes { separator.text = state.pointee.arena.copy(separator.text) }
-                let link = IndexLink(ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
+                let link = IndexLink(
+                    ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
                 node.pointee.insert(separator, link, at: i)
             }
         } else {

@@ -13,8 +13,8 @@ package struct IndexTreeStatistics: Sendable, Equatable {
 }
 
 extension IndexTree {
-    /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Leaves are not
-    /// read. O(leaves).
+    /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Leaves are
+    /// not read. O(leaves).
     package func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
         if let node = state.pointee.rootNode { return try forEachBlock(node, body) }
         if !state.pointee.root.isNone { try forEachBlock(state.pointee.root, parentLevel: nil, body) }

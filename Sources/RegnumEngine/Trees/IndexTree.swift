@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one B+tree behind primary keys, indexes and backlinks: an ordered multiset of (value, object key). Sealed
-// nodes are read where they lie in the file; what a write transaction changes lives in memory as nodes that grow
-// and is cut into blocks when the tree is sealed (IndexTree+Seal.swift).
+// The one B+tree behind primary keys, indexes and backlinks: an ordered multiset of (value, object key).
+// Sealed nodes are read where they lie in the file; what a write transaction changes lives in memory as nodes
+// that grow and is cut into blocks when the tree is sealed (IndexTree+Seal.swift).
 //
 // Confined to its session. Everything that reads may throw `.corrupted`. After a throw out of a change the
 // transaction must be rolled back. Cursors are good until the next change, seal or rollback.
@@ -171,8 +171,10 @@ package final class IndexTree {
     /// Makes the root a changed node.
     func dirtyRoot() throws(EngineError) -> IndexNodePointer {
         if let node = state.pointee.rootNode { return node }
-        let node = state.pointee.root.isNone
-            ? IndexNode.make(level: 0, isBytes: isBytes, capacity: 16) : try load(state.pointee.root, parentLevel: nil)
+        let node =
+            state.pointee.root.isNone
+            ? IndexNode.make(level: 0, isBytes: isBytes, capacity: 16)
+            : try load(state.pointee.root, parentLevel: nil)
         state.pointee.rootNode = node
         return node
     }
@@ -222,8 +224,11 @@ package final class IndexTree {
             level: node.pointee.level, isBytes: isBytes,
             capacity: node.pointee.level == 0 ? max(Self.leafLimit, total - slot) : Self.branchLimit)
         right.pointee.append(node, slot..<total)
-        let separator = slot < total
-            ? shortened(node.pointee.entry(slot), after: node.pointee.entry(slot - 1), isLeaf: node.pointee.level == 0)
+        let separator =
+            slot < total
+            ? shortened(
+                node.pointee.entry(slot), after: node.pointee.entry(slot - 1), isLeaf: node.pointee.level == 0
+            )
             : stored(next)
         node.pointee.truncate(slot)
         if depth == 0 {
@@ -239,10 +244,13 @@ package final class IndexTree {
         let links = parent.pointee.links.unsafelyUnwrapped
         links[position].entryCount = node.pointee.entryCount
         parent.pointee.insert(
-            separator, IndexLink(ref: .none, node: right, entryCount: right.pointee.entryCount), at: position + 1)
+            separator, IndexLink(ref: .none, node: right, entryCount: right.pointee.entryCount),
+            at: position + 1)
         if parent.pointee.count > Self.branchLimit {
             let isEnd = position + 2 == parent.pointee.count
-            split(parent, depth: depth - 1, at: isEnd ? parent.pointee.count - 1 : parent.pointee.count / 2, next)
+            split(
+                parent, depth: depth - 1, at: isEnd ? parent.pointee.count - 1 : parent.pointee.count / 2,
+                next)
         }
     }
 

@@ -1,0 +1,60 @@
+// swift-tools-version: 6.2
+// The libraries and their tests. Tools, benchmarks and examples are packages of their own (see
+// Documentation/ARCHITECTURE.md), so that an app that uses Regnum resolves nothing it does not need.
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "regnum",
+    products: [
+        .library(name: "Regnum", targets: ["Regnum"]),
+        .library(name: "RealmSwift", targets: ["RealmSwift"]),
+        .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
+        .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
+    ],
+    traits: [
+        .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
+        .trait(name: "Publishers", description: "Combine publishers, through OpenCombine where Combine is missing."),
+        .default(enabledTraits: ["Encryption"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
+    ],
+    targets: [
+        library("RegnumSystem"),
+        library("RegnumSimulation", ["RegnumSystem"]),
+        library("RegnumEngine", [
+            "RegnumSystem",
+            .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+        ]),
+        library("RegnumQuery", ["RegnumEngine"]),
+        library("Regnum", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RealmSwift", ["Regnum"]),
+        library("RegnumInspect", ["RegnumEngine", "RegnumSystem"]),
+        library("RegnumTestKit", ["Regnum", "RegnumSimulation"]),
+
+        tests("RegnumSystemTests", ["RegnumSystem"]),
+        tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
+        tests("RegnumEngineTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
+        tests("RegnumQueryTests", ["RegnumQuery", "RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
+        tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        tests("IntegrationTests", ["RealmSwift", "Regnum", "RegnumTestKit"]),
+        tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
+        tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
+    ]
+)

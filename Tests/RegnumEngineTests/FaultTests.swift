@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each call to the system fails once, and from then on for ever: the error comes out, the database goes on with
+// what was committed, and what is in the file afterwards is a committed state.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct FaultTests {
+    static let path = "/f/a.realm"
+
+    private func rows(_ session: Session) -> Int { session.table(named: "Row")?.count ?? 0 }
+
+    private func insert(_ session: Session, _ count: Int) throws {
+        try session.beginWrite()
+        do {
+            if session.tables.isEmpty {
+                try session.addTables([NewTable(name: "Row", columns: [
+                    NewColumn(name: "number", type: .int, isPrimaryKey: true), NewColumn(name: "text", type: .string),
+                ])])
+            }
+            guard let table = session.table(named: "Row") else { return }
+            for _ in 0..<count {
+                let location = try table.insertRow()
+                let key = location.key
+                try table.finishInsert(location)
+                try table.set(.int(Int64(key.rawValue)), 0, of: key)
+                try table.set(.string("text \(key.rawValue)"), 1, of: key)
+            }
+        } catch {
+            session.rollbackWrite()
+            throw error
+        }
+        try session.commitWrite()
+    }
+
+    /// The scripted life of a file, with a failure set; returns the counts that were acknowledged.
+    private func script(_ files: SimulatedFileSystem, _ failure: SimulatedFailure?) -> (acknowledged: Int, attempted: Set<Int>) {
+        files.failure = failure
+        var acknowledged = 0
+        var attempted: Set<Int> = [0]
+        guard let session = try? Database.open(path: Self.path, fileSystem: files).makeSession() else { return (0, attempted) }
+        for count in [3, 1, 200, 1, 30] {
+            attempted.insert(rows(session) + count)
+            if (try? insert(session, count)) != nil { acknowledged = rows(session) }
+            if rows(session) != acknowledged { Issue.record("a failed commit changed what is seen") }
+        }
+        return (acknowledged, attempted)
+    }
+
+    @Test("every failing call is survived", arguments: [SystemError.Kind.io, .noSpace], [false, true])
+    func eachCall(kind: SystemError.Kind, isPersistent: Bool) throws {
+        let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+        _ = script(clean, nil)
+        let calls = clean.operationCount
+        #expect(calls > 30)
+        for call in stride(from: 0, to: calls, by: RunScale.isOptimized ? 1 : 5) {
+            let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+            let (acknowledged, attempted) = script(files, SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent))
+            files.failure = nil
+            let database = try Database.open(path: Self.path, fileSystem: files)
+            let report = IntegrityCheck.run(database)
+            try #require(report.isClean, "call \(call): \(report.findings)")
+            let session = try database.makeSession()
+            let count = rows(session)
+            #expect(count == acknowledged || attempted.contains(count), "call \(call): \(count) rows")
+            #expect(count >= acknowledged, "call \(call): \(acknowledged) acknowledged, \(count) there")
+            try insert(session, 5)
+            #expect(rows(session) == count + 5)
+            #expect(IntegrityCheck.run(database).isClean)
+        }
+    }
+
+    @Test("a power loss after any call loses nothing acknowledged", arguments: 1...3)
+    func powerLoss(seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+        _ = script(clean, nil)
+        for call in stride(from: seed - 1, to: clean.operationCount, by: RunScale.isOptimized ? 1 : 12) {
+            let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+            files.crashAfterCall(call)
+            let (acknowledged, attempted) = script(files, nil)
+            for model in LossModel.allCases {
+                let image = files.crash(model: model, random: &random)
+                let database = try Database.open(path: Self.path, fileSystem: image)
+                let report = IntegrityCheck.run(database)
+                try #require(report.isClean, "call \(call) \(model): \(report.findings)")
+                let count = rows(try database.makeSession())
+                #expect(count == acknowledged || (count > acknowledged && attempted.contains(count)), "call \(call) \(model): \(count)")
+            }
+        }
+    }
+
+    @Test("after a full disk the database works on when there is space again")
+    func fullDisk() throws {
+        let files = MemoryFileSystem(capacityLimit: 400_000)
+        let session = try Database.open(path: Self.path, fileSystem: files).makeSession()
+        var failures = 0
+        for _ in 0..<40 where failures < 3 {
+            do { try insert(session, 400) } catch EngineError.system(let error) {
+                #expect(error.kind == .noSpace)
+                failures += 1
+            }
+        }
+        #expect(failures == 3)
+        let before = rows(session)
+        files.capacityLimit = .max
+        try insert(session, 400)
+        #expect(rows(session) == before + 400)
+    }
+}
