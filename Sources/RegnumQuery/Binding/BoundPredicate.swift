@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A predicate whose names are columns and whose constants have the columns' types: ready to run on any version of
+// the schema it was bound to.
+
+package import RegnumEngine
+
+package indirect enum BoundPredicate: Sendable {
+    case constant(Bool)
+    case and([BoundPredicate])
+    case or([BoundPredicate])
+    case not(BoundPredicate)
+    /// Some value at the end of the path passes the test.
+    case test(BoundPath, ValueTest)
+    /// The aggregate over the collection at the end of the path passes the test.
+    case aggregate(BoundAggregate, ValueTest)
+    case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
+    /// The number of objects at the end of the path for which the predicate holds passes the test.
+    case subquery(BoundPath, BoundPredicate, ValueTest)
+}
+
+package enum PathStep: Sendable, Equatable {
+    /// A to-one link; the table it leads to.
+    case link(column: Int, target: TableKey)
+    /// A list of links.
+    case links(column: Int, target: TableKey)
+    case backlinks(origin: TableKey, column: Int)
+
+    var target: TableKey {
+        switch self {
+        case .link(_, let target), .links(_, let target): target
+        case .backlinks(let origin, _): origin
+        }
+    }
+    var isToMany: Bool {
+        if case .link = self { return false }
+        return true
+    }
+}
+
+package enum PathEnd: Sendable, Equatable {
+    /// The value of a column.
+    case column(Int, ColumnType)
+    /// The elements of a list of values.
+    case elements(Int, ColumnType)
+    /// The key of the object that the steps lead to.
+    case object
+}
+
+package struct BoundPath: Sendable, Equatable {
+    package var steps: [PathStep]
+    package var end: PathEnd
+
+    package init(steps: [PathStep] = [], end: PathEnd) {
+        self.steps = steps
+        self.end = end
+    }
+
+    package var isToMany: Bool {
+        if case .elements = end { return true }
+        return steps.contains { $0.isToMany }
+    }
+}
+
+package enum AggregateKind: String, Sendable {
+    case count = "@count", min = "@min", max = "@max", sum = "@sum", avg = "@avg"
+}
+
+package struct BoundAggregate: Sendable {
+    package var kind: AggregateKind
+    /// Leads to the elements: `.object` for objects whose `column` is taken, `.elements` for values. A list of
+    /// values whose `@count` is asked is `.elements` too.
+    package var path: BoundPath
+    /// Column of the objects that is taken; nil for `@count` and lists of values.
+    package var column: Int?
+}
+
+/// A test of one value of the type of its column.
+package indirect enum ValueTest: Sendable {
+    case isNull
+    case isNotNull
+    case never
+    case always
+    case bool(ComparisonOperator, Bool)
+    case int(ComparisonOperator, Int64)
+    case float(ComparisonOperator, Float)
+    case double(ComparisonOperator, Double)
+    case date(ComparisonOperator, Timestamp)
+    case objectID(ComparisonOperator, UInt64, UInt32)
+    case uuid(ComparisonOperator, UInt64, UInt64)
+    case link(ComparisonOperator, ObjectKey)
+    /// String or data.
+    case bytes(BytesTest)
+    /// Int.
+    case intSet(IntegerSet)
+    case bytesSet(ByteStringSet)
+    case all([ValueTest])
+    case any([ValueTest])
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// From constants to what a column holds.
+
+import RegnumEngine
+
+struct ConstantBinder {
+    let path: ResolvedPath
+    let options: ComparisonOptions
+
+    private var type: ColumnType { path.type }
+
+    func checkOperator(_ comparison: ComparisonOperator) throws(QueryError) {
+        let isRefused: Bool
+        switch comparison {
+        case .equal, .notEqual, .in: isRefused = false
+        case .less, .lessOrEqual, .greater, .greaterOrEqual:
+            isRefused = type == .bool || type == .objectID || type == .uuid || type == .link
+        case .between: isRefused = !(type == .int || type == .float || type == .double || type == .date)
+        case .beginsWith, .endsWith, .contains, .like: isRefused = type != .string && type != .data
+        case .matches: isRefused = true
+        }
+        if isRefused {
+            throw QueryError(
+                .unsupported, "Operator '\(comparison.rawValue)' not supported for type '\(path.typeName)'")
+        }
+        if comparison.isOrdering, !options.isEmpty {
+            throw QueryError(.unsupported, "Lexicographical comparisons must be case-sensitive.")
+        }
+        if comparison == .like, options.contains(.diacriticInsensitive) {
+            throw QueryError(
+                .unsupported, "Operator 'LIKE' not supported with diacritic-insensitive modifier.")
+        }
+    }
+
+    func test(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
+        try checkOperator(comparison)
+        switch comparison {
+        case .between:
+            let (low, high) = try bounds(constant)
+            return .all([try one(.greaterOrEqual, low), try one(.lessOrEqual, high)])
+        case .in:
+            guard case .array(let constants) = constant else {
+                throw QueryError(.argument, "IN clause requires an array of items.")
+            }
+            return try anyOf(constants)
+        default: return try one(comparison, constant)
+        }
+    }
+
+    func bounds(_ constant: Constant) throws(QueryError) -> (low: Constant, high: Constant) {
+        try checkOperator(.between)
+        guard case .array(let constants) = constant else {
+            throw QueryError(.argument, "object must be of type NSArray for BETWEEN operations")
+        }
+        guard constants.count == 2 else {
+            throw QueryError(
+                .argument, "NSArray object must contain exactly two objects for BETWEEN operations")
+        }
+        for constant in constants {
+            do {
+                _ = try one(.greaterOrEqual, constant)
+            } catch {
+                throw QueryError(
+                    .value,
+                    "NSArray objects must be of type \(path.typeName) for BETWEEN operations: \(error.message)"
+                )
+            }
+            if constant.isNull {
+                throw QueryError(
+                    .value, "NSArray objects must be of type \(path.typeName) for BETWEEN operations")
+            }
+        }
+        return (constants[0], constants[1])
+    }
+
+    private func anyOf(_ constants: [Constant]) throws(QueryError) -> ValueTest {
+        var tests: [ValueTest] = []
+        var integers: [Int64] = []
+        var strings: [[UInt8]] = []
+        for constant in constants {
+            switch try one(.equal, constant) {
+            case .int(_, let value): integers.append(value)
+            case .bytes(let test) where !test.isDiacriticInsensitive: strings.append(test.needle)
+            case .never: continue
+            case let other: tests.append(other)
+            }
+        }
+        if !integers.isEmpty { tests.append(.intSet(IntegerSet(integers))) }
+        if !strings.isEmpty {
+            tests.append(.bytesSet(ByteStringSet(strings, isFolded: options.contains(.caseInsensitive))))
+        }
+        return tests.isEmpty ? .never : tests.count == 1 ? tests[0] : .any(tests)
+    }
+
+    // MARK: One constant
+
+    private func mismatch(_ constant: Constant) -> QueryError {
+        let name = constant.isNull && !path.isNullable ? "; it is not optional" : ""
+        return QueryError(
+            .value,
+            "Cannot compare value '\(constant.shown)' of type '\(constant.typeName)' to property "
+                + "'\(path.property)' of type '\(path.typeName)'\(name)")
+    }
+
+    private func one(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
+        if constant.isNull { return try null(comparison) }
+        switch type {
+        case .bool:
+            switch constant {
+            case .bool(let value): return .bool(comparison, value)
+            case .int(0), .double(0), .float(0): return .bool(comparison, false)
+            case .int(1), .double(1), .float(1): return .bool(comparison, true)
+            default: throw mismatch(constant)
+            }
+        case .int:
+            guard let value = Self.integer(constant) else { throw mismatch(constant) }
+            return .int(comparison, value)
+        case .float:
+            guard let value = Self.double(constant) else { throw mismatch(constant) }
+            let narrow = Float(value)
+            if value.isFinite, narrow.isInfinite { throw mismatch(constant) }
+            return .float(comparison, narrow)
+        case .double:
+            guard let value = Self.double(constant) else { throw mismatch(constant) }
+            return .double(comparison, value)
+        case .date:
+            guard case .date(let value) = constant else { throw mismatch(constant) }
+            return .date(comparison, value)
+        case .string:
+            guard case .string(let value) = constant else { throw mismatch(constant) }
+            return .bytes(bytesTest(comparison, Array(value.utf8)))
+        case .data:
+            guard case .data(let value) = constant else { throw mismatch(constant) }
+            return .bytes(bytesTest(comparison, value))
+        case .objectID:
+            guard case .objectID(let low, let high) = constant else { throw mismatch(constant) }
+            return .objectID(comparison, low, high)
+        case .uuid: return try uuid(comparison, constant)
+        case .link: return try link(comparison, constant)
+        case .decimal128, .mixed: throw mismatch(constant)
+        }
+    }
+
+    private func null(_ comparison: ComparisonOperator) throws(QueryError) -> ValueTest {
+        if case .object = path.end {
+            if path.bound.steps.last.map({ if case .backlinks = $0 { true } else { false } }) == true {
+                throw mismatch(.null)
+            }
+            return comparison == .notEqual ? .isNotNull : .isNull
+        }
+        guard path.isNullable || path.isToMany && !path.bound.steps.isEmpty else { throw mismatch(.null) }
+        switch comparison {
+        case .equal, .lessOrEqual, .greaterOrEqual, .like: return .isNull
+        case .notEqual: return .isNotNull
+        default: return .never
+        }
+    }
+
+    private func uuid(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest
+    {
+        switch constant {
+        case .uuid(let low, let high): return .uuid(comparison, low, high)
+        case .string(let text):
+            guard let (low, high) = Constant.uuidWords(text) else { throw mismatch(constant) }
+            return .uuid(comparison, low, high)
+        default: throw mismatch(constant)
+        }
+    }
+
+    private func link(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest
+    {
+        guard case .object(let object) = constant else { throw mismatch(constant) }
+        if object.isOfOtherRealm {
+            throw QueryError(.argument, "Object must be from the Realm being queried.")
+        }
+        guard let table = object.table, !object.isDeleted else {
+            return comparison == .notEqual ? .always : .never
+        }
+        guard table == path.targetClass?.table else { throw mismatch(constant) }
+        return .link(comparison, object.key)
+    }
+
+    private func bytesTest(_ comparison: ComparisonOperator, _ needle: [UInt8]) -> BytesTest {
+        BytesTest(comparison, needle, options)
+    }
+
+    // MARK: Numbers
+
+    static func integer(_ constant: Constant) -> Int64? {
+        switch constant {
+        case .int(let value): value
+        case .bool(let value): value ? 1 : 0
+        case .double(let value): Int64(exactly: value)
+        case .float(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    static func double(_ constant: Constant) -> Double? {
+        switch constant {
+        case .int(let value): Double(value)
+        case .bool(let value): value ? 1 : 0
+        case .double(let value): value
+        case .float(let value): Double(value)
+        default: nil
+        }
+    }
+
+    /// The test of an aggregate's value. `@min` and `@max` have the type of what they run over, `@count` is an
+    /// integer, `@avg` a double and `@sum` integer or double.
+    static func aggregateTest(
+        _ aggregate: ResolvedAggregate, _ comparison: ComparisonOperator, _ constant: Constant
+    ) throws(QueryError) -> ValueTest {
+        let kind = aggregate.kind
+        let isRefused = comparison != .equal && comparison != .notEqual && !comparison.isOrdering
+        if isRefused, comparison != .between, comparison != .in {
+            throw QueryError(
+                .unsupported,
+                "Operator '\(comparison.rawValue)' not supported for type '\(aggregate.type.shown)'")
+        }
+        if comparison == .between || comparison == .in {
+            guard case .array(let constants) = constant, comparison == .in || constants.count == 2 else {
+                throw QueryError(
+                    .argument,
+                    comparison == .in
+                        ? "IN clause requires an array of items."
+                        : "NSArray object must contain exactly two objects for BETWEEN operations")
+            }
+            if comparison == .between {
+                return .all([
+                    try aggregateTest(aggregate, .greaterOrEqual, constants[0]),
+                    try aggregateTest(aggregate, .lessOrEqual, constants[1]),
+                ])
+            }
+            var tests: [ValueTest] = []
+            for constant in constants { tests.append(try aggregateTest(aggregate, .equal, constant)) }
+            return .any(tests)
+        }
+        if kind == .count {
+            guard let value = double(constant) else {
+                throw QueryError(.value, "@count can only be compared with a numeric value.")
+            }
+            if let whole = integer(constant) { return .int(comparison, whole) }
+            return .double(comparison, value)
+        }
+        let bad = QueryError(
+            .value,
+            "\(kind.rawValue) on a property of type \(aggregate.type.shown) cannot be compared with "
+                + "'\(constant.isNull ? "<null>" : constant.shown)'")
+        if constant.isNull {
+            if kind == .sum { throw bad }
+            return comparison == .notEqual
+                ? .isNotNull : comparison == .less || comparison == .greater ? .never : .isNull
+        }
+        if aggregate.type == .date {
+            guard case .date(let value) = constant else { throw bad }
+            return .date(comparison, value)
+        }
+        guard let value = double(constant) else { throw bad }
+        if aggregate.type == .int, kind != .avg {
+            guard let whole = integer(constant) else { throw bad }
+            return .int(comparison, whole)
+        }
+        if aggregate.type == .float, kind == .min || kind == .max { return .float(comparison, Float(value)) }
+        return .double(comparison, value)
+    }
+}

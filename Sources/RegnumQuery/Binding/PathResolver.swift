@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key paths against the schema.
+
+import RegnumEngine
+
+struct ResolvedAggregate {
+    var kind: AggregateKind
+    var column: Int?
+    /// Of what is aggregated; `int` for @count.
+    var type: ColumnType
+    /// As messages name it.
+    var property: String
+}
+
+struct ResolvedPath {
+    var written: String
+    var bound: BoundPath
+    var aggregate: ResolvedAggregate?
+    /// Name and class of the last property.
+    var property: String
+    var className: String
+    var type: ColumnType
+    var isNullable: Bool
+    /// The class linked to, where the path ends at objects.
+    var targetClass: QueryClass?
+
+    var end: PathEnd { bound.end }
+    var isToMany: Bool { bound.isToMany }
+    var typeName: String { targetClass?.name ?? type.shown }
+}
+
+extension PredicateBinder {
+    func resolve(_ written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> ResolvedPath {
+        do {
+            return try resolve(written.segments, written, start)
+        } catch {
+            var placed = error
+            placed.position = error.position ?? written.position
+            throw placed
+        }
+    }
+
+    private func resolve(
+        _ segments: [KeyPathSegment], _ written: KeyPathOperand, _ start: QueryClass
+    ) throws(QueryError) -> ResolvedPath {
+        try checkVariable(written)
+        let text = segments.map(\.name).joined(separator: ".")
+        var current = start
+        var steps: [PathStep] = []
+        var result: ResolvedPath?
+        for (index, segment) in segments.enumerated() {
+            if segment.name.isEmpty {
+                throw QueryError(
+                    .keyPath,
+                    "Invalid keypath '\(text)': "
+                        + (index == segments.count - 1 && index > 0
+                            ? "no key name after last '.'" : "no key name before '.'"))
+            }
+            if segment.name.hasPrefix("@") {
+                return try aggregate(segments, index, text, result)
+            }
+            if segment.name.uppercased() == "SELF", segments.count == 1,
+                current.properties[segment.name] == nil
+            {
+                throw QueryError(.unsupported, "SELF as an operand is not supported: name a property.")
+            }
+            if let result, result.targetClass == nil {
+                throw QueryError(
+                    .keyPath,
+                    "Invalid keypath '\(text)': Property '\(result.className).\(result.property)' is not a link "
+                        + "or collection and can only appear at the end of a keypath.")
+            }
+            if let target = result?.targetClass { current = target }
+            result = try step(segment, current, text, &steps)
+        }
+        guard let result else {
+            throw QueryError(.keyPath, "Invalid keypath '\(text)': no key name before '.'")
+        }
+        return result
+    }
+
+    /// Inside a SUBQUERY, paths start with its variable; outside, with none.
+    private func checkVariable(_ written: KeyPathOperand) throws(QueryError) {
+        guard written.variable == variables.last else {
+            if let variable = written.variable {
+                throw QueryError(.keyPath, "The variable $\(variable) is not that of the innermost SUBQUERY.")
+            }
+            throw QueryError(
+                .keyPath,
+                "Inside of SUBQUERY key paths start with its variable: write "
+                    + "$\(variables.last ?? "").\(written.segments.map(\.name).joined(separator: ".")).")
+        }
+    }
+
+    private func step(
+        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep]
+    ) throws(QueryError) -> ResolvedPath {
+        guard let property = current.properties[segment.name] else {
+            var message =
+                "Invalid keypath '\(text)': Property '\(segment.name)' not found in object of type "
+                + "'\(current.name)'"
+            if let near = nearestName(to: segment.name, in: Array(current.properties.keys)) {
+                message += ". Did you mean '\(near)'?"
+            }
+            throw QueryError(.keyPath, message)
+        }
+        if !segment.subscripts.isEmpty {
+            throw QueryError(
+                .unsupported,
+                "Invalid keypath '\(text)': only dictionaries and realm `Any` support subscript predicates.")
+        }
+        switch property {
+        case .backlinks(let origin, let column, let originName):
+            guard let target = schema.queryClass(origin) else {
+                throw QueryError(
+                    .keyPath, "Invalid keypath '\(text)': the class '\(originName)' is not in the schema.")
+            }
+            steps.append(.backlinks(origin: origin, column: column))
+            return ResolvedPath(
+                written: text, bound: BoundPath(steps: steps, end: .object), property: segment.name,
+                className: current.name, type: .link, isNullable: false, targetClass: target)
+        case .column(let number, let definition):
+            return try step(segment, current, text, &steps, number, definition)
+        }
+    }
+
+    private func step(
+        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep],
+        _ number: Int,
+        _ definition: ColumnDefinition
+    ) throws(QueryError) -> ResolvedPath {
+        let isList = definition.collection == .list
+        if definition.collection == .set || definition.collection == .dictionary || definition.type == .mixed
+            || definition.type == .decimal128
+        {
+            throw QueryError(
+                .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
+        }
+        if definition.type == .link, let table = definition.target {
+            guard let target = schema.queryClass(table) else {
+                throw QueryError(
+                    .keyPath,
+                    "Invalid keypath '\(text)': the class behind '\(segment.name)' is not in the schema.")
+            }
+            steps.append(
+                isList ? .links(column: number, target: table) : .link(column: number, target: table))
+            return ResolvedPath(
+                written: text, bound: BoundPath(steps: steps, end: .object), property: segment.name,
+                className: current.name, type: .link, isNullable: !isList, targetClass: target)
+        }
+        let end: PathEnd = isList ? .elements(number, definition.type) : .column(number, definition.type)
+        // Through a link that is null the value is null too.
+        let isNullable = definition.isNullable || !steps.isEmpty
+        return ResolvedPath(
+            written: text, bound: BoundPath(steps: steps, end: end), property: segment.name,
+            className: current.name,
+            type: definition.type, isNullable: isNullable, targetClass: nil)
+    }
+
+    // MARK: Collection operators
+
+    private func aggregate(
+        _ segments: [KeyPathSegment], _ index: Int, _ text: String, _ before: ResolvedPath?
+    ) throws(QueryError) -> ResolvedPath {
+        let name = segments[index].name
+        guard let kind = AggregateKind(rawValue: name) else {
+            throw QueryError(
+                .unsupported,
+                name == "@allKeys" || name == "@allValues"
+                    ? "Invalid keypath '\(text)': \(name) is only allowed right after a dictionary property."
+                    : "Unsupported collection operation '\(name)'")
+        }
+        guard var path = before, path.isToMany else {
+            throw QueryError(
+                .keyPath,
+                "Invalid keypath '\(text)': collection operation '\(name)' must be applied to a collection")
+        }
+        let rest = segments[(index + 1)...]
+        if rest.contains(where: { $0.name.hasPrefix("@") }) {
+            throw QueryError(
+                .keyPath,
+                "Invalid keypath '\(text)': at most one collection operation per keypath is supported.")
+        }
+        path.written = text
+        if kind == .count {
+            guard rest.isEmpty else {
+                throw QueryError(
+                    .keyPath, "Invalid keypath '\(text)': @count must appear at the end of a keypath.")
+            }
+            path.aggregate = ResolvedAggregate(kind: kind, column: nil, type: .int, property: path.property)
+            return path
+        }
+        let type: ColumnType
+        var column: Int?
+        if let target = path.targetClass {
+            guard rest.count == 1, let property = rest.first,
+                case .column(let number, let definition)? =
+                    target.properties[property.name], definition.collection == .none
+            else {
+                throw QueryError(
+                    .keyPath,
+                    "Invalid keypath '\(text)': \(name) on a collection of objects must be followed by a "
+                        + "single numeric property of '\(target.name)'.")
+            }
+            column = number
+            type = definition.type
+            path.property = property.name
+            path.className = target.name
+        } else {
+            guard rest.isEmpty else {
+                throw QueryError(
+                    .keyPath, "Invalid keypath '\(text)': \(name) must appear at the end of a keypath.")
+            }
+            type = path.type
+        }
+        try checkNumeric(type, kind, text)
+        path.aggregate = ResolvedAggregate(kind: kind, column: column, type: type, property: path.property)
+        return path
+    }
+
+    private func checkNumeric(_ type: ColumnType, _ kind: AggregateKind, _ text: String) throws(QueryError) {
+        switch type {
+        case .int, .float, .double: return
+        case .date:
+            if kind == .min || kind == .max { return }
+            throw QueryError(.value, "Cannot sum or average date properties: '\(text)'.")
+        default:
+            throw QueryError(
+                .value,
+                "Invalid keypath '\(text)': \(kind.rawValue) can only be applied to a collection of numeric values."
+            )
+        }
+    }
+}

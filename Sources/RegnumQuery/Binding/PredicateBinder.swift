@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// From names to columns: the tree is checked against the schema, and each constant becomes what the column holds.
+
+package import RegnumEngine
+
+/// Binds predicates to a schema. Messages begin with the words of RealmSwift's exceptions.
+package struct PredicateBinder {
+    let schema: any QuerySchema
+    /// Variables of the SUBQUERYs around, innermost last.
+    var variables: [String] = []
+
+    package init(_ schema: any QuerySchema) { self.schema = schema }
+
+    /// The predicate as it runs on `table`. Throws where it names what is not there or compares what cannot be
+    /// compared. O(size of the predicate).
+    package static func bind(
+        _ predicate: Predicate, to table: TableKey, in schema: any QuerySchema
+    ) throws(QueryError) -> BoundPredicate {
+        let binder = PredicateBinder(schema)
+        guard let queryClass = schema.queryClass(table) else {
+            throw QueryError(.keyPath, "The class queried is not in the schema.")
+        }
+        return try binder.bind(predicate, queryClass, depth: 0)
+    }
+
+    func bind(_ predicate: Predicate, _ queryClass: QueryClass, depth: Int) throws(QueryError)
+        -> BoundPredicate
+    {
+        guard depth <= 2 * PredicateParser.nestingLimit else {
+            throw QueryError(
+                .unsupported, "The predicate is nested more than \(2 * PredicateParser.nestingLimit) deep.")
+        }
+        switch predicate {
+        case .constant(let value): return .constant(value)
+        case .and(let parts): return .and(try bindAll(parts, queryClass, depth))
+        case .or(let parts): return .or(try bindAll(parts, queryClass, depth))
+        case .not(let part): return .not(try bind(part, queryClass, depth: depth + 1))
+        case .comparison(let comparison):
+            do {
+                return try bind(comparison, queryClass)
+            } catch {
+                var placed = error
+                placed.position = error.position ?? comparison.position
+                throw placed
+            }
+        }
+    }
+
+    private func bindAll(
+        _ parts: [Predicate], _ queryClass: QueryClass, _ depth: Int
+    ) throws(QueryError) -> [BoundPredicate] {
+        var bound: [BoundPredicate] = []
+        bound.reserveCapacity(parts.count)
+        for part in parts { bound.append(try bind(part, queryClass, depth: depth + 1)) }
+        return bound
+    }
+
+    // MARK: Comparisons
+
+    private func bind(_ written: Comparison, _ queryClass: QueryClass) throws(QueryError) -> BoundPredicate {
+        var written = written
+        if written.modifier == .all { throw QueryError(.unsupported, "ALL modifier not supported.") }
+        if written.comparison == .matches {
+            throw QueryError(.unsupported, "Operator 'MATCHES' not supported for type 'string'.")
+        }
+        let isNone = written.modifier == .none
+        if isNone { written.modifier = .any }
+        let bound = try bindSides(written, queryClass)
+        return isNone ? .not(bound) : bound
+    }
+
+    private func bindSides(_ written: Comparison, _ queryClass: QueryClass) throws(QueryError)
+        -> BoundPredicate
+    {
+        switch (written.left, written.right) {
+        case (.list, _), (_, .list):
+            throw QueryError(.argument, "Expressions within predicate aggregates must be constant values.")
+        case (.subquery(let path, let variable, let predicate, let suffix), let right):
+            return try subquery(path, variable, predicate, suffix, written, right, queryClass)
+        case (_, .subquery):
+            throw Self.badSubquery
+        case (.constant, .constant):
+            throw QueryError(
+                .argument,
+                "Predicate expressions must compare a keypath and another keypath or a constant value.")
+        case (.keyPath(let left), .keyPath(let right)):
+            return try comparePaths(left, right, written, queryClass)
+        case (.keyPath(let path), .constant(let constant)):
+            return try compare(path, written, constant, queryClass)
+        case (.constant(let constant), .keyPath(let path)):
+            var flipped = written
+            if written.comparison == .in {
+                // `value IN list` asks whether the list contains the value.
+                flipped.comparison = .equal
+                flipped.options = []
+                flipped.modifier = .any
+            } else if written.comparison == .between {
+                throw QueryError(
+                    .argument,
+                    "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values."
+                )
+            } else if let comparison = written.comparison.flipped {
+                flipped.comparison = comparison
+            } else {
+                throw QueryError(
+                    .argument,
+                    "Operator '\(written.comparison.rawValue)' requires a keypath on the left side.")
+            }
+            return try compare(path, flipped, constant, queryClass)
+        }
+    }
+
+    private func compare(
+        _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
+    ) throws(QueryError) -> BoundPredicate {
+        let path = try resolve(written, queryClass)
+        if let aggregate = path.aggregate { return try compare(aggregate, path, comparison, constant) }
+        try checkModifier(path, comparison)
+        let constants = ConstantBinder(path: path, options: comparison.options)
+        if comparison.comparison == .between, case .elements = path.end {
+            // Over values, each bound is an ANY of its own.
+            let bounds = try constants.bounds(constant)
+            return .and([
+                .test(path.bound, try constants.test(.greaterOrEqual, bounds.low)),
+                .test(path.bound, try constants.test(.lessOrEqual, bounds.high)),
+            ])
+        }
+        return .test(path.bound, try constants.test(comparison.comparison, constant))
+    }
+
+    private func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {
+        if path.isToMany, comparison.modifier == .direct {
+            throw QueryError(
+                .keyPath,
+                "Key paths that include a collection property must use aggregate operations: write "
+                    + "ANY \(path.written).")
+        }
+        if !path.isToMany, comparison.modifier == .any {
+            throw QueryError(
+                .keyPath,
+                "Aggregate operations can only be used on key paths that include an collection property: "
+                    + "'\(path.written)' includes none.")
+        }
+    }
+
+    private func compare(
+        _ aggregate: ResolvedAggregate, _ path: ResolvedPath, _ comparison: Comparison, _ constant: Constant
+    ) throws(QueryError) -> BoundPredicate {
+        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column)
+        let test = try ConstantBinder.aggregateTest(aggregate, comparison.comparison, constant)
+        return .aggregate(bound, test)
+    }
+
+    private func comparePaths(
+        _ leftWritten: KeyPathOperand, _ rightWritten: KeyPathOperand, _ comparison: Comparison,
+        _ queryClass: QueryClass
+    ) throws(QueryError) -> BoundPredicate {
+        let left = try resolve(leftWritten, queryClass)
+        let right = try resolve(rightWritten, queryClass)
+        if left.aggregate != nil || right.aggregate != nil {
+            throw QueryError(
+                .unsupported,
+                "Key paths including aggregate operations cannot be compared with other aggregate operations."
+            )
+        }
+        if left.isToMany || right.isToMany {
+            throw QueryError(.unsupported, "Comparing two collection columns is not permitted.")
+        }
+        try checkModifier(left, comparison)
+        guard left.typeName == right.typeName else {
+            throw QueryError(
+                .value,
+                "Property type mismatch between \(left.typeName) and \(right.typeName): '\(left.written)' and "
+                    + "'\(right.written)'.")
+        }
+        try ConstantBinder(path: left, options: comparison.options).checkOperator(comparison.comparison)
+        if comparison.comparison == .in || comparison.comparison == .between {
+            throw QueryError(
+                .argument,
+                comparison.comparison == .in
+                    ? "IN clause requires an array of items."
+                    : "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values."
+            )
+        }
+        return .comparePaths(left.bound, comparison.comparison, right.bound, comparison.options)
+    }
+
+    // MARK: SUBQUERY
+
+    private static let badSubquery = QueryError(
+        .unsupported,
+        "SUBQUERY is only supported when immediately followed by .@count that is compared with a constant number."
+    )
+
+    private func subquery(
+        _ written: KeyPathOperand, _ variable: String, _ predicate: Predicate, _ suffix: [KeyPathSegment],
+        _ comparison: Comparison, _ right: Operand, _ queryClass: QueryClass
+    ) throws(QueryError) -> BoundPredicate {
+        guard suffix.count == 1, suffix[0].name == "@count", suffix[0].subscripts.isEmpty,
+            case .constant(let constant) = right, comparison.modifier == .direct
+        else { throw Self.badSubquery }
+        switch constant {
+        case .int, .double, .float: break
+        default: throw Self.badSubquery
+        }
+        let path = try resolve(written, queryClass)
+        guard path.aggregate == nil, case .object = path.end, path.isToMany,
+            let target = path.bound.steps.last?.target,
+            let targetClass = schema.queryClass(target)
+        else {
+            throw QueryError(.keyPath, "Subqueries must contain a keypath starting with a collection.")
+        }
+        var inner = self
+        inner.variables.append(variable)
+        let bound = try inner.bind(predicate, targetClass, depth: variables.count)
+        let count = ResolvedAggregate(kind: .count, column: nil, type: .int, property: path.written)
+        let test = try ConstantBinder.aggregateTest(count, comparison.comparison, constant)
+        return .subquery(path.bound, bound, test)
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the binder knows about classes and their properties.
+
+package import RegnumEngine
+
+/// Where a property leads to.
+package enum QueryProperty: Sendable {
+    /// A column of the class's table, by its number in the table.
+    case column(Int, ColumnDefinition)
+    /// LinkingObjects: the objects of another table that link here.
+    case backlinks(originTable: TableKey, originColumn: Int, originClassName: String)
+}
+
+package struct QueryClass: Sendable {
+    /// As messages name it.
+    package var name: String
+    package var table: TableKey
+    /// By Swift name.
+    package var properties: [String: QueryProperty]
+
+    package init(name: String, table: TableKey, properties: [String: QueryProperty]) {
+        self.name = name
+        self.table = table
+        self.properties = properties
+    }
+}
+
+package protocol QuerySchema {
+    func queryClass(_ table: TableKey) -> QueryClass?
+}
+
+/// A schema straight from table definitions: every column that is not hidden is a property of its own name.
+package struct TableSchema: QuerySchema, Sendable {
+    private var classes: [TableKey: QueryClass] = [:]
+
+    package init(_ tables: [TableDefinition]) {
+        for table in tables {
+            var properties: [String: QueryProperty] = [:]
+            for (number, column) in table.columns.enumerated() where !column.isHidden {
+                properties[column.name] = .column(number, column)
+            }
+            classes[table.key] = QueryClass(name: table.name, table: table.key, properties: properties)
+        }
+    }
+
+    /// Adds a LinkingObjects property.
+    package mutating func addBacklinks(_ name: String, to table: TableKey, from origin: TableKey, column: Int)
+    {
+        let originName = classes[origin]?.name ?? ""
+        classes[table]?.properties[name] = .backlinks(
+            originTable: origin, originColumn: column, originClassName: originName)
+    }
+
+    package func queryClass(_ table: TableKey) -> QueryClass? { classes[table] }
+}
+
+extension ColumnType {
+    /// As messages name it.
+    var shown: String {
+        switch self {
+        case .bool: "bool"
+        case .int: "int"
+        case .float: "float"
+        case .double: "double"
+        case .string: "string"
+        case .data: "data"
+        case .date: "date"
+        case .objectID: "object id"
+        case .uuid: "uuid"
+        case .link: "object"
+        case .decimal128: "decimal128"
+        case .mixed: "mixed"
+        }
+    }
+}

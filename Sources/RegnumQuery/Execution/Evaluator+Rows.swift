@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks a plan about one object: the way for single objects, explicit lists of keys, and what has no kernel.
+
+import RegnumEngine
+
+extension Evaluator {
+    func holds(_ node: PlanNode, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
+        switch node {
+        case .constant(let value): return value
+        case .and(let parts):
+            for part in parts where try !holds(part, table, location) { return false }
+            return true
+        case .or(let parts):
+            for part in parts where try holds(part, table, location) { return true }
+            return false
+        case .not(let part): return try !holds(part, table, location)
+        case .column(let number, let type, let test): return try passes(table, location, number, type, test)
+        case .key(let test): return test.matches(int: Int64(bitPattern: location.key.rawValue))
+        case .elements(let number, let type, let test):
+            return try table.withList(number, location) { list in
+                for index in 0..<list.count where test.matches(list, index, type) { return true }
+                return false
+            }
+        case .through(let through):
+            if case .link(let number, _) = through.step,
+                location.group.pointee.columns[number].integer(location.row) == 0
+            {
+                return through.matchesNull
+            }
+            return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
+                try !holds(through.inner, other, place)
+            }
+        case .aggregate(let aggregate):
+            return aggregate.test.matches(try value(aggregate.aggregate, table, location))
+        case .comparePaths(let left, let comparison, let right, let options):
+            return try compare(left, comparison, right, options, table, location)
+        case .subquery(let path, let inner, let test):
+            var count: Int64 = 0
+            _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
+                if try holds(inner, other, place) { count += 1 }
+                return true
+            }
+            return test.matches(int: count)
+        }
+    }
+
+    /// A column of one object, without allocation.
+    private func passes(
+        _ table: Table, _ location: RowLocation, _ number: Int, _ type: ColumnType, _ test: ValueTest
+    ) throws(EngineError) -> Bool {
+        let column = location.group.pointee.columns[number]
+        let row = location.row
+        if column.isNull(row) { return test.matchesNull }
+        switch type {
+        case .int: return test.matches(int: column.integer(row))
+        case .link:
+            let key = column.integer(row)
+            return key == 0 ? test.matchesNull : test.matches(int: key)
+        case .bool: return test.matches(bool: column.bit(row))
+        case .float: return test.matches(double: Double(column.float(row)))
+        case .double: return test.matches(double: column.double(row))
+        case .date:
+            return test.matches(
+                date: Timestamp(seconds: column.integer(row), nanoseconds: column.nanoseconds(row)))
+        case .objectID:
+            let (low, high) = column.bytes12(row)
+            return test.matches(low: low, high: UInt64(high))
+        case .uuid, .decimal128:
+            let (low, high) = column.bytes16(row)
+            return test.matches(low: low, high: high)
+        case .string, .data, .mixed:
+            return try table.withBytes(number, at: location) { test.matches(bytes: $0) }
+        }
+    }
+
+    // MARK: Paths
+
+    /// Calls `body` with each object that the steps lead to, as often as they do, until it returns false; gives
+    /// false then. Keys of objects that are gone are passed over.
+    func forEachObject(
+        _ steps: ArraySlice<PathStep>, _ table: Table, _ location: RowLocation,
+        _ body: (Table, RowLocation) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        guard let step = steps.first else { return try body(table, location) }
+        guard let other = session.table(step.target) else { return true }
+        let rest = steps.dropFirst()
+        switch step {
+        case .link(let number, _):
+            let key = UInt64(bitPattern: location.group.pointee.columns[number].integer(location.row))
+            guard key != 0, let place = try other.locate(ObjectKey(key)) else { return true }
+            return try forEachObject(rest, other, place, body)
+        case .links(let number, _):
+            return try table.withList(number, location) { list throws(EngineError) in
+                for index in 0..<list.count {
+                    guard let place = try other.locate(ObjectKey(list.integer(index))) else { continue }
+                    guard try forEachObject(rest, other, place, body) else { return false }
+                }
+                return true
+            }
+        case .backlinks(_, let number):
+            for key in try table.backlinks(to: location.key, from: other, column: number) {
+                guard let place = try other.locate(key) else { continue }
+                guard try forEachObject(rest, other, place, body) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// The value at the end of a path without collections; null behind a null link.
+    func value(_ path: BoundPath, _ table: Table, _ location: RowLocation) throws(EngineError) -> Value {
+        var result = Value.null
+        _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
+            switch path.end {
+            case .column(let number, _): result = try other.value(number, at: place)
+            case .object: result = .link(place.key)
+            case .elements: break
+            }
+            return false
+        }
+        return result
+    }
+
+    private func compare(
+        _ left: BoundPath, _ comparison: ComparisonOperator, _ right: BoundPath, _ options: ComparisonOptions,
+        _ table: Table, _ location: RowLocation
+    ) throws(EngineError) -> Bool {
+        let found = try value(left, table, location)
+        let test: ValueTest
+        switch try value(right, table, location) {
+        case .null:
+            switch comparison {
+            case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == .null
+            case .notEqual: return found != .null
+            default: return false
+            }
+        case .bool(let value): test = .bool(comparison, value)
+        case .int(let value): test = .int(comparison, value)
+        case .float(let value): test = .float(comparison, value)
+        case .double(let value): test = .double(comparison, value)
+        case .date(let value): test = .date(comparison, value)
+        case .objectID(let low, let high): test = .objectID(comparison, low, high)
+        case .uuid(let low, let high): test = .uuid(comparison, low, high)
+        case .link(let key): test = .link(comparison, key)
+        case .string(let value): test = .bytes(BytesTest(comparison, Array(value.utf8), options))
+        case .data(let value): test = .bytes(BytesTest(comparison, value, options))
+        }
+        return test.matches(found)
+    }
+
+    // MARK: Aggregates
+
+    private func value(
+        _ aggregate: BoundAggregate, _ table: Table, _ location: RowLocation
+    ) throws(EngineError) -> Value {
+        var total = ValueAggregate()
+        let steps = aggregate.path.steps
+        if aggregate.kind == .count, steps.count == 1, case .object = aggregate.path.end {
+            switch steps[0] {
+            case .links(let number, _): return .int(Int64(try table.withList(number, location) { $0.count }))
+            case .backlinks(let origin, let number):
+                guard let other = session.table(origin) else { return .int(0) }
+                return .int(Int64(try table.backlinkCount(to: location.key, from: other, column: number)))
+            case .link: break
+            }
+        }
+        _ = try forEachObject(steps[...], table, location) { other, place throws(EngineError) in
+            if case .elements(let number, _) = aggregate.path.end {
+                try other.withList(number, place) { list in
+                    for index in 0..<list.count {
+                        total.add(aggregate.kind == .count ? .int(1) : list.value(index))
+                    }
+                }
+            } else if let number = aggregate.column {
+                total.add(try other.value(number, at: place))
+            } else {
+                total.add(.int(1))
+            }
+            return true
+        }
+        return total.result(aggregate.kind)
+    }
+}
+
+/// An aggregate over single values. Nulls and NaN do not count.
+struct ValueAggregate {
+    var count = 0
+    var integerSum: Int64 = 0
+    var doubleSum = 0.0
+    var isInteger = true
+    var least = Value.null
+    var greatest = Value.null
+
+    mutating func add(_ value: Value) {
+        switch value {
+        case .int(let number):
+            integerSum &+= number
+            doubleSum += Double(number)
+        case .float(let number) where !number.isNaN:
+            doubleSum += Double(number)
+            isInteger = false
+        case .double(let number) where !number.isNaN:
+            doubleSum += number
+            isInteger = false
+        case .date: isInteger = false
+        default: return
+        }
+        count += 1
+        if least == .null || Self.isLess(value, least) { least = value }
+        if greatest == .null || Self.isLess(greatest, value) { greatest = value }
+    }
+
+    private static func isLess(_ a: Value, _ b: Value) -> Bool {
+        switch (a, b) {
+        case (.int(let a), .int(let b)): a < b
+        case (.float(let a), .float(let b)): a < b
+        case (.double(let a), .double(let b)): a < b
+        case (.date(let a), .date(let b)): a < b
+        default: false
+        }
+    }
+
+    func result(_ kind: AggregateKind) -> Value {
+        switch kind {
+        case .count: .int(Int64(count))
+        case .min: least
+        case .max: greatest
+        case .sum: isInteger ? .int(integerSum) : .double(doubleSum)
+        case .avg: count == 0 ? .null : .double(doubleSum / Double(count))
+        }
+    }
+}
+
+extension BytesTest {
+    init(_ comparison: ComparisonOperator, _ needle: [UInt8], _ options: ComparisonOptions) {
+        let operation: BytesOperator
+        switch comparison {
+        case .notEqual: operation = .notEqual
+        case .less: operation = .less
+        case .lessOrEqual: operation = .lessOrEqual
+        case .greater: operation = .greater
+        case .greaterOrEqual: operation = .greaterOrEqual
+        case .beginsWith: operation = .prefix
+        case .endsWith: operation = .suffix
+        case .contains: operation = .contains
+        case .like: operation = .like
+        default: operation = .equal
+        }
+        self.init(
+            operation, needle, isFolded: options.contains(.caseInsensitive),
+            isDiacriticInsensitive: options.contains(.diacriticInsensitive))
+    }
+}

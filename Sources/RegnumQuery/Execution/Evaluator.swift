@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a plan over the groups of a table, 1,024 rows at a time, as bitmaps.
+
+import RegnumEngine
+
+/// One run of a plan over one version. Confined to the session's thread.
+struct Evaluator {
+    let session: Session
+    let table: Table
+    /// Rows that will be asked about; decides whether work on all objects at the other end of a link pays.
+    let expectedRows: Int
+
+    typealias Group = UnsafeMutablePointer<GroupView>
+
+    /// Writes those rows of `mask` for which the node holds. `scratch` has two bitmaps for each level of the plan.
+    func evaluate(
+        _ node: PlanNode, _ group: Group, mask: RowBitmap, out: RowBitmap, scratch: RowBitmap
+    ) throws(EngineError) {
+        let count = group.pointee.count
+        switch node {
+        case .constant(let value): value ? out.copyRows(mask) : out.clearRows()
+        case .and(let parts):
+            out.copyRows(mask)
+            for part in parts {
+                guard out.hasRows else { return }
+                scratch.copyRows(out)
+                try evaluate(part, group, mask: scratch, out: out, scratch: scratch + 32)
+            }
+        case .or(let parts):
+            out.clearRows()
+            let rest = scratch
+            let found = scratch + 16
+            rest.copyRows(mask)
+            for part in parts where rest.hasRows {
+                try evaluate(part, group, mask: rest, out: found, scratch: scratch + 32)
+                out.orRows(found)
+                rest.subtractRows(found)
+            }
+        case .not(let part):
+            try evaluate(part, group, mask: mask, out: scratch, scratch: scratch + 32)
+            out.copyRows(mask)
+            out.subtractRows(scratch)
+        case .column(let column, let type, let test):
+            try scan(group, column, type, test, out, scratch)
+            out.andRows(mask)
+        case .through(let through):
+            try follow(through, group, mask: mask, out: out)
+        case .aggregate(let aggregate) where try canCount(aggregate):
+            out.clearRows()
+            for row in 0..<count where mask.hasRow(row) {
+                let links = aggregate.counts?.count(group.pointee.key(at: row)) ?? 0
+                if aggregate.test.matches(int: Int64(links)) { out.insertRow(row) }
+            }
+        default:
+            out.clearRows()
+            for row in 0..<count where mask.hasRow(row) {
+                if try holds(node, table, RowLocation(group: group, row: row)) { out.insertRow(row) }
+            }
+        }
+    }
+
+    // MARK: Columns
+
+    private func scan(
+        _ group: Group, _ number: Int, _ type: ColumnType, _ test: ValueTest, _ out: RowBitmap,
+        _ scratch: RowBitmap
+    ) throws(EngineError) {
+        let column = group.pointee.columns[number]
+        let count = group.pointee.count
+        switch test {
+        case .always: out.setRows(count)
+        case .never: out.clearRows()
+        case .isNull, .isNotNull:
+            if type == .link {
+                CompareScan.integers(column, count, .equal, 0, out)
+            } else {
+                CompareScan.nulls(column, count, out)
+            }
+            if case .isNotNull = test { CompareScan.invert(out, count) }
+        case .int(let comparison, let value):
+            CompareScan.integers(column, count, comparison.scanOperator, value, out)
+        case .link(let comparison, let key):
+            CompareScan.integers(column, count, comparison.scanOperator, Int64(bitPattern: key.rawValue), out)
+        case .double(let comparison, let value):
+            CompareScan.doubles(column, count, comparison.scanOperator, value, out)
+        case .float(let comparison, let value):
+            CompareScan.floats(column, count, comparison.scanOperator, value, out)
+        case .bool(let comparison, let value):
+            CompareScan.bools(column, count, value, isEqual: comparison == .equal, out)
+        case .date(let comparison, let value):
+            CompareScan.dates(column, count, comparison.scanOperator, value, out)
+        case .objectID(let comparison, let low, let high):
+            CompareScan.bytes12(column, count, low, high, isEqual: comparison == .equal, out)
+        case .uuid(let comparison, let low, let high):
+            CompareScan.bytes16(column, count, low, high, isEqual: comparison == .equal, out)
+        case .intSet(let set): set.scan(column, count, out)
+        case .bytes(let test):
+            TextScan.scan(column, count, test, out, undecided: scratch)
+            try decide(group, number, .bytes(test), out, undecided: scratch)
+        case .bytesSet(let set):
+            TextScan.scan(column, count, set, out, undecided: scratch)
+            try decide(group, number, test, out, undecided: scratch)
+        case .all(let tests):
+            out.setRows(count)
+            for test in tests {
+                try scan(group, number, type, test, scratch, scratch + 16)
+                out.andRows(scratch)
+            }
+        case .any(let tests):
+            out.clearRows()
+            for test in tests {
+                try scan(group, number, type, test, scratch, scratch + 16)
+                out.orRows(scratch)
+            }
+        }
+    }
+
+    /// Rows whose bytes lie in blocks of their own.
+    private func decide(
+        _ group: Group, _ number: Int, _ test: ValueTest, _ out: RowBitmap, undecided: RowBitmap
+    ) throws(EngineError) {
+        guard undecided.hasRows else { return }
+        for row in 0..<group.pointee.count where undecided.hasRow(row) {
+            let location = RowLocation(group: group, row: row)
+            if try table.withBytes(number, at: location, { test.matches(bytes: $0) }) { out.insertRow(row) }
+        }
+    }
+
+    // MARK: Links
+
+    private func follow(
+        _ through: Through, _ group: Group, mask: RowBitmap, out: RowBitmap
+    ) throws(EngineError) {
+        let count = group.pointee.count
+        if through.passing == nil { through.passing = try passingObjects(through) }
+        out.clearRows()
+        guard let passing = through.passing else {
+            for row in 0..<count where mask.hasRow(row) {
+                if try holds(.through(through), table, RowLocation(group: group, row: row)) {
+                    out.insertRow(row)
+                }
+            }
+            return
+        }
+        switch through.step {
+        case .link(let number, _):
+            let column = group.pointee.columns[number]
+            for row in 0..<count where mask.hasRow(row) {
+                let key = UInt64(bitPattern: column.integer(row))
+                if key == 0 ? through.matchesNull : passing.contains(key) { out.insertRow(row) }
+            }
+        case .links(let number, _):
+            for row in 0..<count where mask.hasRow(row) {
+                let isFound = try table.withList(number, RowLocation(group: group, row: row)) { list in
+                    for index in 0..<list.count where passing.contains(list.integer(index)) { return true }
+                    return false
+                }
+                if isFound { out.insertRow(row) }
+            }
+        case .backlinks:
+            for row in 0..<count where mask.hasRow(row) && passing.contains(group.pointee.key(at: row)) {
+                out.insertRow(row)
+            }
+        }
+    }
+
+    /// Looks at all objects at the other end once, if that is less work than following each row's links.
+    private func passingObjects(_ through: Through) throws(EngineError) -> KeyBitmap? {
+        guard let other = session.table(through.step.target) else { return nil }
+        guard other.count / 16 <= expectedRows else { return nil }
+        switch through.step {
+        case .link, .links:
+            guard let limit = try other.keyLimit() else { return nil }
+            let passing = KeyBitmap(limit: limit)
+            try Evaluator(session: session, table: other, expectedRows: other.count)
+                .forEachMatch(through.inner) { group, row in passing.insert(group.pointee.key(at: row)) }
+            return passing
+        case .backlinks(_, let number):
+            guard let limit = try table.keyLimit() else { return nil }
+            let passing = KeyBitmap(limit: limit)
+            let isList = other.definition.columns[number].collection == .list
+            try Evaluator(session: session, table: other, expectedRows: other.count)
+                .forEachMatch(through.inner) { group, row throws(EngineError) in
+                    if isList {
+                        try other.withList(number, RowLocation(group: group, row: row)) { list in
+                            for index in 0..<list.count { passing.insert(list.integer(index)) }
+                        }
+                    } else {
+                        passing.insert(UInt64(bitPattern: group.pointee.columns[number].integer(row)))
+                    }
+                }
+            return passing
+        }
+    }
+
+    /// True where the node is the `@count` of backlinks and all of them have been counted.
+    private func canCount(_ node: AggregateNode) throws(EngineError) -> Bool {
+        if node.counts != nil { return true }
+        guard node.aggregate.kind == .count, node.aggregate.path.steps.count == 1,
+            case .backlinks(let origin, let number)? = node.aggregate.path.steps.first,
+            let other = session.table(origin), other.count / 16 <= expectedRows,
+            let limit = try table.keyLimit()
+        else { return false }
+        let counts = KeyCounts(limit: limit)
+        let isList = other.definition.columns[number].collection == .list
+        try other.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                if isList {
+                    try other.withList(number, RowLocation(group: group, row: row)) { list in
+                        for index in 0..<list.count { counts.add(list.integer(index)) }
+                    }
+                } else {
+                    counts.add(UInt64(bitPattern: group.pointee.columns[number].integer(row)))
+                }
+            }
+            return true
+        }
+        node.counts = counts
+        return true
+    }
+
+    // MARK: All rows
+
+    /// Each matching row in key order.
+    func forEachMatch(
+        _ node: PlanNode, _ body: (Group, Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try forEachGroup(node) { group, rows throws(EngineError) in
+            for word in 0..<16 {
+                var bits = rows[word]
+                while bits != 0 {
+                    try body(group, word &<< 6 &+ bits.trailingZeroBitCount)
+                    bits &= bits &- 1
+                }
+            }
+            return true
+        }
+    }
+
+    /// Each group with its matching rows, until `body` returns false.
+    func forEachGroup(
+        _ node: PlanNode, _ body: (Group, RowBitmap) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        let bitmaps = RowBitmap.makeRowBitmaps(2 + 2 * (node.depth + 1))
+        defer { bitmaps.deallocate() }
+        try table.forEachGroup { group throws(EngineError) in
+            let mask = bitmaps
+            let out = bitmaps + 16
+            mask.setRows(group.pointee.count)
+            try evaluate(node, group, mask: mask, out: out, scratch: bitmaps + 32)
+            return try body(group, out)
+        }
+    }
+}
+
+extension PlanNode {
+    /// Levels of scratch bitmaps that evaluation needs.
+    var depth: Int {
+        switch self {
+        case .and(let parts), .or(let parts): 1 + (parts.map(\.depth).max() ?? 0)
+        case .not(let part): 1 + part.depth
+        case .column(_, _, let test): test.depth
+        default: 1
+        }
+    }
+}
+
+extension ValueTest {
+    var depth: Int {
+        switch self {
+        case .all(let tests), .any(let tests): 1 + (tests.map(\.depth).max() ?? 0)
+        default: 1
+        }
+    }
+}

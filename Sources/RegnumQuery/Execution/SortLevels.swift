@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values that rows are ordered by, taken out of their columns once: words whose unsigned order is the order
+// asked for, or strings by address.
+
+import RegnumEngine
+
+/// Bytes of a string that stays where it is while the query runs.
+struct TextRef {
+    var address: UnsafeRawPointer
+    var count: Int
+}
+
+/// One value for each row of the input.
+enum SortLevel {
+    case words([UInt64])
+    /// Ordered as unsigned bytes; the other way round where `isDescending`.
+    case texts([TextRef], isDescending: Bool)
+}
+
+/// Takes the levels of a sort key out. Owns copies of strings that lie in blocks of their own.
+final class SortExtractor {
+    private let session: Session
+    private var copies: [UnsafeMutableRawPointer] = []
+
+    init(_ session: Session) { self.session = session }
+    deinit { for copy in copies { copy.deallocate() } }
+
+    /// Null scalars come before all values and null links behind them, ascending; descending is the reverse.
+    func levels(of key: SortKey, _ table: Table, _ rows: [RowLocation]) throws(EngineError) -> [SortLevel] {
+        let (end, places) = try follow(key, table, rows)
+        var ranks = [UInt64](repeating: 1, count: rows.count)
+        var isRanked = false
+        for (index, place) in places.enumerated() {
+            if let place {
+                guard place.group.pointee.columns[key.column].isNull(place.row) else { continue }
+                ranks[index] = 0
+            } else {
+                ranks[index] = 2
+            }
+            isRanked = true
+        }
+        let turn: UInt64 = key.isAscending ? 0 : .max
+        var levels: [SortLevel] = isRanked ? [.words(ranks.map { $0 ^ turn })] : []
+        if key.type == .string || key.type == .data {
+            levels.append(.texts(try texts(key, end, places, ranks), isDescending: !key.isAscending))
+            return levels
+        }
+        for part in 0..<(key.type == .date || key.type == .objectID || key.type == .uuid ? 2 : 1) {
+            levels.append(.words(words(key, part, places, ranks, turn)))
+        }
+        return levels
+    }
+
+    /// Where the value of each row lies; nil behind a null link.
+    func follow(
+        _ key: SortKey, _ table: Table, _ rows: [RowLocation]
+    ) throws(EngineError) -> (Table, [RowLocation?]) {
+        var current = table
+        var places: [RowLocation?] = rows
+        for step in key.links {
+            guard case .link(let column, let target) = step, let next = session.table(target) else {
+                continue
+            }
+            for index in places.indices {
+                guard let place = places[index] else { continue }
+                let found = UInt64(bitPattern: place.group.pointee.columns[column].integer(place.row))
+                places[index] = found == 0 ? nil : try next.locate(ObjectKey(found))
+            }
+            current = next
+        }
+        return (current, places)
+    }
+
+    private func words(
+        _ key: SortKey, _ part: Int, _ places: [RowLocation?], _ ranks: [UInt64], _ turn: UInt64
+    ) -> [UInt64] {
+        var words = [UInt64](repeating: 0, count: places.count)
+        for index in places.indices where ranks[index] == 1 {
+            guard let place = places[index] else { continue }
+            words[index] =
+                Self.word(place.group.pointee.columns[key.column], place.row, key.type, part) ^ turn
+        }
+        return words
+    }
+
+    /// A word whose unsigned order is the order of the values.
+    @inline(__always)
+    private static func word(_ column: ColumnView, _ row: Int, _ type: ColumnType, _ part: Int) -> UInt64 {
+        switch type {
+        case .bool: return column.bit(row) ? 1 : 0
+        case .float: return ordered(Double(column.float(row)))
+        case .double: return ordered(column.double(row))
+        case .date:
+            let value = part == 0 ? column.integer(row) : Int64(column.nanoseconds(row))
+            return UInt64(bitPattern: value) ^ 1 &<< 63
+        case .objectID:
+            let (low, high) = column.bytes12(row)
+            return part == 0 ? low.byteSwapped : UInt64(high.byteSwapped)
+        case .uuid:
+            let (low, high) = column.bytes16(row)
+            return (part == 0 ? low : high).byteSwapped
+        default: return UInt64(bitPattern: column.integer(row)) ^ 1 &<< 63
+        }
+    }
+
+    /// NaN lowest, -0 with 0.
+    @inline(__always)
+    private static func ordered(_ value: Double) -> UInt64 {
+        if value.isNaN { return 0 }
+        let bits = (value + 0).bitPattern
+        return bits &>> 63 == 0 ? bits | 1 &<< 63 : ~bits
+    }
+
+    private func texts(
+        _ key: SortKey, _ table: Table, _ places: [RowLocation?], _ ranks: [UInt64]
+    ) throws(EngineError) -> [TextRef] {
+        let nowhere = TextRef(address: UnsafeRawPointer(session.state), count: 0)
+        var texts = [TextRef](repeating: nowhere, count: places.count)
+        for index in places.indices where ranks[index] == 1 {
+            guard let place = places[index] else { continue }
+            let column = place.group.pointee.columns[key.column]
+            if column.isBlob(place.row) {
+                texts[index] = try table.withBytes(key.column, at: place) { copy($0) }
+                continue
+            }
+            let bytes = column.bytes(place.row)
+            if let address = bytes.baseAddress {
+                texts[index] = TextRef(address: address, count: bytes.count)
+            }
+        }
+        return texts
+    }
+
+    private func copy(_ bytes: UnsafeRawBufferPointer) -> TextRef {
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
+        if let source = bytes.baseAddress { copy.copyMemory(from: source, byteCount: bytes.count) }
+        copies.append(copy)
+        return TextRef(address: copy, count: bytes.count)
+    }
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// From text and arguments to a predicate: the grammar of NSPredicate as far as RealmSwift takes it.
+
+/// Recursive descent; nesting is limited, so that no text overflows the stack. O(length of the text).
+package struct PredicateParser {
+    /// Levels of parentheses, NOT and SUBQUERY.
+    package static let nestingLimit = 200
+
+    private var lexer: Lexer
+    private var token = Token.end
+    private var position = 0
+    private var arguments: [Constant]
+    private var argumentIndex = 0
+    private var depth = 0
+
+    /// Parses `format`, whose placeholders stand for `arguments` in order. `%K` takes a string. Arguments that
+    /// no placeholder asks for are passed over.
+    package static func parse(_ format: String, _ arguments: [Constant] = []) throws(QueryError) -> Predicate
+    {
+        var parser = PredicateParser(lexer: Lexer(format), arguments: arguments)
+        try parser.advance()
+        let predicate = try parser.disjunction()
+        guard parser.token == .end else { throw parser.unexpected(["AND", "OR", "the end"]) }
+        return predicate
+    }
+
+    private init(lexer: Lexer, arguments: [Constant]) {
+        self.lexer = lexer
+        self.arguments = arguments
+    }
+
+    // MARK: Words
+
+    private mutating func advance() throws(QueryError) {
+        position = lexer.skipBlanks()
+        token = try lexer.next()
+    }
+
+    private func isKeyword(_ keyword: String) -> Bool {
+        guard case .word(let word, false) = token else { return false }
+        return word.utf8.count == keyword.utf8.count && word.uppercased() == keyword
+    }
+
+    private mutating func take(_ symbol: String) throws(QueryError) -> Bool {
+        guard token == .symbol(symbol) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func takeKeyword(_ keyword: String) throws(QueryError) -> Bool {
+        guard isKeyword(keyword) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func takeEither(_ symbol: String, _ keyword: String) throws(QueryError) -> Bool {
+        if try take(symbol) { return true }
+        return try takeKeyword(keyword)
+    }
+
+    private mutating func require(_ symbol: String) throws(QueryError) {
+        guard try take(symbol) else { throw unexpected(["'\(symbol)'"]) }
+    }
+
+    private func unexpected(_ expected: [String]) -> QueryError {
+        QueryError(
+            .syntax,
+            "Unable to parse the format string: \(token.shown) at position \(position), where "
+                + expected.joined(separator: " or ") + " was expected.",
+            position: position, expected: expected)
+    }
+
+    private mutating func enter() throws(QueryError) {
+        depth += 1
+        guard depth <= Self.nestingLimit else {
+            throw QueryError(
+                .syntax,
+                "Unable to parse the format string: nested more than \(Self.nestingLimit) deep at position "
+                    + "\(position).", position: position)
+        }
+    }
+
+    // MARK: Compounds
+
+    private mutating func disjunction() throws(QueryError) -> Predicate {
+        var parts = [try conjunction()]
+        while try takeEither("||", "OR") { parts.append(try conjunction()) }
+        return parts.count == 1 ? parts[0] : .or(parts)
+    }
+
+    private mutating func conjunction() throws(QueryError) -> Predicate {
+        var parts = [try negation()]
+        while try takeEither("&&", "AND") { parts.append(try negation()) }
+        return parts.count == 1 ? parts[0] : .and(parts)
+    }
+
+    private mutating func negation() throws(QueryError) -> Predicate {
+        try enter()
+        defer { depth -= 1 }
+        if try takeEither("!", "NOT") { return .not(try negation()) }
+        if try take("(") {
+            let inner = try disjunction()
+            try require(")")
+            return inner
+        }
+        if try takeKeyword("TRUEPREDICATE") { return .constant(true) }
+        if try takeKeyword("FALSEPREDICATE") { return .constant(false) }
+        return .comparison(try comparison())
+    }
+
+    // MARK: Comparisons
+
+    private mutating func comparison() throws(QueryError) -> Comparison {
+        let start = position
+        var modifier = ComparisonModifier.direct
+        if isKeyword("ANY") || isKeyword("SOME") { modifier = .any }
+        if isKeyword("NONE") { modifier = .none }
+        if isKeyword("ALL") { modifier = .all }
+        if modifier != .direct { try advance() }
+        let left = try operand()
+        let comparison = try comparisonOperator()
+        let options = try comparisonOptions()
+        let right = try operand()
+        return Comparison(left, comparison, right, options: options, modifier: modifier, position: start)
+    }
+
+    private mutating func comparisonOperator() throws(QueryError) -> ComparisonOperator {
+        let found: ComparisonOperator?
+        switch token {
+        case .symbol("="), .symbol("=="): found = .equal
+        case .symbol("!="), .symbol("<>"): found = .notEqual
+        case .symbol("<"): found = .less
+        case .symbol(">"): found = .greater
+        case .symbol("<="), .symbol("=<"): found = .lessOrEqual
+        case .symbol(">="), .symbol("=>"): found = .greaterOrEqual
+        case .word(let word, false):
+            let upper = word.uppercased()
+            found = ComparisonOperator(rawValue: upper)
+        default: found = nil
+        }
+        guard let found else { throw unexpected(["an operator"]) }
+        try advance()
+        return found
+    }
+
+    private mutating func comparisonOptions() throws(QueryError) -> ComparisonOptions {
+        guard token == .symbol("[") else { return [] }
+        try advance()
+        guard case .word(let letters, false) = token else { throw unexpected(["c", "d", "cd"]) }
+        var options: ComparisonOptions = []
+        for letter in letters.lowercased().utf8 {
+            switch letter {
+            case 0x63: options.insert(.caseInsensitive)
+            case 0x64: options.insert(.diacriticInsensitive)
+            default:
+                throw QueryError(
+                    .unsupported, "Only the modifiers [c], [d] and [cd] are supported, not [\(letters)].",
+                    position: position, expected: ["c", "d", "cd"])
+            }
+        }
+        try advance()
+        try require("]")
+        return options
+    }
+
+    // MARK: Operands
+
+    private mutating func operand() throws(QueryError) -> Operand {
+        let start = position
+        switch token {
+        case .int(let value):
+            try advance()
+            return .constant(.int(value))
+        case .double(let value):
+            try advance()
+            return .constant(.double(value))
+        case .string(let value):
+            try advance()
+            return .constant(.string(value))
+        case .symbol("-"):
+            try advance()
+            return .constant(try negated())
+        case .symbol("{"): return try list()
+        case .placeholder(let letters) where letters != "K": return .constant(try argument(letters))
+        case .variable(let name):
+            try advance()
+            var path = KeyPathOperand(variable: name, [], position: start)
+            while try take(".") { path.segments += try segments() }
+            return .keyPath(path)
+        case .symbol("."), .placeholder: return try keyPath(start)
+        case .word(let word, let isEscaped):
+            return isEscaped ? try keyPath(start) : try operand(word: word, start)
+        default: throw unexpected(["a key path", "a value"])
+        }
+    }
+
+    private mutating func operand(word: String, _ start: Int) throws(QueryError) -> Operand {
+        switch word.uppercased() {
+        case "TRUE", "YES":
+            try advance()
+            return .constant(.bool(true))
+        case "FALSE", "NO":
+            try advance()
+            return .constant(.bool(false))
+        case "NULL", "NIL":
+            try advance()
+            return .constant(.null)
+        case "SUBQUERY": return try subquery()
+        case "SELF":
+            return try keyPath(start)
+        default:
+            if Keyword.isReserved(word) { throw unexpected(["a key path", "a value"]) }
+            return try keyPath(start)
+        }
+    }
+
+    private mutating func negated() throws(QueryError) -> Constant {
+        defer { depth -= 1 }
+        try enter()
+        switch token {
+        case .int(let value):
+            try advance()
+            return .int(0 &- value)
+        case .double(let value):
+            try advance()
+            // The lowest Int64 is a double without its sign.
+            return value == 9_223_372_036_854_775_808 ? .int(.min) : .double(-value)
+        case .symbol("-"):
+            try advance()
+            switch try negated() {
+            case .int(let value): return .int(0 &- value)
+            case .double(let value): return .double(-value)
+            default: return .null
+            }
+        default: throw unexpected(["a number"])
+        }
+    }
+
+    private mutating func list() throws(QueryError) -> Operand {
+        try enter()
+        defer { depth -= 1 }
+        try advance()
+        var operands: [Operand] = []
+        if token != .symbol("}") {
+            repeat { operands.append(try operand()) } while try take(",")
+        }
+        try require("}")
+        var constants: [Constant] = []
+        for operand in operands {
+            guard case .constant(let constant) = operand else { return .list(operands) }
+            constants.append(constant)
+        }
+        return .constant(.array(constants))
+    }
+
+    private mutating func argument(_ letters: String) throws(QueryError) -> Constant {
+        guard letters != "%" else { throw unexpected(["a key path", "a value"]) }
+        let start = position
+        guard argumentIndex < arguments.count else {
+            throw QueryError(
+                .argument, "Too few arguments: there is none for %\(letters) at position \(start).",
+                position: start)
+        }
+        let argument = arguments[argumentIndex]
+        argumentIndex += 1
+        try advance()
+        if letters == "@" || letters == "K" { return argument }
+        switch argument {
+        case .int, .double, .float, .bool, .null: return argument
+        default:
+            throw QueryError(
+                .argument, "%\(letters) at position \(start) takes a number, not a \(argument.typeName).",
+                position: start, expected: ["a number"])
+        }
+    }
+
+    private mutating func subquery() throws(QueryError) -> Operand {
+        try enter()
+        defer { depth -= 1 }
+        try advance()
+        try require("(")
+        let start = position
+        guard case .keyPath(let collection) = try operand() else { throw unexpected(["a key path"]) }
+        try require(",")
+        guard case .variable(let variable) = token else { throw unexpected(["a variable such as $item"]) }
+        try advance()
+        try require(",")
+        let predicate = try disjunction()
+        try require(")")
+        var suffix: [KeyPathSegment] = []
+        while try take(".") { suffix += try segments() }
+        var path = collection
+        path.position = start
+        return .subquery(path, variable: variable, predicate, suffix: suffix)
+    }
+
+    // MARK: Key paths
+
+    private mutating func keyPath(_ start: Int) throws(QueryError) -> Operand {
+        var path = KeyPathOperand([], position: start)
+        if token == .symbol(".") {
+            path.segments.append(KeyPathSegment(""))
+        } else {
+            path.segments = try segments()
+        }
+        if token == .symbol("(") {
+            throw QueryError(
+                .unsupported,
+                "Unable to parse the format string: functions are not supported (position \(start)).",
+                position: start)
+        }
+        while try take(".") { path.segments += try segments() }
+        return .keyPath(path)
+    }
+
+    /// One name with its subscripts; several where `%K` brings a path; an empty one where no name stands.
+    private mutating func segments() throws(QueryError) -> [KeyPathSegment] {
+        var found: [KeyPathSegment]
+        switch token {
+        case .word(let word, _):
+            try advance()
+            found = [KeyPathSegment(word)]
+        case .placeholder("K"):
+            let start = position
+            guard case .string(let path) = try argument("K") else {
+                throw QueryError(
+                    .argument, "%K at position \(start) takes a key path as a string.", position: start,
+                    expected: ["a string"])
+            }
+            found = KeyPathSegment.split(path)
+        default: return [KeyPathSegment("")]
+        }
+        while try take("[") {
+            found[found.count - 1].subscripts.append(try keyPathSubscript())
+            try require("]")
+        }
+        return found
+    }
+
+    private mutating func keyPathSubscript() throws(QueryError) -> KeyPathSubscript {
+        switch token {
+        case .string(let key):
+            try advance()
+            return .key(key)
+        case .int(let index):
+            try advance()
+            return .index(index)
+        case .word(let word, true) where word == "any":
+            try advance()
+            return .any
+        case .placeholder("@"):
+            switch try argument("@") {
+            case .string(let key): return .key(key)
+            case .int(let index): return .index(index)
+            case let other: return .other(other.shown)
+            }
+        case .placeholder("K"):
+            guard case .string("#any") = try argument("K") else { throw unexpected(["#any"]) }
+            return .any
+        case .double, .word, .placeholder:
+            let shown = token.shown
+            try advance()
+            return .other(shown)
+        default: throw unexpected(["a key", "an index", "#any"])
+        }
+    }
+}

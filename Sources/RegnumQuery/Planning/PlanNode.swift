@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bound predicate in the form and the order in which it runs: what is cheap and decides much comes first, and
+// each step of a path is a node of its own.
+
+import RegnumEngine
+
+indirect enum PlanNode {
+    case constant(Bool)
+    case and([PlanNode])
+    case or([PlanNode])
+    case not(PlanNode)
+    case column(Int, ColumnType, ValueTest)
+    case elements(Int, ColumnType, ValueTest)
+    /// The object itself: its key passes the test.
+    case key(ValueTest)
+    /// Some object one step away passes.
+    case through(Through)
+    case aggregate(AggregateNode)
+    case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
+    case subquery(BoundPath, PlanNode, ValueTest)
+}
+
+/// One step of a path. A class, as it keeps what one run found out about all objects at its other end.
+final class Through {
+    let step: PathStep
+    let inner: PlanNode
+    /// Whether a null link passes.
+    let matchesNull: Bool
+    /// Of the objects that pass, for the run: at the step's other end for links, at its near end for backlinks.
+    /// Touched once a group.
+    @exclusivity(unchecked) var passing: KeyBitmap?
+
+    init(step: PathStep, inner: PlanNode, matchesNull: Bool) {
+        self.step = step
+        self.inner = inner
+        self.matchesNull = matchesNull
+    }
+}
+
+final class AggregateNode {
+    let aggregate: BoundAggregate
+    let test: ValueTest
+    /// `@count` of backlinks: by key of the object linked to.
+    @exclusivity(unchecked) var counts: KeyCounts?
+
+    init(_ aggregate: BoundAggregate, _ test: ValueTest) {
+        self.aggregate = aggregate
+        self.test = test
+    }
+}
+
+enum Planner {
+    static func plan(_ predicate: BoundPredicate) -> PlanNode {
+        switch predicate {
+        case .constant(let value): return .constant(value)
+        case .and(let parts): return .and(ordered(parts.flatMap { flatten($0, isAnd: true) }.map(plan)))
+        case .or(let parts): return .or(ordered(parts.flatMap { flatten($0, isAnd: false) }.map(plan)))
+        case .not(let part): return .not(plan(part))
+        case .test(let path, let test): return plan(path.steps[...], path.end, test, isToMany: path.isToMany)
+        case .aggregate(let aggregate, let test): return plan(aggregate, test)
+        case .comparePaths(let left, let comparison, let right, let options):
+            return .comparePaths(left, comparison, right, options)
+        case .subquery(let path, let inner, let test): return .subquery(path, plan(inner), test)
+        }
+    }
+
+    private static func flatten(_ predicate: BoundPredicate, isAnd: Bool) -> [BoundPredicate] {
+        switch predicate {
+        case .and(let parts) where isAnd: parts.flatMap { flatten($0, isAnd: isAnd) }
+        case .or(let parts) where !isAnd: parts.flatMap { flatten($0, isAnd: isAnd) }
+        default: [predicate]
+        }
+    }
+
+    private static func plan(
+        _ steps: ArraySlice<PathStep>, _ end: PathEnd, _ test: ValueTest, isToMany: Bool
+    ) -> PlanNode {
+        guard let step = steps.first else {
+            switch end {
+            case .column(let number, let type): return .column(number, type, test)
+            case .elements(let number, let type): return .elements(number, type, test)
+            case .object: return .key(test)
+            }
+        }
+        let rest = steps.dropFirst()
+        if case .object = end, rest.isEmpty {
+            // The link column holds the key that is asked for.
+            switch step {
+            case .link(let column, _): return .column(column, .link, test)
+            case .links(let column, _): return .elements(column, .link, test)
+            case .backlinks: break
+            }
+        }
+        let inner = plan(rest, end, test, isToMany: isToMany)
+        return .through(Through(step: step, inner: inner, matchesNull: !isToMany && test.matchesNull))
+    }
+
+    /// To-one links in front of the collection become steps of their own.
+    private static func plan(_ aggregate: BoundAggregate, _ test: ValueTest) -> PlanNode {
+        guard case .link? = aggregate.path.steps.first, let step = aggregate.path.steps.first else {
+            return .aggregate(AggregateNode(aggregate, test))
+        }
+        var rest = aggregate
+        rest.path.steps.removeFirst()
+        let empty: Value = aggregate.kind == .count || aggregate.kind == .sum ? .int(0) : .null
+        return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(empty)))
+    }
+
+    // MARK: Order
+
+    private static func ordered(_ parts: [PlanNode]) -> [PlanNode] {
+        parts.enumerated().sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }.map(
+            \.element)
+    }
+}
+
+extension PlanNode {
+    /// About ns a row, and a little less for what lets few rows through.
+    var cost: Double {
+        switch self {
+        case .constant: 0
+        case .and(let parts), .or(let parts): parts.reduce(0) { $0 + $1.cost }
+        case .not(let part): part.cost
+        case .column(_, let type, let test): Self.cost(type, test)
+        case .key: 2
+        case .elements: 30
+        case .through(let through): 10 + through.inner.cost
+        case .aggregate, .comparePaths: 100
+        case .subquery(_, let inner, _): 100 + inner.cost
+        }
+    }
+
+    private static func cost(_ type: ColumnType, _ test: ValueTest) -> Double {
+        switch test {
+        case .bytes(let test):
+            switch test.operation {
+            case .equal: test.isDiacriticInsensitive ? 200 : 2
+            case .prefix: test.isDiacriticInsensitive ? 200 : 3
+            default: test.isDiacriticInsensitive ? 200 : 8
+            }
+        case .all(let tests), .any(let tests): tests.reduce(0) { $0 + cost(type, $1) }
+        case .intSet, .bytesSet: 8
+        case .int(.equal, _), .date(.equal, _): 0.3
+        case .bool: 0.1
+        case .double, .float: 0.6
+        default: 0.5
+        }
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of a predicate, literal in its text or given as arguments.
+
+package import RegnumEngine
+
+/// An object given as an argument.
+package struct ObjectArgument: Sendable {
+    /// nil where the object is unmanaged.
+    package var table: TableKey?
+    package var key: ObjectKey
+    package var className: String
+    package var isDeleted: Bool
+    /// True where the object is of another realm than the one queried.
+    package var isOfOtherRealm: Bool
+
+    package init(
+        table: TableKey?, key: ObjectKey, className: String, isDeleted: Bool = false,
+        isOfOtherRealm: Bool = false
+    ) {
+        self.table = table
+        self.key = key
+        self.className = className
+        self.isDeleted = isDeleted
+        self.isOfOtherRealm = isOfOtherRealm
+    }
+}
+
+package enum Constant: Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case data([UInt8])
+    case date(Timestamp)
+    /// As `Value.objectID`: the 12 bytes as loaded little endian.
+    case objectID(UInt64, UInt32)
+    case uuid(UInt64, UInt64)
+    case object(ObjectArgument)
+    case array([Constant])
+    /// A value of a type that no property can hold.
+    case unsupported(typeName: String, description: String)
+}
+
+extension Constant {
+    package var isNull: Bool {
+        if case .null = self { return true }
+        return false
+    }
+
+    /// The name of the value's type as messages show it.
+    package var typeName: String {
+        switch self {
+        case .null: "(null)"
+        case .bool: "Bool"
+        case .int: "Int"
+        case .float: "Float"
+        case .double: "Double"
+        case .string: "String"
+        case .data: "Data"
+        case .date: "Date"
+        case .objectID: "ObjectId"
+        case .uuid: "UUID"
+        case .object(let object): object.className
+        case .array: "Array"
+        case .unsupported(let typeName, _): typeName
+        }
+    }
+
+    /// The value as messages show it.
+    package var shown: String {
+        switch self {
+        case .null: "(null)"
+        case .bool(let value): value ? "true" : "false"
+        case .int(let value): String(value)
+        case .float(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .string(let value): value
+        case .data(let value): "\(value.count) bytes"
+        case .date(let value): "\(value.seconds)s"
+        case .objectID(let low, let high): Constant.hex(low, 8) + Constant.hex(UInt64(high), 4)
+        case .uuid(let low, let high): Constant.uuidText(low, high)
+        case .object(let object): "\(object.className) \(object.key.rawValue)"
+        case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
+        case .unsupported(_, let description): description
+        }
+    }
+
+    /// The bytes of a word loaded little endian, in memory order, as hexadecimal digits.
+    static func hex(_ word: UInt64, _ byteCount: Int) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for index in 0..<byteCount {
+            let byte = Int(word &>> UInt64(index * 8) & 255)
+            text.append(digits[byte >> 4])
+            text.append(digits[byte & 15])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    static func uuidText(_ low: UInt64, _ high: UInt64) -> String {
+        var digits = Array((hex(low, 8) + hex(high, 8)).utf8)
+        for position in [20, 16, 12, 8] { digits.insert(0x2D, at: position) }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// The 16 bytes of `8-4-4-4-12` hexadecimal digits as two words, or nil where the text is something else.
+    static func uuidWords(_ text: String) -> (UInt64, UInt64)? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 36 else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        var digit = 0
+        for (index, byte) in bytes.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                guard byte == 0x2D else { return nil }
+                continue
+            }
+            guard let value = hexDigit(byte) else { return nil }
+            // Two digits make a byte; byte n lies at bits 8n of the pair of words.
+            let place = UInt64((digit / 2 % 8) * 8 + (digit % 2 == 0 ? 4 : 0))
+            if digit < 16 { words.0 |= UInt64(value) &<< place } else { words.1 |= UInt64(value) &<< place }
+            digit += 1
+        }
+        return words
+    }
+
+    static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of a predicate as written: no schema known yet.
+
+package indirect enum Predicate: Sendable {
+    case constant(Bool)
+    /// Empty is true.
+    case and([Predicate])
+    /// Empty is false.
+    case or([Predicate])
+    case not(Predicate)
+    case comparison(Comparison)
+}
+
+package enum ComparisonOperator: String, Sendable, CaseIterable {
+    case equal = "=="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+    case between = "BETWEEN"
+    case `in` = "IN"
+    case beginsWith = "BEGINSWITH"
+    case endsWith = "ENDSWITH"
+    case contains = "CONTAINS"
+    case like = "LIKE"
+    case matches = "MATCHES"
+
+    /// The operator that says the same with the sides exchanged, or nil where there is none.
+    var flipped: ComparisonOperator? {
+        switch self {
+        case .equal, .notEqual: self
+        case .less: .greater
+        case .lessOrEqual: .greaterOrEqual
+        case .greater: .less
+        case .greaterOrEqual: .lessOrEqual
+        default: nil
+        }
+    }
+
+    var isOrdering: Bool {
+        self == .less || self == .lessOrEqual || self == .greater || self == .greaterOrEqual
+    }
+
+    var isTextSearch: Bool {
+        self == .beginsWith || self == .endsWith || self == .contains || self == .like
+    }
+}
+
+/// `[c]` and `[d]`.
+package struct ComparisonOptions: OptionSet, Sendable, Hashable {
+    package var rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package static let caseInsensitive = ComparisonOptions(rawValue: 1)
+    package static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
+}
+
+package enum ComparisonModifier: String, Sendable {
+    case direct = ""
+    case any = "ANY"
+    case none = "NONE"
+    case all = "ALL"
+}
+
+package struct Comparison: Sendable {
+    package var left: Operand
+    package var comparison: ComparisonOperator
+    package var right: Operand
+    package var options: ComparisonOptions
+    package var modifier: ComparisonModifier
+    /// UTF-8 offset of its first character in the text, or nil where it was not parsed.
+    package var position: Int?
+
+    package init(
+        _ left: Operand, _ comparison: ComparisonOperator, _ right: Operand, options: ComparisonOptions = [],
+        modifier: ComparisonModifier = .direct, position: Int? = nil
+    ) {
+        self.left = left
+        self.comparison = comparison
+        self.right = right
+        self.options = options
+        self.modifier = modifier
+        self.position = position
+    }
+}
+
+package indirect enum Operand: Sendable {
+    case keyPath(KeyPathOperand)
+    case constant(Constant)
+    /// `{a, b}` with something in it that is not a constant.
+    case list([Operand])
+    /// `SUBQUERY(collection, $variable, predicate)` and the path behind it (`@count`).
+    case subquery(KeyPathOperand, variable: String, Predicate, suffix: [KeyPathSegment])
+}
+
+package struct KeyPathOperand: Sendable {
+    /// Name of the variable it starts with, without `$`.
+    package var variable: String?
+    /// An empty name stands before a leading, between two and behind a trailing dot.
+    package var segments: [KeyPathSegment]
+    package var position: Int?
+
+    package init(variable: String? = nil, _ segments: [KeyPathSegment], position: Int? = nil) {
+        self.variable = variable
+        self.segments = segments
+        self.position = position
+    }
+
+    /// `a.b.c` split at its dots.
+    package init(_ path: String) {
+        self.init(KeyPathSegment.split(path))
+    }
+}
+
+package struct KeyPathSegment: Sendable {
+    /// Collection operators with their `@`.
+    package var name: String
+    package var subscripts: [KeyPathSubscript]
+
+    package init(_ name: String, subscripts: [KeyPathSubscript] = []) {
+        self.name = name
+        self.subscripts = subscripts
+    }
+
+    static func split(_ path: String) -> [KeyPathSegment] {
+        path.split(separator: ".", omittingEmptySubsequences: false).map { KeyPathSegment(String($0)) }
+    }
+}
+
+package enum KeyPathSubscript: Sendable, Equatable {
+    case key(String)
+    case index(Int64)
+    /// `#any`
+    case any
+    /// Of a type that nothing can be subscripted with.
+    case other(String)
+}
