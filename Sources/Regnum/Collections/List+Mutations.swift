@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changing a `List`. A managed one only in a write; objects that are not managed yet are added to the Realm.
+
+public import Foundation
+internal import RegnumEngine
+
+extension List {
+    /// Adds an element at the end.
+    public func append(_ object: Element) { insert([object], at: nil) }
+
+    /// Adds elements at the end.
+    public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {
+        insert(Array(objects), at: nil)
+    }
+
+    /// Adds an element before the one at `index`, or at the end where `index` is the count.
+    public func insert(_ object: Element, at index: Int) { insert([object], at: index) }
+
+    /// Adds elements before the one at `index`, or at the end where `index` is the count.
+    public func insert<C: Collection>(contentsOf newElements: C, at index: Int) where C.Element == Element {
+        insert(Array(newElements), at: index)
+    }
+
+    private func insert(_ elements: [Element], at index: Int?) {
+        guard let place = writablePlace() else {
+            if let index { checkInsertion(index, items.count) }
+            items.insert(contentsOf: elements, at: index ?? items.count)
+            return
+        }
+        let count = count
+        if let index { checkInsertion(index, count) }
+        let values = elements.map { engineValue($0, place) }
+        if values.isEmpty { return }
+        engine { () throws(EngineError) in
+            try place.binding.table.listInsert(values, place.column, of: place.key, at: index ?? count)
+        }
+    }
+
+    private func checkInsertion(_ index: Int, _ count: Int) {
+        if index < 0 { misuse("Cannot pass a negative value for 'index'.") }
+        if index > count { misuse("Index \(index) is out of bounds (must be less than \(count + 1)).") }
+    }
+
+    /// An element for the engine. Misuse for an object of another class.
+    private func engineValue(_ element: Element, _ place: ManagedPlace) -> Value {
+        let raw = Element._toRaw(element)
+        guard let object = raw.object else { return raw.value }
+        if let target = Element._shape.target, type(of: object) != target {
+            misuse(
+                "Object of type '\(ClassNames.name(of: type(of: object)))' does not match RLMArray type "
+                    + "'\(ClassNames.name(of: target))'.")
+        }
+        return .link(place.core.adopt(object))
+    }
+
+    /// Replaces the element at `index`.
+    public func replace(index: Int, object: Element) {
+        guard let place = writablePlace() else {
+            checkIndex(index, count: items.count)
+            items[index] = object
+            return
+        }
+        checkIndex(index, count: count)
+        let value = engineValue(object, place)
+        engine { () throws(EngineError) in
+            try place.binding.table.listSet(value, place.column, of: place.key, at: index)
+        }
+    }
+
+    /// Removes the element at `index`. Objects stay in their Realm.
+    public func remove(at index: Int) {
+        let place = writablePlace()
+        checkIndex(index, count: count)
+        remove(index..<index + 1, place)
+    }
+
+    /// Removes the first `number` elements.
+    public func removeFirst(_ number: Int = 1) {
+        let place = writablePlace()
+        checkRemoval(number)
+        remove(0..<number, place)
+    }
+
+    /// Removes the last `number` elements.
+    public func removeLast(_ number: Int = 1) {
+        let place = writablePlace()
+        let count = checkRemoval(number)
+        remove(count - number..<count, place)
+    }
+
+    @discardableResult
+    private func checkRemoval(_ number: Int) -> Int {
+        let count = count
+        if number > count {
+            misuse(
+                "It is not possible to remove more objects (\(number)) from a list than it already "
+                    + "contains (\(count))."
+            )
+        }
+        if number < 0 { misuse("Cannot remove a negative number of objects (\(number)) from a list.") }
+        return count
+    }
+
+    private func remove(_ range: Range<Int>, _ place: ManagedPlace?) {
+        guard let place else {
+            items.removeSubrange(range)
+            return
+        }
+        if range.isEmpty { return }
+        engine { () throws(EngineError) in
+            try place.binding.table.listRemove(range, place.column, of: place.key)
+        }
+    }
+
+    /// Removes all elements. Objects stay in their Realm.
+    public func removeAll() {
+        let place = writablePlace()
+        remove(0..<count, place)
+    }
+
+    /// Removes the elements in the range.
+    public func removeSubrange<R: RangeExpression>(_ bounds: R) where R.Bound == Int {
+        let place = writablePlace()
+        remove(checked(bounds.relative(to: self)), place)
+    }
+
+    private func checked(_ range: Range<Int>) -> Range<Int> {
+        let count = count
+        if range.lowerBound < 0 { refuseIndex(range.lowerBound, count) }
+        if range.upperBound > count { refuseIndex(range.upperBound, count) }
+        return range
+    }
+
+    /// Removes the elements at the positions.
+    public func remove(atOffsets offsets: IndexSet) {
+        let place = writablePlace()
+        let count = count
+        if let last = offsets.last, last >= count { refuseIndex(last, count) }
+        for range in offsets.rangeView.reversed() { remove(range, place) }
+    }
+
+    /// Puts the element at `from` where the one at `to` is; those between move up or down.
+    public func move(from: Int, to: Int) {
+        let place = writablePlace()
+        let count = count
+        checkIndex(from, count: count)
+        checkIndex(to, count: count)
+        if from == to { return }
+        guard let place else {
+            items.insert(items.remove(at: from), at: to)
+            return
+        }
+        engine { () throws(EngineError) in
+            try place.binding.table.listMove(place.column, of: place.key, from: from, to: to)
+        }
+    }
+
+    /// Puts the elements at the positions before the one that is at `destination` now.
+    public func move(fromOffsets offsets: IndexSet, toOffset destination: Int) {
+        _ = writablePlace()
+        let count = count
+        if let last = offsets.last, last >= count { refuseIndex(last, count) }
+        checkInsertion(destination, count)
+        var target = destination
+        var taken = 0
+        for offset in offsets {
+            if offset < destination {
+                move(from: offset - taken, to: destination - 1)
+                taken += 1
+            } else {
+                move(from: offset, to: target)
+                target += 1
+            }
+        }
+    }
+
+    /// Exchanges two elements.
+    public func swapAt(_ index1: Int, _ index2: Int) {
+        let place = writablePlace()
+        let count = count
+        checkIndex(index1, count: count)
+        checkIndex(index2, count: count)
+        if index1 == index2 { return }
+        guard let place else {
+            items.swapAt(index1, index2)
+            return
+        }
+        let low = Swift.min(index1, index2)
+        let high = Swift.max(index1, index2)
+        engine { () throws(EngineError) in
+            try place.binding.table.listMove(place.column, of: place.key, from: low, to: high)
+            if high - low > 1 {
+                try place.binding.table.listMove(place.column, of: place.key, from: high - 1, to: low)
+            }
+        }
+    }
+
+    /// Replaces the elements in the range by others, any number of them.
+    public func replaceSubrange<C: Collection, R: RangeExpression>(_ subrange: R, with newElements: C)
+    where C.Element == Element, R.Bound == Int {
+        let place = writablePlace()
+        let range = checked(subrange.relative(to: self))
+        let elements = Array(newElements)
+        remove(range, place)
+        insert(elements, at: range.lowerBound)
+    }
+
+    /// Makes the elements those of another list. The same list: nothing.
+    func assign(_ other: List) {
+        if self === other || isManaged && other.isManaged && self == other { return }
+        let elements = Array(other)
+        removeAll()
+        append(objectsIn: elements)
+    }
+}
+
+extension List: Codable where Element: Codable {
+    /// From an array.
+    public convenience init(from decoder: any Decoder) throws {
+        self.init()
+        var container = try decoder.unkeyedContainer()
+        while !container.isAtEnd { items.append(try container.decode(Element.self)) }
+    }
+
+    /// As an array.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        for element in self { try container.encode(element) }
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all Realm collections have in common.
+
+public import Foundation
+
+/// Things that belong to a Realm, and so to the thread of it.
+public protocol ThreadConfined {
+    /// The Realm it belongs to; nil while unmanaged.
+    var realm: Realm? { get }
+    /// True where it can no longer be used.
+    var isInvalidated: Bool { get }
+}
+
+/// A homogenous collection of values that a Realm can hold. Because it is lazy, `map` and `filter { }` are
+/// too: `Array(collection.map { ... })` makes an array.
+public protocol RealmCollectionBase:
+    RandomAccessCollection, LazyCollectionProtocol, CustomStringConvertible, ThreadConfined
+where Element: RealmCollectionValue, Index == Int {}
+
+/// A collection of values or objects of a Realm: `Results`, `List`, `LinkingObjects`.
+public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator == RLMIterator<Element> {
+    /// True for what stays at one version for ever.
+    var isFrozen: Bool { get }
+    /// The first element, or nil where there is none.
+    var first: Element? { get }
+    /// The last element, or nil where there is none.
+    var last: Element? { get }
+    /// The position of an element; of objects only those of the same Realm are found.
+    func index(of object: Element) -> Int?
+    /// The position of the first element that satisfies the predicate.
+    func index(matching predicate: NSPredicate) -> Int?
+    /// The elements at the positions; misuse where one is out of bounds.
+    func objects(at indexes: IndexSet) -> [Element]
+    /// The elements that satisfy the predicate.
+    func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element>
+    /// The elements that satisfy the predicate.
+    func filter(_ predicate: NSPredicate) -> Results<Element>
+    /// The elements that satisfy the condition.
+    func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element>
+    /// The elements ordered by the property at the key path.
+    func sorted(byKeyPath keyPath: String, ascending: Bool) -> Results<Element>
+    /// The elements ordered by the descriptors, the first one first.
+    func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor
+    /// The elements without those that equal an earlier one in all the properties.
+    func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String
+}
+
+/// Checks a position, in the words that RealmSwift's users know.
+@inline(__always)
+func checkIndex(_ index: Int, count: Int) {
+    if index < 0 || index >= count { refuseIndex(index, count) }
+}
+
+@inline(never)
+func refuseIndex(_ index: Int, _ count: Int) -> Never {
+    if index < 0 { misuse("Cannot pass a negative value for 'index'.") }
+    misuse("Index \(index) is out of bounds (must be less than \(count)).")
+}

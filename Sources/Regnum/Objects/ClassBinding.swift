@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A class in one open Realm: its table, the column of each property, and the way to make accessors. Confined
+// to the Realm's thread, as everything that hangs on a `RealmCore`.
+
+public import RegnumEngine
+internal import RegnumSystem
+
+/// What every accessor of one class in one Realm points at. Never moves while an accessor exists.
+@usableFromInline @frozen
+package struct ClassContext {
+    @usableFromInline @frozen
+    package enum Kind: UInt8 {
+        case managed
+        /// The object records which properties are read; see `KeyPathNames`.
+        case traced
+        /// The Realm was invalidated after the accessor was made: it stays invalid.
+        case retired
+    }
+
+    /// The session's epoch and owner; of contexts that are not `managed` one whose epoch matches no object.
+    @usableFromInline var state: UnsafeMutablePointer<SessionState>
+    /// Column number by byte offset of the property's wrapper in the object; -1 where there is none.
+    @usableFromInline var columnNumbers: UnsafePointer<Int16>
+    /// The `ClassBinding`; nil for traced objects.
+    @usableFromInline var binding: UnsafeMutableRawPointer?
+    @usableFromInline var kind: Kind
+    /// The session's state, for slow paths: also where `state` never matches.
+    @usableFromInline var session: UnsafeMutablePointer<SessionState>
+    /// Offset of the primary key's wrapper; -1 where there is none.
+    @usableFromInline var primaryKeyOffset = -1
+    /// Of the `RealmCore`: counts the stores that bypassed the engine.
+    @usableFromInline var stores: UnsafeMutablePointer<UInt64>
+
+    init(
+        stores: UnsafeMutablePointer<UInt64>, state: UnsafeMutablePointer<SessionState>,
+        columnNumbers: UnsafePointer<Int16>,
+        binding: UnsafeMutableRawPointer?, kind: Kind
+    ) {
+        self.stores = stores
+        self.state = state
+        session = state
+        self.columnNumbers = columnNumbers
+        self.binding = binding
+        self.kind = kind
+    }
+
+    /// A state that no object's epoch matches, so that every access takes the slow path.
+    // unsafe: written once here, only read afterwards.
+    nonisolated(unsafe) static let neverState: UnsafeMutablePointer<SessionState> = {
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: MemoryLayout<SessionState>.stride, alignment: 16)
+        Memory.zero(memory, MemoryLayout<SessionState>.stride)
+        let state = memory.bindMemory(to: SessionState.self, capacity: 1)
+        state.pointee.epoch = -1
+        return state
+    }()
+}
+
+/// One class in one Realm. Owned by `RealmCore.bindings`; accessors keep the core alive, the core keeps this.
+package final class ClassBinding {
+    package unowned(unsafe) let core: RealmCore
+    package let schema: ClassSchema
+    package let tableKey: TableKey
+    /// Replaced by `RealmCore.reloadTables` when the session's tables change.
+    @exclusivity(unchecked) package internal(set) var table: Table
+    let context: UnsafeMutablePointer<ClassContext>
+    /// Column number of each property, in the order of `schema.properties`; -1 for linking objects.
+    package let columns: [Int]
+    private let columnNumbers: UnsafeMutablePointer<Int16>
+    /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
+    @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
+    /// What `add` stores per property; made on first use.
+    var insertPlan: InsertPlan {
+        if let madePlan { return madePlan }
+        let plan = InsertPlan(self)
+        madePlan = plan
+        return plan
+    }
+    @exclusivity(unchecked) private var madePlan: InsertPlan?
+
+    /// The column of each stored property must exist in the table (the opener of the Realm has seen to it).
+    init(core: RealmCore, schema: ClassSchema, table: Table) {
+        self.core = core
+        self.schema = schema
+        self.table = table
+        tableKey = table.definition.key
+        columns = schema.properties.map { property in
+            property.isComputed ? -1 : table.definition.column(named: property.columnName) ?? -1
+        }
+        let size = schema.instanceSize + 1
+        columnNumbers = .allocate(capacity: size)
+        columnNumbers.initialize(repeating: -1, count: size)
+        for (number, property) in zip(columns, schema.properties) {
+            columnNumbers[property.offset] = Int16(truncatingIfNeeded: number)
+        }
+        context = .allocate(capacity: 1)
+        context.initialize(
+            to: ClassContext(
+                stores: core.stores,
+                state: schema.hasIgnoredWrappers ? ClassContext.neverState : core.session.state,
+                columnNumbers: columnNumbers, binding: nil, kind: .managed))
+        context.pointee.session = core.session.state
+        context.pointee.binding = Unmanaged.passUnretained(self).toOpaque()
+        if let place = schema.primaryKey {
+            context.pointee.primaryKeyOffset = schema.properties[place].offset
+        }
+    }
+
+    deinit {
+        context.deallocate()
+        columnNumbers.deallocate()
+    }
+
+    /// A new accessor of an object that exists. Does not run the user's initialiser where it can be helped.
+    /// About 35 ns.
+    package func makeAccessor(_ key: ObjectKey) -> ObjectBase {
+        let object = schema.accessors.make()
+        bind(object, key)
+        return object
+    }
+
+    /// Makes `object` the accessor of a row. It looks its row up at the first access.
+    package func bind(_ object: ObjectBase, _ key: ObjectKey) {
+        object.rowHolder = core
+        object.rowKey = key
+        object.rowEpoch = .min
+        object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
+        object.rowContext = context
+        if schema.hasStoredCollections { bindStoredCollections(of: object) }
+        // Frozen objects go from thread to thread: nothing of them may change after this.
+        if core.isFrozen { _ = object.resolve() }
+    }
+
+    /// Gives an object that is bound its stored `let` collections.
+    private func bindStoredCollections(of object: ObjectBase) {
+        for (column, property) in zip(columns, schema.properties) where property.isField {
+            property.placeField(in: object, column: column)
+        }
+    }
+
+    /// `bind` with the row known: no lookup at the first access.
+    package func bind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
+        bind(object, key)
+        object.rowColumns = location.group.pointee.columns
+        object.rowNumber = Int32(truncatingIfNeeded: location.row)
+        object.rowEpoch = core.session.state.pointee.epoch
+    }
+
+    /// Points an accessor that nobody else holds at another row. Only where `schema.isRecyclable`.
+    @inline(__always)
+    package func rebind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
+        object.rowKey = key
+        object.rowColumns = location.group.pointee.columns
+        object.rowNumber = Int32(truncatingIfNeeded: location.row)
+        object.rowEpoch = core.session.state.pointee.epoch
+    }
+
+    /// Where the object lies now; nil where it is gone for this accessor.
+    func locate(_ key: ObjectKey, rollbacks: Int) -> RowLocation? {
+        guard context.pointee.kind == .managed else { return nil }
+        if rollbacks != rollbackFloors.count {
+            for floor in rollbackFloors[rollbacks...] where key.rawValue > floor { return nil }
+        }
+        return engine { () throws(EngineError) in try table.locate(key) }
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a new object's values go from its own memory into the columns of its row: one small step for each
+// property, without closures, key paths or existentials. Links and lists follow in `RealmCore+Add.swift`.
+
+internal import Foundation
+internal import RegnumEngine
+
+/// One property of a plan.
+struct InsertStep {
+    /// What `offset` holds: `code` for a bare value; `optional` where it is a Swift Optional of it.
+    var code: StorageCode
+    var isOptional: Bool
+    /// Of the value in the object.
+    var offset: Int32
+    var column: Int32
+    /// In `ClassSchema.properties`.
+    var property: Int32
+}
+
+final class InsertPlan {
+    /// Values.
+    let steps: UnsafeMutableBufferPointer<InsertStep>
+    let links: [InsertStep]
+    let lists: [InsertStep]
+    let primaryKey: InsertStep?
+    private let schema: ClassSchema
+
+    init(_ binding: ClassBinding) {
+        schema = binding.schema
+        var plain: [InsertStep] = []
+        var links: [InsertStep] = []
+        var lists: [InsertStep] = []
+        var primaryKey: InsertStep?
+        for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
+            let step = InsertStep(
+                code: property.storage == .boxField ? .generic : property.shape.code,
+                isOptional: property.shape.isOptional, offset: Int32(property.offset),
+                column: Int32(binding.columns[number]), property: Int32(number))
+            switch step.code {
+            case .link: links.append(step)
+            case .list: lists.append(step)
+            default: plain.append(step)
+            }
+            if property.isPrimaryKey { primaryKey = step }
+        }
+        steps = .allocate(capacity: plain.count)
+        _ = steps.initialize(from: plain)
+        self.links = links
+        self.lists = lists
+        self.primaryKey = primaryKey
+    }
+
+    deinit { steps.deallocate() }
+
+    /// Stores the values of an unmanaged object into a new row.
+    func store(_ object: ObjectBase, at location: RowLocation, in table: Table) {
+        let memory = Unmanaged.passUnretained(object).toOpaque()
+        let columns = location.group.pointee.columns
+        for step in steps {
+            let field = memory + Int(step.offset)
+            let column = columns + Int(step.column)
+            if step.isOptional {
+                storeOptional(step, field, column, object, location, table)
+            } else {
+                storeBare(step, field, column, object, location, table)
+            }
+        }
+    }
+
+    @inline(__always)
+    private func storeBare(
+        _ step: InsertStep, _ field: UnsafeMutableRawPointer, _ column: UnsafeMutablePointer<ColumnView>,
+        _ object: ObjectBase, _ location: RowLocation, _ table: Table
+    ) {
+        let row = location.row
+        switch step.code {
+        case .int64: column.pointee.putInteger(field.load(as: Int64.self), row)
+        case .int32: column.pointee.putInteger(Int64(field.load(as: Int32.self)), row)
+        case .int16: column.pointee.putInteger(Int64(field.load(as: Int16.self)), row)
+        case .int8: column.pointee.putInteger(Int64(field.load(as: Int8.self)), row)
+        case .bool: Bool._store(field.load(as: Bool.self), column, row, object)
+        case .float: Float._store(field.load(as: Float.self), column, row, object)
+        case .double: Double._store(field.load(as: Double.self), column, row, object)
+        case .string:
+            putString(field.assumingMemoryBound(to: String.self), Int(step.column), location, table)
+        case .data:
+            putData(field.assumingMemoryBound(to: Data.self).pointee, Int(step.column), location, table)
+        case .date:
+            Date._store(Date._filled(&field.assumingMemoryBound(to: Date?.self).pointee), column, row, object)
+        case .uuid:
+            UUID._store(UUID._filled(&field.assumingMemoryBound(to: UUID?.self).pointee), column, row, object)
+        case .objectID:
+            let value = ObjectId._filled(&field.assumingMemoryBound(to: ObjectId?.self).pointee)
+            ObjectId._store(value, column, row, object)
+        case .generic, .link, .list: storeGeneric(step, object, location, table)
+        }
+    }
+
+    @inline(never)
+    private func storeOptional(
+        _ step: InsertStep, _ field: UnsafeMutableRawPointer, _ column: UnsafeMutablePointer<ColumnView>,
+        _ object: ObjectBase, _ location: RowLocation, _ table: Table
+    ) {
+        let row = location.row
+        func put<T: _PersistableInsideOptional>(_ type: T.Type) {
+            // A new row is null everywhere.
+            guard let value = field.assumingMemoryBound(to: T?.self).pointee else { return }
+            T._storeOptional(value, column, row, object)
+        }
+        switch step.code {
+        case .int64: put(Int64.self)
+        case .int32: put(Int32.self)
+        case .int16: put(Int16.self)
+        case .int8: put(Int8.self)
+        case .bool: put(Bool.self)
+        case .float: put(Float.self)
+        case .double: put(Double.self)
+        case .date: put(Date.self)
+        case .uuid: put(UUID.self)
+        case .objectID: put(ObjectId.self)
+        case .string:
+            guard var value = field.assumingMemoryBound(to: String?.self).pointee else { return }
+            column.pointee.markPresent(row)
+            putString(&value, Int(step.column), location, table)
+        case .data:
+            guard let value = field.assumingMemoryBound(to: Data?.self).pointee else { return }
+            column.pointee.markPresent(row)
+            putData(value, Int(step.column), location, table)
+        case .generic, .link, .list: storeGeneric(step, object, location, table)
+        }
+    }
+
+    /// `utf8` of a native string gives its bytes without a copy.
+    @inline(__always)
+    private func putString(
+        _ text: UnsafeMutablePointer<String>, _ column: Int, _ location: RowLocation, _ table: Table
+    ) {
+        text.pointee.withUTF8 { bytes in
+            if bytes.count > ByteLimits.string { refuseLength("String", bytes.count, ByteLimits.string) }
+            table.setBytes(UnsafeRawBufferPointer(bytes), column, at: location)
+        }
+    }
+
+    private func putData(_ data: Data, _ column: Int, _ location: RowLocation, _ table: Table) {
+        if data.count > ByteLimits.data { refuseLength("Binary", data.count, ByteLimits.data) }
+        data.withUnsafeBytes { table.setBytes($0, column, at: location) }
+    }
+
+    /// Enums and boxes: through the property's type.
+    private func storeGeneric(
+        _ step: InsertStep, _ object: ObjectBase, _ location: RowLocation, _ table: Table
+    ) {
+        let value = schema.properties[Int(step.property)].raw(object).value
+        put(value, Int(step.column), location, table)
+    }
+
+    private func put(_ value: Value, _ number: Int, _ location: RowLocation, _ table: Table) {
+        let column = location.group.pointee.columns + number
+        let row = location.row
+        if case .null = value { return }
+        column.pointee.markPresent(row)
+        switch value {
+        case .null, .date, .objectID, .uuid, .link:
+            // No enum and no box has such a value.
+            break
+        case .bool(let value):
+            let words = column.pointee.data.assumingMemoryBound(to: UInt64.self)
+            if value { words[row &>> 6] |= 1 &<< UInt64(row & 63) }
+        case .int(let value): column.pointee.putInteger(value, row)
+        case .float(let value):
+            column.pointee.data.storeBytes(of: value, toByteOffset: row &<< 2, as: Float.self)
+        case .double(let value):
+            column.pointee.data.storeBytes(of: value, toByteOffset: row &<< 3, as: Double.self)
+        case .string(var text): putString(&text, number, location, table)
+        case .data(let bytes): bytes.withUnsafeBytes { table.setBytes($0, number, at: location) }
+        }
+    }
+}
+
+extension ColumnView {
+    /// Into a writable integer-like column.
+    @inline(__always)
+    func putInteger(_ value: Int64, _ row: Int) {
+        data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
+    }
+
+    /// Tells that the row is not null, where the column has nulls.
+    @inline(__always)
+    func markPresent(_ row: Int) {
+        guard let validity else { return }
+        validity[row &>> 6] |= 1 &<< UInt64(row & 63)
+    }
+}

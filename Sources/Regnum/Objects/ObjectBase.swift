@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base of all model classes: where an object's row lies while it is managed, and the slow paths of its
+// properties. The fast paths are in `Persisted.swift`.
+//
+// An object is unmanaged (`rowContext == nil`), managed, or traced (its reads are recorded,
+// `KeyPathNames.swift`). All fields are `@exclusivity(unchecked)`, so that reading one is one load; accessors
+// are confined to one thread.
+
+public import RegnumEngine
+
+open class ObjectBase {
+    /// The class in its Realm; nil where the object is unmanaged.
+    @exclusivity(unchecked) @usableFromInline final var rowContext: UnsafeMutablePointer<ClassContext>?
+    /// Columns of the group that holds the row. Good while `rowEpoch` is the session's.
+    @exclusivity(unchecked) @usableFromInline final var rowColumns: UnsafeMutablePointer<ColumnView>?
+    @exclusivity(unchecked) @usableFromInline final var rowEpoch = Int.min
+    @exclusivity(unchecked) @usableFromInline final var rowNumber: Int32 = 0
+    /// How many roll-backs of the Realm were before this accessor.
+    @exclusivity(unchecked) final var rowRollbacks: Int32 = 0
+    @exclusivity(unchecked) final var rowKey = ObjectKey(rawValue: 0)
+    /// Managed: the `RealmCore`, kept alive. Traced: the `_KeyPathRecorder`.
+    @exclusivity(unchecked) final var rowHolder: AnyObject?
+
+    /// An unmanaged object with the values its class declares.
+    public required init() {}
+
+    // MARK: What a class tells about itself
+
+    /// The name of the primary key's property; nil where `@Persisted(primaryKey:)` tells, or there is none.
+    open class func primaryKey() -> String? { nil }
+    /// Names of properties to be indexed besides those that say so themselves.
+    open class func indexedProperties() -> [String] { [] }
+    /// Names of properties that are not stored.
+    open class func ignoredProperties() -> [String] { [] }
+    /// Names in the file by names in Swift, where they differ.
+    open class func propertiesMapping() -> [String: String] { [:] }
+    /// Names in the file by names in Swift, where they differ.
+    open class func _realmColumnNames() -> [String: String]? { nil }
+    /// The name of the class in the file, where it is not the name in Swift.
+    open class func _realmObjectName() -> String? { nil }
+    /// False for a class that belongs only to Realms that list it.
+    open class func shouldIncludeInDefaultSchema() -> Bool { true }
+
+    /// The name of the class in the file.
+    public final class func className() -> String { ClassNames.name(of: self) }
+
+    /// The schema of the class; nil for the library's own base classes.
+    public final class func sharedSchema() -> ObjectSchema? {
+        self == ObjectBase.self || self == Object.self ? nil : ObjectSchema(ClassSchema.of(self))
+    }
+
+    // MARK: State
+
+    /// True where the object was deleted, its creation rolled back, or its Realm invalidated. Unmanaged:
+    /// false.
+    public final var isInvalidated: Bool {
+        guard let context = rowContext, context.pointee.kind != .traced else { return false }
+        if context.pointee.kind == .retired { return true }
+        core.check()
+        return !resolve()
+    }
+
+    /// The stored properties.
+    public final var objectSchema: ObjectSchema { ObjectSchema(ClassSchema.of(Swift.type(of: self))) }
+
+    /// The object and its values, links to depth 5. The order is the schema's.
+    public final var description: String { ObjectDescription.text(of: self) }
+
+    /// True where both are the same object of the same Realm, or the very same unmanaged instance.
+    public final func isSameObject(as object: Object?) -> Bool {
+        guard let object else { return false }
+        return object === self || ObjectBase.areSameRow(self, object)
+    }
+}
+
+extension ObjectBase: Hashable, CustomStringConvertible {
+    /// Managed objects of a class with a primary key, and frozen ones: the same row of the same Realm.
+    /// Others: the same instance.
+    public static func == (left: ObjectBase, right: ObjectBase) -> Bool {
+        if left === right { return true }
+        guard let context = left.rowContext, context.pointee.kind == .managed else { return false }
+        guard left.core.isFrozen || left.binding.schema.primaryKey != nil else { return false }
+        return areSameRow(left, right)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        if let context = rowContext, context.pointee.kind == .managed,
+            core.isFrozen || binding.schema.primaryKey != nil
+        {
+            hasher.combine(rowKey)
+        } else {
+            hasher.combine(ObjectIdentifier(self))
+        }
+    }
+
+    static func areSameRow(_ left: ObjectBase, _ right: ObjectBase) -> Bool {
+        guard let context = left.rowContext, context == right.rowContext, context.pointee.kind == .managed
+        else {
+            return false
+        }
+        return left.rowKey == right.rowKey
+    }
+}
+
+// MARK: Managed objects
+
+extension ObjectBase {
+    /// Of a managed or retired object.
+    final var core: RealmCore { unsafeDowncast(rowHolder.unsafelyUnwrapped, to: RealmCore.self) }
+
+    /// Of a managed or retired object.
+    final var binding: ClassBinding {
+        Unmanaged<ClassBinding>.fromOpaque(rowContext.unsafelyUnwrapped.pointee.binding.unsafelyUnwrapped)
+            .takeUnretainedValue()
+    }
+
+    final var isTraced: Bool { rowContext?.pointee.kind == .traced }
+
+    /// Looks the row up where it may have moved. False where it is gone. The caller has checked the thread.
+    final func resolve() -> Bool {
+        let epoch = core.session.state.pointee.epoch
+        if rowEpoch == epoch { return true }
+        guard let location = binding.locate(rowKey, rollbacks: Int(rowRollbacks)) else { return false }
+        rowRollbacks = Int32(truncatingIfNeeded: binding.rollbackFloors.count)
+        rowColumns = location.group.pointee.columns
+        rowNumber = Int32(truncatingIfNeeded: location.row)
+        rowEpoch = core.session.state.pointee.epoch
+        return true
+    }
+
+    /// Misuse unless the object can be used on this thread. Managed objects only.
+    final func requireValid() {
+        // Not through `core`: it is counted slowly, because a cache refers to it weakly.
+        let context = rowContext.unsafelyUnwrapped
+        if context.pointee.kind == .managed {
+            let session = context.pointee.session
+            if session.pointee.owner != currentThreadWord() { core.check() }
+            if rowEpoch == session.pointee.epoch || resolve() { return }
+        }
+        misuse("Object has been deleted or invalidated.")
+    }
+}
+
+/// What a getter or setter does where its fast path does not hold: checks, and looks the row up. False where
+/// the object is traced.
+@usableFromInline @inline(never)
+func prepareAccess(_ object: ObjectBase) -> Bool {
+    if object.isTraced { return false }
+    object.requireValid()
+    return true
+}
+
+@usableFromInline @inline(never)
+func slowGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
+    guard prepareAccess(object) else { return recordRead(of: object, offset) }
+    let column = Int(object.rowContext.unsafelyUnwrapped.pointee.columnNumbers[offset])
+    if column < 0, Value._shape.collection != .linkingObjects { return unmanagedGet(object, offset) }
+    return Value._load(object.rowColumns.unsafelyUnwrapped + column, Int(object.rowNumber), object, offset)
+}
+
+@usableFromInline @inline(never)
+func slowSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: Value) {
+    guard prepareAccess(object) else { return }
+    let column = Int(object.rowContext.unsafelyUnwrapped.pointee.columnNumbers[offset])
+    if column < 0 {
+        if Value._shape.collection != .linkingObjects { return unmanagedSet(object, offset, value) }
+        misuse("Cannot modify read-only property '\(object.binding.schema.label(at: offset))'.")
+    }
+    requireModifiable(object)
+    if object.rowContext.unsafelyUnwrapped.pointee.primaryKeyOffset == offset {
+        misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+    }
+    Value._assign(value, object, column)
+}
+
+/// Misuse unless the object's Realm is in a write.
+@inline(__always)
+func requireModifiable(_ object: ObjectBase) {
+    if object.rowContext.unsafelyUnwrapped.pointee.session.pointee.isWriting { return }
+    refuseModification(object)
+}
+
+@inline(never)
+private func refuseModification(_ object: ObjectBase) {
+    object.core.requireWrite(
+        "Cannot modify managed objects outside of a write transaction. Put the change into `realm.write { }`."
+    )
+}
+
+/// The value in the object's own memory.
+func unmanagedGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
+    Value._filled(&storedPointer(object, offset, Value.self).pointee)
+}
+
+func unmanagedSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: Value) {
+    Value._replace(&storedPointer(object, offset, Value.self).pointee, value)
+}
+
+/// What the wrapper at `offset` holds: the first field of `Persisted`.
+@usableFromInline
+func storedPointer<Value: _Persistable>(
+    _ object: ObjectBase, _ offset: Int, _ type: Value.Type
+) -> UnsafeMutablePointer<Value._Stored> {
+    (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: Value._Stored.self)
+}
+
+/// Get and set by offset, for those who know the property from the schema.
+func persistedGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
+    object.rowContext == nil ? unmanagedGet(object, offset) : slowGet(object, offset)
+}
+
+func persistedSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ value: Value) {
+    if object.rowContext == nil {
+        unmanagedSet(object, offset, value)
+    } else {
+        slowSet(object, offset, value)
+    }
+}
+
+/// A value in a message: without the word Optional.
+func describe(_ value: Any) -> String {
+    guard let value = unwrapped(value) else { return "(null)" }
+    return "\(value)"
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives an object values of type Any: from a dictionary, an array, or another object. With RealmSwift's words
+// for what does not fit.
+
+enum ObjectFilling {
+    /// The properties that `value` gives, with their values. Misuse where it is neither a dictionary, an
+    /// array nor an object.
+    static func entries(_ value: Any, of schema: ClassSchema) -> [(property: ClassProperty, value: Any)] {
+        let properties = schema.properties.filter { !$0.isComputed }
+        guard let value = unwrapped(value) else { refuse(value, schema) }
+        if let object = value as? ObjectBase {
+            if object.rowContext != nil { object.requireValid() }
+            let source = ClassSchema.of(type(of: object))
+            return properties.compactMap { property in
+                source.property(named: property.name).map { (property, $0.get(object) as Any) }
+            }
+        }
+        if let entries = Coercion.entries(value) {
+            return properties.compactMap { property in entries[property.name].map { (property, $0) } }
+        }
+        guard let elements = Coercion.elements(value) else { refuse(value, schema) }
+        if elements.count > properties.count {
+            misuse(
+                "Invalid array input: more values (\(elements.count)) than properties (\(properties.count)).")
+        }
+        return zip(properties, elements).map { ($0, $1) }
+    }
+
+    private static func refuse(_ value: Any, _ schema: ClassSchema) -> Never {
+        misuse(
+            "Invalid value '\(describe(value))' to initialize object of type '\(schema.name)': give a "
+                + "dictionary, an array "
+                + "in the order of the properties, or an object.")
+    }
+
+    /// Sets what `value` gives.
+    static func fill(_ object: ObjectBase, from value: Any) {
+        for (property, value) in entries(value, of: ClassSchema.of(type(of: object))) {
+            set(value, property, object)
+        }
+    }
+
+    static func set(_ value: Any, _ property: ClassProperty, _ object: ObjectBase) {
+        if !property.set(object, value) { refuse(value, property, ClassSchema.of(type(of: object))) }
+    }
+
+    /// A value that does not fit a property.
+    @inline(never)
+    static func refuse(_ value: Any, _ property: ClassProperty, _ schema: ClassSchema) -> Never {
+        let type = (property.targetName ?? property.typeName) + (property.shape.isOptional ? "?" : "")
+        let kind = property.isList ? " array" : ""
+        let given = unwrapped(value)
+        misuse(
+            "Invalid value '\(describe(value))' of type "
+                + "'\(given.map { "\(Swift.type(of: $0))" } ?? "NSNull")' for '\(type)'"
+                + "\(kind) property '\(schema.name).\(property.name)'.")
+    }
+}

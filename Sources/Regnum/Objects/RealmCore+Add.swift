@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes unmanaged objects managed, with all that they link to. The same instance becomes the accessor of its
+// row, and its lists stay the same instances.
+
+internal import RegnumEngine
+
+extension RealmCore {
+    /// Adds an object. Misuse outside a write, for a primary key that exists with `.error`, for an object of
+    /// another Realm, and for `.modified` or `.all` on a class without a primary key.
+    package func add(_ object: ObjectBase, update: Realm.UpdatePolicy) {
+        requireWrite()
+        if object.rowContext != nil { return addManaged(object) }
+        let binding = binding(for: type(of: object))
+        if update != .error, binding.schema.primaryKey == nil {
+            misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
+        }
+        insert(object, binding, update)
+    }
+
+    /// Of this Realm: nothing to do.
+    private func addManaged(_ object: ObjectBase) {
+        if object.isInvalidated {
+            misuse("Adding a deleted or invalidated object to a Realm is not permitted")
+        }
+        if object.core !== self {
+            misuse(
+                "Object is already managed by another Realm. Use create instead to copy it into this Realm.")
+        }
+    }
+
+    /// The key of an object that something links to; an unmanaged one is added.
+    private func key(of object: ObjectBase, _ update: Realm.UpdatePolicy) -> ObjectKey {
+        if object.rowContext == nil {
+            insert(object, binding(for: type(of: object)), update)
+        } else {
+            addManaged(object)
+        }
+        return object.rowKey
+    }
+
+    private func insert(_ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy) {
+        let plan = binding.insertPlan
+        let table = binding.table
+        if let step = plan.primaryKey, let existing = existingKey(object, step, binding) {
+            if update == .error { refuseDuplicate(object, step, binding) }
+            return self.update(object, binding, existing, update)
+        }
+        var isComplete = plan.lists.isEmpty
+        let location = engine { () throws(EngineError) in
+            let location = try table.insertRow()
+            plan.store(object, at: location, in: table)
+            if !plan.links.isEmpty, !storeKnownLinks(object, plan, location) { isComplete = false }
+            try table.finishInsert(location)
+            return location
+        }
+        let key = ObjectKey(rawValue: location.group.pointee.key(at: location.row))
+        binding.bind(object, key, at: location)
+        if !isComplete {
+            addLinks(object, binding, plan, update)
+            addLists(object, binding, plan, update)
+        }
+    }
+
+    // MARK: Primary keys
+
+    private func existingKey(_ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding) -> ObjectKey?
+    {
+        engine { () throws(EngineError) in
+            if step.code == .int64, !step.isOptional {
+                let memory = Unmanaged.passUnretained(object).toOpaque()
+                return try binding.table.key(
+                    forIntegerPrimaryKey: memory.load(fromByteOffset: Int(step.offset), as: Int64.self))
+            }
+            let value = binding.schema.properties[Int(step.property)].raw(object).value
+            return try binding.table.key(forPrimaryKey: value)
+        }
+    }
+
+    @inline(never)
+    private func refuseDuplicate(_ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding) -> Never {
+        let value = binding.schema.properties[Int(step.property)].get(object)
+        misuse(
+            "Attempting to create an object of type '\(binding.schema.name)' with an existing primary key "
+                + "value "
+                + "'\(describe(value as Any))'.")
+    }
+
+    // MARK: Links and lists
+
+    /// Stores the links that are nil or lead to objects of this Realm. False where others are left.
+    private func storeKnownLinks(_ object: ObjectBase, _ plan: InsertPlan, _ location: RowLocation) -> Bool {
+        let memory = Unmanaged.passUnretained(object).toOpaque()
+        var isComplete = true
+        for step in plan.links {
+            let field = (memory + Int(step.offset)).assumingMemoryBound(to: ObjectBase?.self)
+            guard let target = field.pointee else { continue }
+            if target.rowContext == nil {
+                isComplete = false
+                continue
+            }
+            addManaged(target)
+            location.group.pointee.columns[Int(step.column)].putInteger(
+                Int64(bitPattern: target.rowKey.rawValue), location.row)
+            // The row holds the link now: a reference here would keep cycles of objects alive.
+            field.pointee = nil
+        }
+        return isComplete
+    }
+
+    private func addLinks(
+        _ object: ObjectBase, _ binding: ClassBinding, _ plan: InsertPlan, _ update: Realm.UpdatePolicy
+    ) {
+        let memory = Unmanaged.passUnretained(object).toOpaque()
+        for step in plan.links {
+            let field = (memory + Int(step.offset)).assumingMemoryBound(to: ObjectBase?.self)
+            guard let target = field.pointee else { continue }
+            let targetKey = key(of: target, update)
+            field.pointee = nil
+            engine { () throws(EngineError) in
+                try binding.table.set(.link(targetKey), Int(step.column), of: object.rowKey)
+            }
+        }
+    }
+
+    private func addLists(
+        _ object: ObjectBase, _ binding: ClassBinding, _ plan: InsertPlan, _ update: Realm.UpdatePolicy
+    ) {
+        for step in plan.lists {
+            guard let list = binding.schema.properties[Int(step.property)].existingList(in: object) else {
+                continue
+            }
+            let values = list.rawItems.map { self.value($0, update) }
+            list.dropItems()
+            list.becomeManaged(ManagedPlace(object, column: Int(step.column)))
+            if values.isEmpty { continue }
+            engine { () throws(EngineError) in
+                try binding.table.listInsert(values, Int(step.column), of: object.rowKey, at: 0)
+            }
+        }
+    }
+
+    private func value(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
+        raw.object.map { .link(key(of: $0, update)) } ?? raw.value
+    }
+
+    // MARK: Updating
+
+    /// Writes the values of an unmanaged object into the row that has its primary key, and makes it its
+    /// accessor.
+    private func update(
+        _ object: ObjectBase, _ binding: ClassBinding, _ existing: ObjectKey, _ update: Realm.UpdatePolicy
+    ) {
+        // Bound first, so that a cycle that leads back here finds it managed.
+        binding.bind(object, existing)
+        let memory = Unmanaged.passUnretained(object).toOpaque()
+        for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
+            let column = binding.columns[number]
+            if property.isPrimaryKey { continue }
+            if property.isList {
+                let list = property.existingList(in: object)
+                let values = list?.rawItems.map { value($0, update) } ?? []
+                list?.dropItems()
+                list?.becomeManaged(ManagedPlace(object, column: column))
+                replaceList(values, binding, column, existing, update)
+                continue
+            }
+            let new =
+                property.storage == .boxField
+                ? property.box(in: object).unmanagedValue : value(property.raw(object), update)
+            if property.hasTarget {
+                (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self).pointee = nil
+            }
+            replace(new, binding, column, existing, update)
+        }
+    }
+
+    /// Stores a value; with `.modified` only where it differs.
+    func replace(
+        _ new: Value, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey, _ update: Realm.UpdatePolicy
+    ) {
+        engine { () throws(EngineError) in
+            if update != .all, try binding.table.value(column, of: key) == new { return }
+            try binding.table.set(new, column, of: key)
+        }
+    }
+
+    /// Stores the elements of a list; with `.modified` only where they differ.
+    func replaceList(
+        _ new: [Value], _ binding: ClassBinding, _ column: Int, _ key: ObjectKey, _ update: Realm.UpdatePolicy
+    ) {
+        engine { () throws(EngineError) in
+            let old = try binding.table.listValues(column, of: key)
+            if update != .all, old == new { return }
+            if !old.isEmpty { try binding.table.listRemove(0..<old.count, column, of: key) }
+            if !new.isEmpty { try binding.table.listInsert(new, column, of: key, at: 0) }
+        }
+    }
+}

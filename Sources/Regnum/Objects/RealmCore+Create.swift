@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// `create`: an object from a dictionary, an array or another object, copied with what it links to.
+
+internal import RegnumEngine
+
+extension RealmCore {
+    /// Makes an object, or updates the one with the same primary key. Misuse as for `add`, and for values
+    /// that do not fit.
+    package func create<T: ObjectBase>(_ type: T.Type, value: Any, update: Realm.UpdatePolicy) -> T {
+        requireWrite()
+        let binding = binding(for: type)
+        if update != .error, binding.schema.primaryKey == nil {
+            misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
+        }
+        var creation = Creation(core: self, update: update)
+        let key = creation.create(binding, value)
+        return unsafeDowncast(binding.makeAccessor(key), to: T.self)
+    }
+}
+
+/// One call of `create`.
+private struct Creation {
+    let core: RealmCore
+    let update: Realm.UpdatePolicy
+    /// What became of objects that are copied: they may link in circles.
+    var copies: [Source: ObjectKey] = [:]
+
+    /// A managed object by its row, because each read of a link makes another accessor; others by instance.
+    struct Source: Hashable {
+        private let place: UInt
+        private let key: UInt64
+
+        init(_ object: ObjectBase) {
+            place =
+                object.rowContext.map { UInt(bitPattern: $0) } ?? UInt(bitPattern: ObjectIdentifier(object))
+            key = object.rowContext == nil ? 0 : object.rowKey.rawValue
+        }
+    }
+
+    init(core: RealmCore, update: Realm.UpdatePolicy) {
+        self.core = core
+        self.update = update
+    }
+
+    mutating func create(_ binding: ClassBinding, _ value: Any) -> ObjectKey {
+        let schema = binding.schema
+        let entries = ObjectFilling.entries(value, of: schema)
+        let source = unwrapped(value) as? ObjectBase
+        if update != .error, let existing = existing(binding, entries) {
+            if let source { copies[Source(source)] = existing }
+            for (property, value) in entries where !property.isPrimaryKey {
+                store(value, property, binding, existing, update)
+            }
+            return existing
+        }
+        let object = schema.type.init()
+        for (property, value) in entries where !property.hasTarget {
+            ObjectFilling.set(value, property, object)
+        }
+        core.add(object, update: schema.primaryKey == nil ? .error : update)
+        if let source { copies[Source(source)] = object.rowKey }
+        for (property, value) in entries where property.hasTarget {
+            store(value, property, binding, object.rowKey, .all)
+        }
+        return object.rowKey
+    }
+
+    /// The object that has the primary key given. Where none is given there is none.
+    private func existing(
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)]
+    ) -> ObjectKey? {
+        guard let (property, value) = entries.first(where: { $0.property.isPrimaryKey }) else { return nil }
+        let key = engineValue(value, property, binding)
+        return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: key) }
+    }
+
+    private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
+        guard let raw = property.coercedRaw(value) else {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
+        return raw.value
+    }
+
+    private mutating func store(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ key: ObjectKey,
+        _ update: Realm.UpdatePolicy
+    ) {
+        guard let place = binding.schema.place(named: property.name) else { return }
+        let column = binding.columns[place]
+        if property.isList {
+            core.replaceList(elements(value, property, binding), binding, column, key, update)
+        } else if property.hasTarget {
+            core.replace(link(value, property, binding), binding, column, key, update)
+        } else if property.storage == .boxField {
+            let accessor = binding.makeAccessor(key)
+            ObjectFilling.set(value, property, accessor)
+        } else {
+            core.replace(engineValue(value, property, binding), binding, column, key, update)
+        }
+    }
+
+    private mutating func elements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding)
+        -> [Value]
+    {
+        guard let present = unwrapped(value) else { return [] }
+        guard let elements = Coercion.elements(present) else {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
+        guard property.hasTarget else {
+            // Through an unmanaged list of the right type, which refuses what does not fit.
+            let list = property.newList()
+            _ = list.replaceElements(with: elements)
+            return list.rawItems.map(\.value)
+        }
+        return elements.map { element in
+            let value = link(element, property, binding)
+            if case .null = value { misuse("Invalid nil value for array of '\(property.targetName ?? "")'.") }
+            return value
+        }
+    }
+
+    /// The object that `value` stands for: one of this Realm itself, everything else is made.
+    private mutating func link(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
+        guard let present = unwrapped(value) else { return .null }
+        guard let target = property.shape.target else { return .null }
+        if let object = present as? ObjectBase {
+            guard type(of: object) == target else { ObjectFilling.refuse(value, property, binding.schema) }
+            if object.rowContext != nil {
+                object.requireValid()
+                if object.core === core { return .link(object.rowKey) }
+            }
+            if let copy = copies[Source(object)] { return .link(copy) }
+        } else if Coercion.entries(present) == nil, Coercion.elements(present) == nil {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
+        return .link(create(core.binding(for: target), present))
+    }
+}

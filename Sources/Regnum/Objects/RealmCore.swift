@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a `Realm` value wraps: one session of the engine with the classes bound to its tables. Confined to the
+// thread (queue, actor) that opened it; frozen ones may be used anywhere.
+//
+// `Realm` is a struct over one of these: `let core: RealmCore`, `init(core: RealmCore)`.
+
+package import RegnumEngine
+import RegnumSystem
+
+package final class RealmCore {
+    package let session: Session
+    package let isReadOnly: Bool
+    package let isFrozen: Bool
+    /// The configuration it was opened with, and whatever else the opener wants to keep with it.
+    package var configurationBox: AnyObject?
+    /// Asked when a call comes from another thread than the owner: true where the caller is rightful all the
+    /// same (a queue or an actor that moved to another thread); it has then set
+    /// `session.state.pointee.owner`.
+    package var adoptsCaller: (() -> Bool)?
+    /// Stores of property setters straight into columns.
+    let stores: UnsafeMutablePointer<UInt64>
+    /// Bound classes. One class may be bound once; two classes of one name never.
+    package private(set) var bindings: [ObjectIdentifier: ClassBinding] = [:]
+    private var bindingsByTable: [TableKey: ClassBinding] = [:]
+    /// Contexts and bindings of before an `invalidate`: accessors still point at them.
+    private var retired: [ClassBinding] = []
+    /// Last binding asked for.
+    @exclusivity(unchecked) private var recent: (type: ObjectIdentifier, binding: ClassBinding)?
+
+    /// Every class of `schemas` must have its table in the session.
+    package init(session: Session, isReadOnly: Bool = false, isFrozen: Bool = false) {
+        self.session = session
+        self.isReadOnly = isReadOnly
+        self.isFrozen = isFrozen
+        stores = .allocate(capacity: 1)
+        stores.initialize(to: 0)
+    }
+
+    deinit { stores.deallocate() }
+
+    /// Moves with everything that may change what a query finds: refreshes, and each store in a write. Caches
+    /// of results compare this, not the session's own count, which does not see what setters store directly.
+    package var changeCount: UInt64 { session.changeCount &+ stores.pointee }
+
+    /// Binds classes to the session's tables. A class without a table stays unbound (read-only Realms
+    /// tolerate it).
+    package func bind(_ schemas: [ClassSchema]) {
+        for schema in schemas {
+            guard let table = session.table(named: schema.name) else { continue }
+            let binding = ClassBinding(core: self, schema: schema, table: table)
+            bindings[ObjectIdentifier(schema.type)] = binding
+            bindingsByTable[binding.tableKey] = binding
+        }
+        recent = nil
+    }
+
+    /// To be called after a refresh that changed tables.
+    package func reloadTables() {
+        for binding in bindings.values {
+            if let table = session.table(binding.tableKey) { binding.table = table }
+        }
+    }
+
+    // MARK: Confinement
+
+    /// Misuse unless the caller is the owner. A load and a compare where it is.
+    @inline(__always)
+    package func check() {
+        if session.state.pointee.owner != currentThreadWord() { checkSlowly() }
+    }
+
+    @inline(never)
+    private func checkSlowly() {
+        if isFrozen || adoptsCaller?() == true { return }
+        let owner = session.state.pointee.owner
+        misuse(
+            "Realm accessed from incorrect thread. This Realm belongs to thread "
+                + "0x\(String(owner, radix: 16)), the "
+                + "call came from thread 0x\(String(currentThreadWord(), radix: 16)). Open a Realm on "
+                + "this thread, "
+                + "or hand over a frozen copy or a ThreadSafeReference.")
+    }
+
+    package var isWriting: Bool { session.state.pointee.isWriting }
+
+    /// Misuse unless in a write transaction of the calling thread.
+    package func requireWrite(
+        _ outside: @autoclosure () -> String =
+            "Can only add, remove, or create objects in a Realm in a write transaction - call "
+                + "beginWrite() first.",
+        frozen: @autoclosure () -> String =
+            "Attempting to modify a frozen object - call thaw on the Object instance first."
+    ) {
+        check()
+        if session.state.pointee.isWriting { return }
+        misuse(isFrozen ? frozen() : outside())
+    }
+
+    // MARK: Classes
+
+    /// The binding of a class; misuse where the Realm does not know the class.
+    package func binding(for type: ObjectBase.Type) -> ClassBinding {
+        let id = ObjectIdentifier(type)
+        if let recent, recent.type == id { return recent.binding }
+        if let found = bindings[id] {
+            recent = (id, found)
+            return found
+        }
+        if let clash = (configurationBox as? RealmSettings)?.schema.clashes[id] { misuse(clash) }
+        let name = ClassNames.name(of: type)
+        misuse(
+            "Object type '\(name)' is not managed by the Realm. If using a custom `objectClasses` / "
+                + "`objectTypes` "
+                + "array in your configuration, add `\(name)` to the list of `objectTypes`.")
+    }
+
+    package func bindingIfAny(for type: ObjectBase.Type) -> ClassBinding? { bindings[ObjectIdentifier(type)] }
+    package func binding(forTable key: TableKey) -> ClassBinding? { bindingsByTable[key] }
+    package func binding(named name: String) -> ClassBinding? {
+        bindings.values.first { $0.schema.name == name }
+    }
+
+    // MARK: Ends of accessors
+
+    /// To be called after each roll-back: objects made in it are gone for ever, although their keys may come
+    /// again.
+    package func noteRollback() {
+        for binding in bindings.values {
+            let table = binding.table
+            let count = table.count
+            let last = engine { () throws(EngineError) in
+                count == 0 ? ObjectKey.none : try table.key(atPosition: count - 1)
+            }
+            binding.rollbackFloors.append(last.rawValue)
+        }
+    }
+
+    /// To be called by `Realm.invalidate()`: every accessor made so far is invalid from now on.
+    package func retireAccessors() {
+        let schemas = bindings.values.map(\.schema)
+        for binding in bindings.values {
+            binding.context.pointee.kind = .retired
+            binding.context.pointee.state = ClassContext.neverState
+            retired.append(binding)
+        }
+        bindings = [:]
+        bindingsByTable = [:]
+        bind(schemas)
+    }
+}

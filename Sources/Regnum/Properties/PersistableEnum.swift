@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enums with raw values as stored types: kept as their raw value.
+
+internal import RegnumEngine
+
+/// The old name of enums that can be stored.
+public protocol RealmEnum: RawRepresentable {}
+
+/// An enum with a raw value of an integer, floating-point or String type that can be a property or an
+/// element.
+///
+/// ```swift
+/// enum Size: String, PersistableEnum { case small, large }
+/// ```
+///
+/// A raw value in the file that no case has ends the program when read, and reads as nil where the property
+/// is optional.
+public protocol PersistableEnum:
+    _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, RealmEnum, CaseIterable,
+    Comparable
+where
+    RawValue: _Persistable & _PersistableInsideOptional & Comparable, _Stored == Self,
+    PersistedType == RawValue.PersistedType
+{}
+
+extension PersistableEnum {
+    /// The first case.
+    public init() {
+        guard let first = Self.allCases.first else {
+            misuse("The enum '\(Self.self)' has no cases, so there is no default value of it.")
+        }
+        self = first
+    }
+
+    /// By raw value.
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    public static var _shape: _PropertyShape {
+        var shape = RawValue._shape
+        shape.code = .generic
+        return shape
+    }
+
+    public static var _unset: Self { Self() }
+    @inlinable public static var _hasFixedSize: Bool { RawValue._hasFixedSize }
+
+    @inlinable
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Self
+    {
+        let raw = RawValue._load(column, row, object, offset)
+        guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }
+        return value
+    }
+
+    @inlinable
+    public static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self? {
+        RawValue._loadOptional(column, row, object).flatMap { Self(rawValue: $0) }
+    }
+
+    @inlinable
+    public static func _store(
+        _ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        RawValue._store(value.rawValue, column, row, object)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        let raw = RawValue._fromRaw(raw)
+        guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }
+        return value
+    }
+
+    public static func _fromOptionalRaw(_ raw: _RawValue) -> Self? {
+        if case .null = raw.value { return nil }
+        return Self(rawValue: RawValue._fromRaw(raw))
+    }
+
+    public static func _toRaw(_ value: Self) -> _RawValue { RawValue._toRaw(value.rawValue) }
+
+    /// A case, or its raw value.
+    public static func _coerced(_ value: Any) -> Self? {
+        if let value = value as? Self { return value }
+        return RawValue._coerced(value).flatMap { Self(rawValue: $0) }
+    }
+
+    public static func _dynamic(_ value: Self) -> Any? { RawValue._dynamic(value.rawValue) }
+}
+
+@usableFromInline @inline(never)
+func unknownRawValue(_ raw: String, _ type: String) -> Never {
+    misuse(
+        "Failed to convert persisted value '\(raw)' to type '\(type)' in a non-optional context. The file "
+            + "holds a value "
+            + "that no case of the enum has: declare the property optional, or add the case.")
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Date, UUID and ObjectId as stored types.
+
+public import Foundation
+internal import RegnumEngine
+
+/// A Date as seconds since 1970 and nanoseconds. Both ways go through the reference date, the one in which
+/// Foundation keeps dates, so that a stored date equals the original.
+enum DateCoding {
+    @usableFromInline static let referenceSeconds: Int64 = 978_307_200
+
+    /// Cuts below a nanosecond. NaN becomes 1970; what lies outside becomes the first or last second.
+    static func timestamp(_ date: Date) -> Timestamp {
+        let interval = date.timeIntervalSinceReferenceDate
+        if interval.isNaN { return Timestamp(seconds: 0, nanoseconds: 0) }
+        let whole = interval.rounded(.towardZero)
+        let limit = 9_223_372_035_876_468_000.0
+        if whole >= limit { return Timestamp(seconds: .max, nanoseconds: 999_999_999) }
+        if whole <= -limit { return Timestamp(seconds: .min, nanoseconds: -999_999_999) }
+        var seconds = Int64(whole) + referenceSeconds
+        var nanoseconds = Int32((interval - whole) * 1_000_000_000)
+        if seconds > 0, nanoseconds < 0 {
+            seconds -= 1
+            nanoseconds += 1_000_000_000
+        } else if seconds < 0, nanoseconds > 0 {
+            seconds += 1
+            nanoseconds -= 1_000_000_000
+        }
+        return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
+    }
+
+    @inline(__always)
+    static func date(seconds: Int64, nanoseconds: Int32) -> Date {
+        // Wraps only for the clamped first second.
+        let whole = seconds.subtractingReportingOverflow(referenceSeconds)
+        let base = whole.overflow ? Double(seconds) : Double(whole.partialValue)
+        return Date(timeIntervalSinceReferenceDate: base + Double(nanoseconds) / 1_000_000_000)
+    }
+}
+
+extension Date: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Date
+    public static var _shape: _PropertyShape { _PropertyShape(.date, code: .date) }
+    /// Now.
+    public static func _makeDefault() -> Date { Date() }
+
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Date
+    {
+        let view = column.assumingMemoryBound(to: ColumnView.self)
+        return DateCoding.date(seconds: view.pointee.integer(row), nanoseconds: view.pointee.nanoseconds(row))
+    }
+
+    public static func _store(
+        _ value: Date, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        let view = column.assumingMemoryBound(to: ColumnView.self)
+        let time = DateCoding.timestamp(value)
+        view.pointee.data.storeBytes(of: time.seconds, toByteOffset: row &<< 3, as: Int64.self)
+        // Writable date columns have nanoseconds always.
+        view.pointee.aux.unsafelyUnwrapped
+            .storeBytes(of: time.nanoseconds, toByteOffset: row &<< 2, as: Int32.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Date {
+        guard case .date(let time) = raw.value else { return Date(timeIntervalSince1970: 0) }
+        return DateCoding.date(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    }
+    public static func _toRaw(_ value: Date) -> _RawValue { _RawValue(.date(DateCoding.timestamp(value))) }
+    public static func _coerced(_ value: Any) -> Date? { value as? Date }
+}
+extension Date: _Indexable, MinMaxType, SortableType, _QueryNumeric {}
+
+extension UUID: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = UUID
+    public static var _shape: _PropertyShape { _PropertyShape(.UUID, code: .uuid) }
+    /// Random.
+    public static func _makeDefault() -> UUID { UUID() }
+
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> UUID
+    {
+        let words = column.assumingMemoryBound(to: ColumnView.self).pointee.bytes16(row)
+        return UUID(words: words)
+    }
+
+    public static func _store(
+        _ value: UUID, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.data
+            .storeBytes(of: value.uuid, toByteOffset: row &<< 4, as: uuid_t.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> UUID {
+        guard case .uuid(let low, let high) = raw.value else { return UUID(words: (0, 0)) }
+        return UUID(words: (low, high))
+    }
+    public static func _toRaw(_ value: UUID) -> _RawValue {
+        let words = value.words
+        return _RawValue(.uuid(words.0, words.1))
+    }
+    public static func _coerced(_ value: Any) -> UUID? { value as? UUID }
+}
+extension UUID: _Indexable, _PrimaryKey {}
+
+extension UUID {
+    init(words: (UInt64, UInt64)) { self.init(uuid: unsafeBitCast(words, to: uuid_t.self)) }
+    /// The 16 bytes as two words loaded from memory.
+    var words: (UInt64, UInt64) { unsafeBitCast(uuid, to: (UInt64, UInt64).self) }
+}
+
+extension ObjectId: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = ObjectId
+    public static var _shape: _PropertyShape { _PropertyShape(.objectId, code: .objectID) }
+    /// A new one.
+    public static func _makeDefault() -> Self { unsafeDowncast(ObjectId.generate(), to: Self.self) }
+
+    public static func _load(
+        _ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int
+    ) -> Self {
+        let bytes = column.assumingMemoryBound(to: ColumnView.self).pointee.bytes12(row)
+        return unsafeDowncast(ObjectId(low: bytes.0, high: bytes.1), to: Self.self)
+    }
+
+    public static func _store(
+        _ value: ObjectId, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        let data = column.assumingMemoryBound(to: ColumnView.self).pointee.data + row &* 12
+        data.storeBytes(of: value.low, as: UInt64.self)
+        data.storeBytes(of: value.high, toByteOffset: 8, as: UInt32.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        guard case .objectID(let low, let high) = raw.value else {
+            return unsafeDowncast(ObjectId(low: 0, high: 0), to: Self.self)
+        }
+        return unsafeDowncast(ObjectId(low: low, high: high), to: Self.self)
+    }
+    public static func _toRaw(_ value: ObjectId) -> _RawValue { _RawValue(.objectID(value.low, value.high)) }
+    public static func _coerced(_ value: Any) -> Self? { value as? Self }
+}
+extension ObjectId: _Indexable, _PrimaryKey {}

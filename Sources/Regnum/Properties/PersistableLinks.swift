@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects as stored types: links. As properties they are optional, as elements of lists not.
+
+internal import RegnumEngine
+
+/// The members that every model class gets through its conformances; they are not members of `ObjectBase`.
+public protocol _ObjectValue: ObjectBase, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {}
+
+extension _ObjectValue {
+    public static var _shape: _PropertyShape { _PropertyShape(.object, code: .link, target: Self.self) }
+
+    public static var _hasFixedSizeInside: Bool { false }
+
+    public static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self? {
+        let key = column.assumingMemoryBound(to: ColumnView.self).pointee.integer(row)
+        if key == 0 { return nil }
+        let target = object.core.binding(for: Self.self)
+        return unsafeDowncast(
+            target.makeAccessor(ObjectKey(rawValue: UInt64(bitPattern: key))), to: Self.self)
+    }
+
+    /// Link columns keep the reverse of links, so nobody comes here.
+    public static func _storeOptional(
+        _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        fatalError("a link is stored through its table")
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        guard case .link(let key) = raw.value, let binding = raw.binding else {
+            if let object = raw.object { return unsafeDowncast(object, to: Self.self) }
+            misuse("A link that is not optional is nil.")
+        }
+        return unsafeDowncast(binding.makeAccessor(key), to: Self.self)
+    }
+
+    public static func _toRaw(_ value: Self) -> _RawValue {
+        var raw = _RawValue(.null)
+        raw.object = value
+        return raw
+    }
+
+    public static func _coerced(_ value: Any) -> Self? {
+        if let object = value as? Self { return object }
+        if value is ObjectBase { return nil }
+        guard Coercion.entries(value) != nil || Coercion.elements(value) != nil else { return nil }
+        let object = Self()
+        ObjectFilling.fill(object, from: value)
+        return object
+    }
+
+    public static func _dynamic(_ value: Self) -> Any? { value }
+
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self {
+        unsafeDowncast(recorder.makeTraced(Self.self), to: Self.self)
+    }
+}
+
+extension ObjectBase: _ObjectValue {
+    public typealias PersistedType = ObjectBase
+}
+
+extension RealmCore {
+    /// The key of an object of this Realm; an unmanaged one is added first.
+    func adopt(_ object: ObjectBase) -> ObjectKey {
+        if object.rowContext == nil {
+            add(object, update: .error)
+            return object.rowKey
+        }
+        object.requireValid()
+        if object.core !== self {
+            misuse(
+                "Object is already managed by another Realm. Use create instead to copy it into this Realm.")
+        }
+        return object.rowKey
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integers of all widths, Bool, Float and Double as stored types. All integers are stored as Int64.
+
+public import RegnumEngine
+
+extension _Persistable where Self: FixedWidthInteger {
+    @inlinable @inline(__always) public static var _unset: Self { 0 }
+
+    /// Traps where the stored value does not fit the declared width.
+    @inlinable @inline(__always)
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Self
+    {
+        Self(column.assumingMemoryBound(to: ColumnView.self).pointee.integer(row))
+    }
+
+    @inlinable @inline(__always)
+    public static func _store(
+        _ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.data
+            .storeBytes(of: Int64(value), toByteOffset: row &<< 3, as: Int64.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        guard case .int(let value) = raw.value else { return 0 }
+        return Self(value)
+    }
+    public static func _toRaw(_ value: Self) -> _RawValue { _RawValue(.int(Int64(value))) }
+    public static func _coerced(_ value: Any) -> Self? {
+        if let value = value as? Self { return value }
+        return Coercion.integer(value).flatMap { Self(exactly: $0) }
+    }
+    /// All widths show as Int.
+    public static func _dynamic(_ value: Self) -> Any? { Int(value) }
+}
+
+extension Int: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Int
+    public static var _shape: _PropertyShape { _PropertyShape(.int, code: .int64) }
+}
+extension Int8: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Int8
+    public static var _shape: _PropertyShape { _PropertyShape(.int, code: .int8) }
+}
+extension Int16: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Int16
+    public static var _shape: _PropertyShape { _PropertyShape(.int, code: .int16) }
+}
+extension Int32: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Int32
+    public static var _shape: _PropertyShape { _PropertyShape(.int, code: .int32) }
+}
+extension Int64: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Int64
+    public static var _shape: _PropertyShape { _PropertyShape(.int, code: .int64) }
+}
+
+extension Int: _Indexable, _PrimaryKey, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+extension Int8: _Indexable, _PrimaryKey, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+extension Int16: _Indexable, _PrimaryKey, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+extension Int32: _Indexable, _PrimaryKey, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+extension Int64: _Indexable, _PrimaryKey, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+
+extension Bool: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, _Indexable,
+    _PrimaryKey
+{
+    public typealias PersistedType = Bool
+    public static var _shape: _PropertyShape { _PropertyShape(.bool, code: .bool) }
+    @inlinable @inline(__always) public static var _unset: Bool { false }
+
+    @inlinable @inline(__always)
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Bool
+    {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.bit(row)
+    }
+
+    @inlinable @inline(__always)
+    public static func _store(
+        _ value: Bool, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        let words = column.assumingMemoryBound(to: ColumnView.self).pointee.data.assumingMemoryBound(
+            to: UInt64.self)
+        let mask: UInt64 = 1 &<< UInt64(row & 63)
+        if value { words[row &>> 6] |= mask } else { words[row &>> 6] &= ~mask }
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Bool { raw.value == .bool(true) }
+    public static func _toRaw(_ value: Bool) -> _RawValue { _RawValue(.bool(value)) }
+    public static func _coerced(_ value: Any) -> Bool? {
+        if let value = value as? Bool { return value }
+        switch Coercion.integer(value) {
+        case 0: return false
+        case 1: return true
+        default: return nil
+        }
+    }
+}
+
+extension Float: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Float
+    public static var _shape: _PropertyShape { _PropertyShape(.float, code: .float) }
+    @inlinable @inline(__always) public static var _unset: Float { 0 }
+
+    @inlinable @inline(__always)
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Float
+    {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.float(row)
+    }
+
+    @inlinable @inline(__always)
+    public static func _store(
+        _ value: Float, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.data
+            .storeBytes(of: value, toByteOffset: row &<< 2, as: Float.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Float {
+        guard case .float(let value) = raw.value else { return 0 }
+        return value
+    }
+    public static func _toRaw(_ value: Float) -> _RawValue { _RawValue(.float(value)) }
+    public static func _coerced(_ value: Any) -> Float? {
+        if let value = value as? Float { return value }
+        guard let number = Coercion.number(value) else { return nil }
+        // A number over Float's range is refused; infinity and NaN stay what they are.
+        return number.isFinite && Float(number).isInfinite ? nil : Float(number)
+    }
+}
+extension Float: MinMaxType, AddableType, SortableType, _QueryNumeric {}
+
+extension Double: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Double
+    public static var _shape: _PropertyShape { _PropertyShape(.double, code: .double) }
+    @inlinable @inline(__always) public static var _unset: Double { 0 }
+
+    @inlinable @inline(__always)
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Double
+    {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.double(row)
+    }
+
+    @inlinable @inline(__always)
+    public static func _store(
+        _ value: Double, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.data
+            .storeBytes(of: value, toByteOffset: row &<< 3, as: Double.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Double {
+        guard case .double(let value) = raw.value else { return 0 }
+        return value
+    }
+    public static func _toRaw(_ value: Double) -> _RawValue { _RawValue(.double(value)) }
+    public static func _coerced(_ value: Any) -> Double? { (value as? Double) ?? Coercion.number(value) }
+}
+extension Double: MinMaxType, AddableType, SortableType, _QueryNumeric {}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// `@Persisted`, and the fast paths of properties. A getter of a managed object compares the epoch and the
+// thread and loads from the column; everything else is out of line in `ObjectBase.swift`.
+//
+// Nothing about the column is kept in the object: the wrapper's byte offset, a constant after inlining, finds
+// its number in a table of the class. Every function on the way is `@inline(__always)`: without that the key
+// paths of the enclosing-instance subscript become real objects and a read costs 100 ns.
+
+public import RegnumEngine
+
+/// A stored property of a model class.
+///
+/// ```swift
+/// class Dog: Object {
+///     @Persisted(primaryKey: true) var id: UUID
+///     @Persisted(indexed: true) var name = ""
+///     @Persisted var owner: Person?
+///     @Persisted var toys: List<String>
+/// }
+/// ```
+@propertyWrapper
+@frozen
+public struct Persisted<Value: _Persistable> {
+    // First: `storedPointer` relies on it.
+    @usableFromInline var stored: Value._Stored
+    @usableFromInline var flags: UInt8
+
+    /// Bits of `flags`.
+    @usableFromInline static var indexedFlag: UInt8 { 1 }
+    @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
+
+    /// The type's own default: 0, "", nil, empty, a random UUID, the first case of an enum.
+    @inlinable
+    public init() {
+        stored = Value._unset
+        flags = 0
+    }
+
+    /// A default value.
+    @inlinable
+    public init(wrappedValue value: Value) {
+        stored = Value._wrapped(value)
+        flags = 0
+    }
+
+    @available(*, unavailable, message: "@Persisted is only available on properties of Object classes")
+    public var wrappedValue: Value {
+        get { fatalError("unavailable") }
+        set { fatalError("unavailable") }
+    }
+
+    public static subscript<EnclosingSelf: ObjectBase>(
+        _enclosingInstance object: EnclosingSelf,
+        wrapped wrapped: ReferenceWritableKeyPath<EnclosingSelf, Value>,
+        storage storage: ReferenceWritableKeyPath<EnclosingSelf, Self>
+    ) -> Value {
+        @inlinable @inline(__always)
+        get {
+            if let context = object.rowContext {
+                let offset = wrapperOffset(object, storage)
+                if context.pointee.state.pointee.epoch == object.rowEpoch,
+                    context.pointee.state.pointee.owner == currentThreadWord()
+                {
+                    return Value._load(
+                        object.rowColumns.unsafelyUnwrapped + Int(context.pointee.columnNumbers[offset]),
+                        Int(object.rowNumber), object, offset)
+                }
+                return slowGet(object, offset)
+            }
+            if let value = Value._peek(object[keyPath: storage].stored) { return value }
+            return Value._filled(&object[keyPath: storage].stored)
+        }
+        @inlinable @inline(__always)
+        set {
+            if let context = object.rowContext {
+                let offset = wrapperOffset(object, storage)
+                if Value._hasFixedSize, context.pointee.state.pointee.epoch == object.rowEpoch,
+                    context.pointee.state.pointee.owner == currentThreadWord()
+                {
+                    let column =
+                        object.rowColumns.unsafelyUnwrapped + Int(context.pointee.columnNumbers[offset])
+                    if column.pointee.isWritable, !column.pointee.isGuarded {
+                        context.pointee.stores.pointee &+= 1
+                        return Value._store(newValue, column, Int(object.rowNumber), object)
+                    }
+                }
+                return slowSet(object, offset, newValue)
+            }
+            Value._replace(&object[keyPath: storage].stored, newValue)
+        }
+    }
+}
+
+extension Persisted where Value.PersistedType: _Indexable {
+    /// With an index where `indexed`.
+    @inlinable
+    public init(indexed: Bool) {
+        stored = Value._unset
+        flags = indexed ? Self.indexedFlag : 0
+    }
+
+    /// A default value, with an index where `indexed`.
+    @inlinable
+    public init(wrappedValue value: Value, indexed: Bool) {
+        stored = Value._wrapped(value)
+        flags = indexed ? Self.indexedFlag : 0
+    }
+}
+
+extension Persisted where Value.PersistedType: _PrimaryKey {
+    /// The primary key of its class where `primaryKey`.
+    @inlinable
+    public init(primaryKey: Bool) {
+        stored = Value._unset
+        flags = primaryKey ? Self.primaryKeyFlag : 0
+    }
+
+    /// A default value; the primary key of its class where `primaryKey`.
+    @inlinable
+    public init(wrappedValue value: Value, primaryKey: Bool) {
+        stored = Value._wrapped(value)
+        flags = primaryKey ? Self.primaryKeyFlag : 0
+    }
+}
+
+extension Persisted where Value: _LinkingObjectsProtocol {
+    /// The objects that link to this one by their property `originProperty`.
+    public init(originProperty: String) {
+        stored = Value._wrapped(Value(_originProperty: originProperty))
+        flags = 0
+    }
+}
+
+#if DEBUG
+    /// Offset of the wrapper in the object, read from the key path: its first component's header is the
+    /// 32-bit word at byte 32, the offset of a class's stored property its low 23 bits. Checked while a
+    /// schema is built.
+    @inlinable @inline(__always)
+    func wrapperOffset<Root: ObjectBase, Wrapper>(
+        _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
+    ) -> Int {
+        Int(
+            unsafeBitCast(storage, to: UnsafeRawPointer.self).load(fromByteOffset: 32, as: UInt32.self)
+                & 0x7f_ffff)
+    }
+#else
+    /// Offset of the wrapper in the object. Folds to a constant.
+    @inlinable @inline(__always)
+    func wrapperOffset<Root: ObjectBase, Wrapper>(
+        _ object: Root, _ storage: ReferenceWritableKeyPath<Root, Wrapper>
+    ) -> Int {
+        withUnsafeMutablePointer(to: &object[keyPath: storage]) {
+            UnsafeRawPointer($0) - UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+        }
+    }
+#endif
+
+/// Tells a wrapper by the type of its field.
+protocol AnyPersisted {
+    static var valueType: any _Persistable.Type { get }
+    /// `flags` of the wrapper at `address`.
+    static func flags(at address: UnsafeRawPointer) -> UInt8
+}
+
+extension Persisted: AnyPersisted {
+    static var valueType: any _Persistable.Type { Value.self }
+    static func flags(at address: UnsafeRawPointer) -> UInt8 {
+        address.assumingMemoryBound(to: Self.self).pointee.flags
+    }
+}

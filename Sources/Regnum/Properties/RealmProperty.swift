@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// `let age = RealmProperty<Int?>()`: an optional value as a stored `let`, RealmSwift's way before
+// `@Persisted`.
+
+internal import RegnumEngine
+
+/// Types of the values of a `RealmProperty`.
+public protocol RealmPropertyType: _HasPersistedType {}
+
+extension Optional: RealmPropertyType where Wrapped: _PersistableInsideOptional & RealmOptionalType {}
+
+/// Types that an optional `RealmProperty` may hold.
+public protocol RealmOptionalType {}
+extension Int: RealmOptionalType {}
+extension Int8: RealmOptionalType {}
+extension Int16: RealmOptionalType {}
+extension Int32: RealmOptionalType {}
+extension Int64: RealmOptionalType {}
+extension Bool: RealmOptionalType {}
+extension Float: RealmOptionalType {}
+extension Double: RealmOptionalType {}
+extension ObjectId: RealmOptionalType {}
+
+/// A box that holds the value of a stored `let` property of a model class.
+public final class RealmProperty<Value: RealmPropertyType> {
+    private var unmanaged: Value
+    private var owner: ManagedPlace?
+    private var traced: (recorder: _KeyPathRecorder, name: String, depth: Int)?
+
+    /// Holds nil.
+    public init() { unmanaged = Value._fromRaw(_RawValue(.null)) }
+
+    /// The value. Managed ones may only be set in a write transaction.
+    public var value: Value {
+        get {
+            guard let owner else {
+                if let traced { traced.recorder.record(traced.name, depth: traced.depth) }
+                return unmanaged
+            }
+            let location = owner.requireLocation()
+            return Value._fromRaw(
+                _RawValue(
+                    engine { () throws(EngineError) in
+                        try owner.binding.table.value(owner.column, at: location)
+                    }))
+        }
+        set {
+            guard let owner else {
+                unmanaged = newValue
+                return
+            }
+            _ = owner.requireLocation()
+            owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
+            engine { () throws(EngineError) in
+                try owner.binding.table.set(Value._toRaw(newValue).value, owner.column, of: owner.key)
+            }
+        }
+    }
+}
+
+extension RealmProperty: Equatable where Value: Equatable {
+    public static func == (left: RealmProperty, right: RealmProperty) -> Bool { left.value == right.value }
+}
+
+extension RealmProperty: CustomStringConvertible {
+    public var description: String { describe(value) }
+}
+
+/// Any `RealmProperty`, for those who know the property from the schema.
+protocol AnyRealmProperty: AnyObject {
+    init()
+    static var shape: _PropertyShape { get }
+    func becomeManaged(_ place: ManagedPlace)
+    /// Makes reads of the value be recorded under `name`.
+    func trace(_ recorder: _KeyPathRecorder, as name: String)
+    var rawValue: Value { get }
+    /// What it held before it became managed.
+    var unmanagedValue: Value { get }
+    var dynamicValue: Any? { get }
+    /// False where the value does not fit.
+    func setDynamic(_ value: Any) -> Bool
+}
+
+extension RealmProperty: AnyRealmProperty {
+    static var shape: _PropertyShape { Value._shape }
+    func becomeManaged(_ place: ManagedPlace) { owner = place }
+    func trace(_ recorder: _KeyPathRecorder, as name: String) {
+        traced = (recorder, name, recorder.names.count)
+    }
+    var rawValue: RegnumEngine.Value { Value._toRaw(value).value }
+    var unmanagedValue: RegnumEngine.Value { Value._toRaw(unmanaged).value }
+    var dynamicValue: Any? { Value._dynamic(value) }
+    func setDynamic(_ value: Any) -> Bool {
+        guard let value = Value._coerced(value) else { return false }
+        self.value = value
+        return true
+    }
+}
+
+/// A property of a managed object by its place, not by an accessor: values outlive the accessor they came
+/// from.
+struct ManagedPlace {
+    let core: RealmCore
+    // The core owns it.
+    unowned(unsafe) let binding: ClassBinding
+    let key: ObjectKey
+    let rollbacks: Int
+    let column: Int
+
+    init(_ object: ObjectBase, column: Int) {
+        core = object.core
+        binding = object.binding
+        key = object.rowKey
+        rollbacks = Int(object.rowRollbacks)
+        self.column = column
+    }
+
+    /// Where the object lies; nil where it is gone. The caller has checked the thread.
+    func locate() -> RowLocation? { binding.locate(key, rollbacks: rollbacks) }
+
+    func requireLocation() -> RowLocation {
+        core.check()
+        guard let location = locate() else { misuse("Object has been deleted or invalidated.") }
+        return location
+    }
+}

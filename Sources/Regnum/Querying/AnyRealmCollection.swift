@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Realm collection whose kind does not matter.
+
+public import Foundation
+
+/// Any collection of a Realm with elements of one type: a `List`, `Results` or `LinkingObjects`.
+public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection {
+    public typealias Index = Int
+    public typealias Indices = Range<Int>
+    public typealias SubSequence = Slice<AnyRealmCollection>
+
+    private let base: AnyCollectionBox<Element>
+
+    /// Stands for `base`; live as it is.
+    public init<C: RealmCollection>(_ base: C) where C.Element == Element { self.base = CollectionBox(base) }
+
+    public var realm: Realm? { base.realm }
+    public var isInvalidated: Bool { base.isInvalidated }
+    public var isFrozen: Bool { base.isFrozen }
+    public var description: String { base.description }
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { base.count }
+    public var count: Int { base.count }
+    public var isEmpty: Bool { base.count == 0 }
+    public var first: Element? { base.first }
+    public var last: Element? { base.last }
+    public subscript(position: Int) -> Element { base.element(position) }
+    public subscript(bounds: Range<Int>) -> Slice<AnyRealmCollection> { Slice(base: self, bounds: bounds) }
+    public func makeIterator() -> RLMIterator<Element> { base.makeIterator() }
+    public func index(of object: Element) -> Int? { base.index(of: object) }
+    public func index(matching predicate: NSPredicate) -> Int? { base.index(matching: predicate) }
+    public func objects(at indexes: IndexSet) -> [Element] { base.objects(at: indexes) }
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
+        base.filter(NSPredicate(format: predicateFormat, argumentArray: args))
+    }
+    public func filter(_ predicate: NSPredicate) -> Results<Element> { base.filter(predicate) }
+    public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { base.where(isIncluded) }
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
+        base.sorted([SortDescriptor(keyPath: keyPath, ascending: ascending)])
+    }
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
+        base.sorted(Array(sortDescriptors))
+    }
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
+        base.distinct(Array(keyPaths))
+    }
+
+    /// True where both stand for the same collection.
+    public static func == (left: AnyRealmCollection, right: AnyRealmCollection) -> Bool {
+        left.base.isEqual(to: right.base)
+    }
+}
+
+/// What is asked of a collection of unknown kind.
+private class AnyCollectionBox<Element: RealmCollectionValue> {
+    var realm: Realm? { missing() }
+    var isInvalidated: Bool { missing() }
+    var isFrozen: Bool { missing() }
+    var description: String { missing() }
+    var count: Int { missing() }
+    var first: Element? { missing() }
+    var last: Element? { missing() }
+    func element(_ position: Int) -> Element { missing() }
+    func makeIterator() -> RLMIterator<Element> { missing() }
+    func index(of object: Element) -> Int? { missing() }
+    func index(matching predicate: NSPredicate) -> Int? { missing() }
+    func objects(at indexes: IndexSet) -> [Element] { missing() }
+    func filter(_ predicate: NSPredicate) -> Results<Element> { missing() }
+    func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { missing() }
+    func sorted(_ descriptors: [SortDescriptor]) -> Results<Element> { missing() }
+    func distinct(_ keyPaths: [String]) -> Results<Element> { missing() }
+    func isEqual(to other: AnyCollectionBox) -> Bool { missing() }
+
+    private func missing() -> Never { fatalError("only CollectionBox is ever made") }
+}
+
+private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.Element> {
+    let base: Base
+
+    init(_ base: Base) { self.base = base }
+
+    override var realm: Realm? { base.realm }
+    override var isInvalidated: Bool { base.isInvalidated }
+    override var isFrozen: Bool { base.isFrozen }
+    override var description: String { base.description }
+    override var count: Int { base.count }
+    override var first: Base.Element? { base.first }
+    override var last: Base.Element? { base.last }
+    override func element(_ position: Int) -> Base.Element { base[position] }
+    override func makeIterator() -> RLMIterator<Base.Element> { base.makeIterator() }
+    override func index(of object: Base.Element) -> Int? { base.index(of: object) }
+    override func index(matching predicate: NSPredicate) -> Int? { base.index(matching: predicate) }
+    override func objects(at indexes: IndexSet) -> [Base.Element] { base.objects(at: indexes) }
+    override func filter(_ predicate: NSPredicate) -> Results<Base.Element> { base.filter(predicate) }
+    override func `where`(_ isIncluded: (Query<Base.Element>) -> Query<Bool>) -> Results<Base.Element> {
+        base.where(isIncluded)
+    }
+    override func sorted(_ descriptors: [SortDescriptor]) -> Results<Base.Element> { base.sorted(by: descriptors) }
+    override func distinct(_ keyPaths: [String]) -> Results<Base.Element> { base.distinct(by: keyPaths) }
+    override func isEqual(to other: AnyCollectionBox<Base.Element>) -> Bool {
+        (other as? CollectionBox<Base>)?.base == base
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks over objects in the order of one moment and hands out accessors. Two ways: over a whole table, row group by
+// row group without an array of keys; over keys that a query found.
+//
+// The same accessor is handed out again where nobody else holds it, strongly, weakly or unowned. What the loop's
+// body does to the Realm shows as a moved epoch: then the place is looked up anew by key. Objects deleted meanwhile
+// are left out, objects added behind the end of that moment too.
+
+package import RegnumEngine
+
+@usableFromInline
+package final class ObjectCursor {
+    /// What changes with each element. Outside of the object, so that a step costs no reference counting of the cursor.
+    @usableFromInline
+    struct Step {
+        let session: UnsafeMutablePointer<SessionState>
+        /// The accessor handed out last, owned by the cursor; nil where accessors are not recycled.
+        var current: Unmanaged<ObjectBase>?
+        /// The row group that `row` is in; good while `epoch` is the session's.
+        var group: UnsafeMutablePointer<GroupView>?
+        var row = 0
+        var rowEnd = 0
+        var epoch = Int.min
+        /// The key handed out last, and the last one of the snapshot.
+        var lastKey: UInt64 = 0
+        var endKey: UInt64 = 0
+        let cursor: Unmanaged<ObjectCursor>
+    }
+
+    private let realm: RealmCore
+    private let binding: ClassBinding
+    private let isRecyclable: Bool
+    private let invalidations: Int
+    /// Freed with the cursor.
+    @usableFromInline let step: UnsafeMutablePointer<Step>
+    /// About where the next object lies in the table.
+    @exclusivity(unchecked) private var position = 0
+    /// The keys to visit; nil for a whole table.
+    private let keys: [ObjectKey]?
+    @exclusivity(unchecked) private var index = 0
+
+    private init(_ binding: ClassBinding, keys: [ObjectKey]?) {
+        realm = binding.core
+        self.binding = binding
+        isRecyclable = binding.schema.isRecyclable
+        invalidations = realm.settings.invalidations
+        self.keys = keys
+        step = .allocate(capacity: 1)
+        step.initialize(to: Step(session: realm.session.state, cursor: .passUnretained(self)))
+    }
+
+    deinit {
+        step.pointee.current?.release()
+        step.deallocate()
+    }
+
+    /// Over the whole table of a class, as it is now.
+    package convenience init(tableOf binding: ClassBinding) {
+        self.init(binding, keys: nil)
+        let table = binding.table
+        let count = table.count
+        if count > 0 {
+            step.pointee.endKey = engine { () throws(EngineError) in try table.key(atPosition: count - 1).rawValue }
+        }
+    }
+
+    /// Over the objects with these keys, in this order.
+    package convenience init(_ keys: [ObjectKey], of binding: ClassBinding) { self.init(binding, keys: keys) }
+
+    @inline(never)
+    fileprivate func nextSlowly() -> ObjectBase? {
+        realm.check()
+        if keys != nil { return nextOfKeys() }
+        let isKnown = step.pointee.epoch == step.pointee.session.pointee.epoch
+        guard isKnown && step.pointee.row < step.pointee.rowEnd || findGroup(), let group = step.pointee.group else {
+            return finish()
+        }
+        let row = step.pointee.row
+        let key = group.pointee.key(at: row)
+        guard key <= step.pointee.endKey else { return finish() }
+        step.pointee.row = row &+ 1
+        step.pointee.lastKey = key
+        return handOut(key, group, row)
+    }
+
+    private func handOut(_ key: UInt64, _ group: UnsafeMutablePointer<GroupView>, _ row: Int) -> ObjectBase {
+        let location = RowLocation(group: group, row: row)
+        if let current = step.pointee.current, Step.isAlone(current) {
+            let object = current.takeUnretainedValue()
+            binding.rebind(object, ObjectKey(key), at: location)
+            return object
+        }
+        let object = binding.makeAccessor(ObjectKey(key), at: location)
+        if isRecyclable {
+            step.pointee.current?.release()
+            step.pointee.current = .passRetained(object)
+        }
+        return object
+    }
+
+    private func finish() -> ObjectBase? {
+        step.pointee.current?.release()
+        step.pointee.current = nil
+        step.pointee.endKey = 0
+        step.pointee.rowEnd = 0
+        return nil
+    }
+
+    private func checkValid() {
+        if realm.settings.invalidations != invalidations {
+            misuse("Collection is no longer valid. The Realm was invalidated during the loop over it.")
+        }
+    }
+
+    // MARK: Whole table
+
+    /// Finds the row group and row of the first key behind `lastKey`; false at the end.
+    @inline(never)
+    private func findGroup() -> Bool {
+        checkValid()
+        guard step.pointee.lastKey < step.pointee.endKey else { return false }
+        let table = binding.table
+        return engine { () throws(EngineError) -> Bool in
+            let moved = step.pointee.epoch != step.pointee.session.pointee.epoch
+            let count = table.count
+            // Behind the end of a group the next one starts at a known position; after a change it is searched.
+            var next = position &+ step.pointee.rowEnd
+            if moved { next = try searchPosition(table, count) }
+            guard next < count else { return false }
+            let location = try table.location(atPosition: next)
+            step.pointee.group = location.group
+            step.pointee.row = location.row
+            step.pointee.rowEnd = location.group.pointee.count
+            position = next - location.row
+            step.pointee.epoch = step.pointee.session.pointee.epoch
+            return true
+        }
+    }
+
+    /// The position of the first key greater than `lastKey`. Tries the places where it is when the body of the loop
+    /// deleted the element it was given, or nothing before it.
+    private func searchPosition(_ table: Table, _ count: Int) throws(EngineError) -> Int {
+        for guess in [position &+ step.pointee.row &- 1, position &+ step.pointee.row] where guess >= 0 && guess < count {
+            guard try table.key(atPosition: guess).rawValue > step.pointee.lastKey else { continue }
+            if guess == 0 { return 0 }
+            if try table.key(atPosition: guess - 1).rawValue <= step.pointee.lastKey { return guess }
+        }
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if try table.key(atPosition: middle).rawValue <= step.pointee.lastKey { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    // MARK: Keys
+
+    private func nextOfKeys() -> ObjectBase? {
+        guard let keys else { return nil }
+        while index < keys.count {
+            let key = keys[index]
+            index &+= 1
+            if let location = locate(key) { return handOut(key.rawValue, location.group, location.row) }
+        }
+        return finish()
+    }
+
+    /// Neighbours in the order are often neighbours in the table: the row group of the last one is tried first.
+    private func locate(_ key: ObjectKey) -> RowLocation? {
+        if step.pointee.epoch == step.pointee.session.pointee.epoch, let group = step.pointee.group {
+            let row = group.pointee.row(of: key.rawValue)
+            if row >= 0 { return RowLocation(group: group, row: row) }
+        } else {
+            checkValid()
+        }
+        let location = engine { () throws(EngineError) in try binding.table.locate(key) }
+        step.pointee.epoch = step.pointee.session.pointee.epoch
+        step.pointee.group = location?.group
+        return location
+    }
+}
+
+extension ObjectCursor.Step {
+    /// The next object, or nil at the end. `step` is a living cursor's.
+    @usableFromInline
+    static func next(_ step: UnsafeMutablePointer<Self>) -> ObjectBase? {
+        let row = step.pointee.row
+        let session = step.pointee.session
+        // Of a cursor over keys `rowEnd` stays 0, so that it always takes the other way.
+        guard row < step.pointee.rowEnd, step.pointee.epoch == session.pointee.epoch,
+            session.pointee.owner == currentThreadWord(), let current = step.pointee.current,
+            let group = step.pointee.group, group.pointee.keyForm == .dense, isAlone(current)
+        else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
+        let key = group.pointee.firstKey &+ UInt64(truncatingIfNeeded: row)
+        guard key <= step.pointee.endKey else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
+        step.pointee.row = row &+ 1
+        step.pointee.lastKey = key
+        return current._withUnsafeGuaranteedRef { object in
+            object.rowKey.rawValue = key
+            object.rowColumns = group.pointee.columns
+            object.rowNumber = Int32(truncatingIfNeeded: row)
+            object.rowEpoch = step.pointee.epoch
+            return object
+        }
+    }
+
+    /// True where only the cursor holds the object: the whole reference-count word is that of a fresh object. Strong
+    /// references change its upper half, weak and unowned ones, which `isKnownUniquelyReferenced` does not see, the
+    /// lower one.
+    @inline(__always)
+    fileprivate static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool {
+        object.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
+    }
+}
+
+extension ClassBinding {
+    /// A new accessor with its row known.
+    @inline(__always)
+    package func makeAccessor(_ key: ObjectKey, at location: RowLocation) -> ObjectBase {
+        let object = schema.accessors.make()
+        bind(object, key, at: location)
+        return object
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of predicates arrive as `Any`; here they become constants of the query language.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+extension Constant {
+    /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked.
+    init(any value: Any?, realm: RealmCore?) {
+        guard let value, let value = unwrapped(value) else {
+            self = .null
+            return
+        }
+        switch value {
+        case let object as ObjectBase: self = .object(PredicateArguments.object(object, realm))
+        case let collection as any RealmCollectionBase:
+            self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
+        case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
+        case let text as Substring: self = .string(String(text))
+        default:
+            self = PredicateArguments.foundationConstant(value)
+                ?? PredicateArguments.integerConstant(value)
+                ?? PredicateArguments.sequenceConstant(value, realm)
+                ?? .unsupported(typeName: "\(type(of: value))", description: "\(value)")
+        }
+    }
+
+    init(_ value: Value, of object: ObjectBase?, realm: RealmCore?) {
+        switch value {
+        case .null: self = .null
+        case .bool(let value): self = .bool(value)
+        case .int(let value): self = .int(value)
+        case .float(let value): self = .float(value)
+        case .double(let value): self = .double(value)
+        case .string(let value): self = .string(value)
+        case .data(let value): self = .data(value)
+        case .date(let value): self = .date(value)
+        case .objectID(let low, let high): self = .objectID(low, high)
+        case .uuid(let low, let high): self = .uuid(low, high)
+        case .link: self = object.map { .object(PredicateArguments.object($0, realm)) } ?? .null
+        }
+    }
+}
+
+enum PredicateArguments {
+    static func elements<S: Sequence>(_ sequence: S) -> [Any] { sequence.map { $0 as Any } }
+
+    static func constant<T: _HasPersistedType>(_ value: T) -> Constant {
+        let raw = T._toRaw(value)
+        return Constant(raw.value, of: raw.object, realm: nil)
+    }
+
+    static func object(_ object: ObjectBase, _ realm: RealmCore?) -> ObjectArgument {
+        let name = ClassNames.name(of: type(of: object))
+        guard let core = object.realm?.core, !object.isInvalidated else {
+            return ObjectArgument(
+                table: nil, key: .none, className: name, isDeleted: object.isInvalidated)
+        }
+        let table = core.bindingIfAny(for: type(of: object))?.tableKey
+        return ObjectArgument(
+            table: table, key: object.rowKey, className: name,
+            isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false)
+    }
+
+    /// Classes of Foundation that are not values of Swift.
+    static func foundationConstant(_ value: Any) -> Constant? {
+        switch value {
+        case let number as NSNumber where type(of: value) is NSNumber.Type: return constant(of: number)
+        case let text as NSString: return .string(text as String)
+        case let date as NSDate: return constant(date as Date)
+        case let data as NSData: return constant(data as Data)
+        case let uuid as NSUUID: return constant(uuid as UUID)
+        default: return nil
+        }
+    }
+
+    /// Integers of widths that no property has.
+    static func integerConstant(_ value: Any) -> Constant? {
+        guard let integer = value as? any BinaryInteger else { return nil }
+        return Int64(exactly: integer).map { .int($0) } ?? .double(Double(integer))
+    }
+
+    static func sequenceConstant(_ value: Any, _ realm: RealmCore?) -> Constant? {
+        guard let sequence = value as? any Sequence, !(value is [AnyHashable: Any]) else { return nil }
+        return .array(elements(sequence).map { Constant(any: $0, realm: realm) })
+    }
+
+    private static func constant(of number: NSNumber) -> Constant {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "B"): return .bool(number.boolValue)
+        // Bool, and Int8, whose 0 and 1 mean the same wherever they are compared.
+        case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: return .bool(number.boolValue)
+        case UInt8(ascii: "f"): return .float(number.floatValue)
+        case UInt8(ascii: "d"): return .double(number.doubleValue)
+        case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max): return .double(number.doubleValue)
+        default: return .int(number.int64Value)
+        }
+    }
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// The type-safe query: `results.where { $0.age >= 18 && $0.dog.name == "Rex" }`. The closure is called once with
+// a `Query` of the element's class; members and operators build a tree (`QueryNode`).
+
+/// A part of a query whose values are of type `T`; made only inside the closure of `where`.
+@dynamicMemberLookup
+public struct Query<T> {
+    let node: QueryNode
+
+    init(_ node: QueryNode) { self.node = node }
+
+    /// The element itself.
+    init() { node = .path(QueryPath(names: [])) }
+
+    /// For tests: a query without a collection.
+    public static func _constructForTesting() -> Query<T> { Query<T>() }
+
+    /// The predicate as text and its arguments.
+    public func _constructPredicate() -> (String, [Any]) { node.print() }
+
+    /// The path of this query; misuse where it is not one.
+    var path: QueryPath {
+        guard case .path(let path) = node else { misuse("Cannot apply a keypath to \(node.print().0)") }
+        return path
+    }
+
+    func comparison(_ name: QueryNode.Operator, _ value: Any?, _ options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
+    }
+
+    func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
+        if case .path(let left) = node, case .path(let right) = other.node,
+            left.endsInCollection, right.endsInCollection {
+            misuse("Comparing two collection columns is not permitted.")
+        }
+        return Query<Bool>(.comparison(name, node, other.node, options))
+    }
+
+    func appending<V>(_ name: String, isCollection: Bool) -> Query<V> {
+        var path = path
+        if path.names.isEmpty { path.startsWithCollection = isCollection }
+        path.names += name.split(separator: ".").map(String.init)
+        path.collectionCount += isCollection ? 1 : 0
+        path.endsInCollection = isCollection
+        return Query<V>(.path(path))
+    }
+
+    /// The collection itself instead of its elements, followed by `suffix`.
+    func whole<V>(_ suffix: String? = nil) -> Query<V> {
+        var path = path
+        if let suffix { path.names.append(suffix) }
+        path.isWhole = true
+        return Query<V>(.path(path))
+    }
+
+    /// An operator over the collection; over a property of its elements it stands before the property.
+    func aggregate<V>(_ name: String) -> Query<V> {
+        var path = path
+        path.names.insert(name, at: path.endsInCollection ? path.names.count : Swift.max(path.names.count - 1, 0))
+        path.isWhole = true
+        return Query<V>(.path(path))
+    }
+}
+
+extension Query where T: ObjectBase {
+    /// The property at the key path.
+    public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
+        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+    }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: ObjectBase {
+    /// A property of the linked object.
+    public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {
+        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: ObjectBase {
+    /// A property of any element.
+    public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> {
+        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+    }
+}
+
+extension Query {
+    public static func == (left: Query, right: T) -> Query<Bool> { left.comparison(.equal, right) }
+    public static func == (left: Query, right: Query) -> Query<Bool> { left.comparison(.equal, right) }
+    public static func != (left: Query, right: T) -> Query<Bool> { left.comparison(.notEqual, right) }
+    public static func != (left: Query, right: Query) -> Query<Bool> { left.comparison(.notEqual, right) }
+
+    /// True where the value is one of `values`.
+    public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T {
+        comparison(.isIn, Array(values))
+    }
+}
+
+extension Query where T == Bool {
+    public static prefix func ! (query: Query) -> Query<Bool> { Query(.not(query.node)) }
+    public static func && (left: Query, right: Query) -> Query<Bool> { Query(.and(left.node, right.node)) }
+    public static func || (left: Query, right: Query) -> Query<Bool> { Query(.or(left.node, right.node)) }
+
+    /// How many elements of the collection satisfy the condition.
+    public var count: Query<Int> { Query<Int>(.subqueryCount(node)) }
+}
+
+extension Query where T: _Persistable, T.PersistedType: _QueryNumeric {
+    public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
+    public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
+    public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
+    public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
+    public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+    public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+
+    /// True where the value lies in the range.
+    public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
+        comparison(.greaterOrEqual, range.lowerBound) && comparison(.less, range.upperBound)
+    }
+
+    /// True where the value lies in the range.
+    public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
+        Query<Bool>(.between(node, QueryConstant(value: range.lowerBound), QueryConstant(value: range.upperBound)))
+    }
+
+    /// The smallest value over the collection in the path.
+    public var min: Query { aggregate("@min") }
+    /// The largest value over the collection in the path.
+    public var max: Query { aggregate("@max") }
+    /// The average over the collection in the path.
+    public var avg: Query { aggregate("@avg") }
+    /// The sum over the collection in the path.
+    public var sum: Query { aggregate("@sum") }
+}
+
+extension Query where T: _Persistable, T.PersistedType: _QueryBinary {
+    public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
+    public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
+    public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
+    public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
+    public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+    public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+
+    /// True where `value` is a part of the value.
+    public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        comparison(.contains, value, options)
+    }
+    public func contains<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        comparison(.contains, other, options)
+    }
+    /// True where the value begins with `value`.
+    public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
+        comparison(.beginsWith, value, options)
+    }
+    public func starts<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        comparison(.beginsWith, other, options)
+    }
+    /// True where the value ends with `value`.
+    public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
+        comparison(.endsWith, value, options)
+    }
+    public func ends<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        comparison(.endsWith, other, options)
+    }
+    /// True where both are equal under the options.
+    public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        comparison(.equal, value, options)
+    }
+    public func equals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        comparison(.equal, other, options)
+    }
+    /// True where both differ under the options.
+    public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
+        comparison(.notEqual, value, options)
+    }
+    public func notEquals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
+        comparison(.notEqual, other, options)
+    }
+}
+
+extension Query where T: _Persistable, T.PersistedType: _QueryString {
+    /// True where the whole text matches the pattern: `*` stands for any run, `?` for one character.
+    public func like(_ pattern: T, caseInsensitive: Bool = false) -> Query<Bool> {
+        comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
+    }
+    public func like<U>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
+        comparison(.like, other, caseInsensitive ? .caseInsensitive : [])
+    }
+}
+
+extension Query where T: PersistableEnum {
+    /// The raw value of the enum.
+    public var rawValue: Query<T.RawValue> { Query<T.RawValue>(node) }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: PersistableEnum {
+    /// The raw value of the enum.
+    public var rawValue: Query<T.Wrapped.RawValue?> { Query<T.Wrapped.RawValue?>(node) }
+}
+
+extension Query where T: RealmCollection {
+    public static func == (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.equal, right) }
+    public static func != (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.notEqual, right) }
+
+    /// How many elements the collection has.
+    public var count: Query<Int> { whole("@count") }
+
+    /// True where the collection contains `value`.
+    public func contains(_ value: T.Element) -> Query<Bool> {
+        let collection: Query = whole()
+        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), collection.node, []))
+    }
+
+    /// True where the collection contains any of `values`.
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Element {
+        comparison(.isIn, Array(values))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: _Persistable, T.Element.PersistedType: _QueryNumeric {
+    public static func > (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greater, right) }
+    public static func >= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    public static func < (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.less, right) }
+    public static func <= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+
+    /// True where all elements lie in the range (and there is one).
+    public func contains(_ range: Range<T.Element>) -> Query<Bool> where T.Element: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
+    }
+
+    /// True where all elements lie in the range (and there is one).
+    public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> where T.Element: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
+    }
+
+    /// The smallest element.
+    public var min: Query<T.Element> { aggregate("@min") }
+    /// The largest element.
+    public var max: Query<T.Element> { aggregate("@max") }
+    /// The average of the elements.
+    public var avg: Query<T.Element> { aggregate("@avg") }
+    /// The sum of the elements.
+    public var sum: Query<T.Element> { aggregate("@sum") }
+}

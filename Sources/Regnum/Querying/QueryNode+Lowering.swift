@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the tree of a type-safe query to the predicate that is evaluated, without a detour through text.
+
+internal import RegnumQuery
+
+/// Foundation has a `Predicate` too; files that import both say this one.
+typealias QueryPredicate = Predicate
+
+extension QueryNode {
+    /// The predicate for `realm`, which tells whether objects in it are its own.
+    func lowered(for realm: RealmCore?) -> Predicate {
+        var lowering = QueryLowering(realm: realm)
+        return lowering.condition(self)
+    }
+}
+
+private struct QueryLowering {
+    let realm: RealmCore?
+    var subqueries = 0
+
+    mutating func condition(_ node: QueryNode) -> Predicate {
+        switch node {
+        case .path(let path):
+            return .comparison(Comparison(
+                operand(path), .equal, .constant(.bool(true)), modifier: path.needsAny ? .any : .direct))
+        case .constant(let constant):
+            guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
+            return .constant(value)
+        case .not(let child): return .not(condition(child))
+        case .and(let left, let right):
+            let first = condition(left)
+            return .and([first, condition(right)])
+        case .or(let left, let right):
+            let first = condition(left)
+            return .or([first, condition(right)])
+        case .comparison(.isIn, .constant(let value), .path(let path), let options):
+            return .comparison(Comparison(
+                operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
+        case .comparison(let name, let left, let right, let options):
+            let first = operand(left)
+            return .comparison(Comparison(
+                first, name.lowered, operand(right), options: options.lowered,
+                modifier: left.needsAny || right.needsAny ? .any : .direct))
+        case .between(let subject, let lower, let upper):
+            return .comparison(Comparison(
+                operand(subject), .between, .constant(.array([constant(lower), constant(upper)])),
+                modifier: subject.needsAny ? .any : .direct))
+        case .subqueryCount: misuse("A count alone is no condition: compare it with a number.")
+        }
+    }
+
+    private mutating func operand(_ node: QueryNode) -> Operand {
+        switch node {
+        case .path(let path): return operand(path)
+        case .constant(let value): return .constant(constant(value))
+        case .subqueryCount(let condition):
+            subqueries += 1
+            let variable = "col\(subqueries)"
+            var collection = ""
+            let inner = condition.asSubquery(of: "$" + variable, collection: &collection)
+            return .subquery(
+                KeyPathOperand(collection), variable: variable, self.condition(inner),
+                suffix: [KeyPathSegment("@count")])
+        default: misuse("Cannot apply a comparison to \(node.print().0)")
+        }
+    }
+
+    private func operand(_ path: QueryPath) -> Operand {
+        guard let first = path.names.first else { return .keyPath(KeyPathOperand("SELF")) }
+        if first.hasPrefix("$") {
+            return .keyPath(KeyPathOperand(
+                variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
+        }
+        return .keyPath(KeyPathOperand(path.names.map { KeyPathSegment($0) }))
+    }
+
+    private func constant(_ constant: QueryConstant) -> Constant { Constant(any: constant.value, realm: realm) }
+}
+
+extension QueryNode {
+    fileprivate var needsAny: Bool {
+        if case .path(let path) = self { return path.needsAny }
+        return false
+    }
+}
+
+extension QueryNode.Operator {
+    fileprivate var lowered: ComparisonOperator {
+        switch self {
+        case .equal: .equal
+        case .notEqual: .notEqual
+        case .less: .less
+        case .lessOrEqual: .lessOrEqual
+        case .greater: .greater
+        case .greaterOrEqual: .greaterOrEqual
+        case .isIn: .in
+        case .contains: .contains
+        case .beginsWith: .beginsWith
+        case .endsWith: .endsWith
+        case .like: .like
+        }
+    }
+}
+
+extension StringOptions {
+    fileprivate var lowered: ComparisonOptions {
+        var options: ComparisonOptions = []
+        if contains(.caseInsensitive) { options.insert(.caseInsensitive) }
+        if contains(.diacriticInsensitive) { options.insert(.diacriticInsensitive) }
+        return options
+    }
+}

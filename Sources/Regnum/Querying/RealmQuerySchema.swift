@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What queries know of a Realm's classes: properties by their Swift names, and the reverse of links. And the query
+// that the steps of a `ResultsState` come to.
+
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// Made for one binding of a predicate; what it found stays in the Realm's settings.
+struct RealmQuerySchema: QuerySchema {
+    let realm: RealmCore
+
+    func queryClass(_ table: TableKey) -> QueryClass? {
+        let settings = realm.settings
+        if let known = settings.queryClasses[table] { return known }
+        let made: QueryClass?
+        if let binding = realm.binding(forTable: table) {
+            made = queryClass(binding)
+        } else {
+            // A table whose class is not in the schema: its columns go by their own names.
+            made = realm.session.table(table).flatMap { TableSchema([$0.definition]).queryClass(table) }
+        }
+        settings.queryClasses[table] = made
+        return made
+    }
+
+    private func queryClass(_ binding: ClassBinding) -> QueryClass {
+        let columns = binding.table.definition.columns
+        var properties: [String: QueryProperty] = [:]
+        for (property, number) in zip(binding.schema.properties, binding.columns) {
+            if number >= 0 {
+                properties[property.name] = .column(number, columns[number])
+            } else if let backlinks = backlinks(property) {
+                properties[property.name] = backlinks
+            }
+        }
+        return QueryClass(name: binding.schema.name, table: binding.tableKey, properties: properties)
+    }
+
+    private func backlinks(_ property: ClassProperty) -> QueryProperty? {
+        guard let type = property.shape.target, let origin = realm.bindingIfAny(for: type),
+            let index = origin.schema.properties.firstIndex(where: { $0.name == property.originProperty }),
+            origin.columns[index] >= 0
+        else { return nil }
+        return .backlinks(
+            originTable: origin.tableKey, originColumn: origin.columns[index], originClassName: origin.schema.name)
+    }
+}
+
+extension ResultsState {
+    /// What the steps come to: all filters at once, then the orders one after the other. Nil where there are no steps.
+    func makeQuery(_ binding: ClassBinding) throws(QueryError) -> ObjectQuery? {
+        if steps.isEmpty { return nil }
+        let schema = RealmQuerySchema(realm: realm)
+        var filters: [Predicate] = []
+        var orderings: [Ordering] = []
+        for step in steps {
+            switch step {
+            case .filter(let predicate): filters.append(predicate)
+            case .sort(let descriptors):
+                var keys: [SortKey] = []
+                for descriptor in descriptors {
+                    keys.append(try SortKey.bind(
+                        descriptor.keyPath, isAscending: descriptor.ascending, to: binding.tableKey, in: schema))
+                }
+                if !keys.isEmpty { orderings.append(.sort(keys)) }
+            case .distinct(let paths):
+                var keys: [SortKey] = []
+                for path in paths {
+                    keys.append(try SortKey.bind(path, to: binding.tableKey, in: schema, verb: "distinct"))
+                }
+                if !keys.isEmpty { orderings.append(.distinct(keys)) }
+            }
+        }
+        var bound: BoundPredicate?
+        if !filters.isEmpty {
+            let predicate = filters.count == 1 ? filters[0] : .and(filters)
+            bound = try PredicateBinder.bind(predicate, to: binding.tableKey, in: schema)
+        }
+        return ObjectQuery(
+            session: realm.session, table: binding.tableKey, predicate: bound, orderings: orderings)
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of a class, filtered and ordered: live and lazy. `ResultsState` does the work.
+
+/// Types that `Realm.objects` can fetch.
+public protocol RealmFetchable: RealmCollectionValue {}
+
+extension Object: RealmFetchable {}
+
+/// A live, lazily evaluated collection of objects.
+///
+/// It always shows what the Realm shows: after a change in a write, or a refresh, the next access sees the new
+/// elements. A loop runs over the order at its start, so that a body may delete or add. Confined to the thread of its
+/// Realm.
+public struct Results<Element: RealmCollectionValue> {
+    package let state: ResultsState
+
+    package init(state: ResultsState) { self.state = state }
+}
+
+extension Results: _ResultsCollection {
+    public typealias Index = Int
+    public typealias Indices = Range<Int>
+    public typealias SubSequence = Slice<Results>
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    /// The element at a position; misuse where it is out of bounds.
+    public subscript(position: Int) -> Element { element(at: position) }
+
+    /// A part of the collection.
+    public subscript(bounds: Range<Int>) -> Slice<Results> { Slice(base: self, bounds: bounds) }
+
+    /// Iterates over the order of now.
+    public func makeIterator() -> RLMIterator<Element> { iterator() }
+
+    public var _handle: _ResultsHandle { _ResultsHandle(state: state) }
+}
+
+extension Results: Equatable {
+    /// True for copies of one `Results`; fetched twice they are not equal.
+    public static func == (left: Results, right: Results) -> Bool { left.state === right.state }
+}
+
+extension LinkingObjects: _ResultsCollection {
+    public typealias Index = Int
+    public typealias Indices = Range<Int>
+    public typealias SubSequence = Slice<LinkingObjects>
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    /// The element at a position; misuse where it is out of bounds.
+    public subscript(position: Int) -> Element { element(at: position) }
+
+    /// A part of the collection.
+    public subscript(bounds: Range<Int>) -> Slice<LinkingObjects> { Slice(base: self, bounds: bounds) }
+
+    /// Iterates over the order of now.
+    public func makeIterator() -> RLMIterator<Element> { iterator() }
+
+    public var _handle: _ResultsHandle { _ResultsHandle(state: handle.results) }
+}
+
+extension LinkingObjects: Equatable {
+    /// True for copies of one value: each access to the property makes another.
+    public static func == (left: LinkingObjects, right: LinkingObjects) -> Bool { left.handle === right.handle }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Smallest, largest, sum and average over a property of the elements. Nulls and NaN are left out.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+extension ResultsState {
+    /// The figure of a property: `.null` where there is none. Misuse where there is no property of the name, or the
+    /// operation does not fit its type.
+    func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
+        check()
+        guard let binding else { return kind == .sum ? .int(0) : .null }
+        guard let index = binding.schema.place(named: property) else {
+            misuse("Invalid property name '\(property)' for class '\(binding.schema.name)'.")
+        }
+        let column = binding.columns[index]
+        let definition = column < 0 ? nil : binding.table.definition.columns[column]
+        let type = definition?.type ?? .link
+        let takesDates = kind == .min || kind == .max
+        let fits = definition?.collection == CollectionKind.none
+            && (type == .int || type == .float || type == .double || type == .date && takesDates)
+        guard fits else {
+            misuse("Operation '\(operation)' not supported for \(type.shownName) property "
+                + "'\(binding.schema.name).\(property)'")
+        }
+        return engine { () throws(EngineError) in
+            let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)
+            if case .table = source { return try query.aggregate(kind, column) }
+            return try query.aggregate(kind, column, among: currentKeys())
+        }
+    }
+}
+
+extension ColumnType {
+    /// As RealmSwift's messages name it.
+    var shownName: String {
+        switch self {
+        case .bool: "bool"
+        case .int: "int"
+        case .float: "float"
+        case .double: "double"
+        case .string: "string"
+        case .data: "data"
+        case .date: "date"
+        case .objectID: "object id"
+        case .uuid: "uuid"
+        case .link: "object"
+        case .decimal128: "decimal128"
+        case .mixed: "mixed"
+        }
+    }
+}
+
+/// Turns a figure into the type that the caller asks for.
+private func converted<T>(_ value: Value, to type: T.Type) -> T {
+    let number: NSNumber
+    switch value {
+    case .int(let value): number = NSNumber(value: value)
+    case .float(let value): number = NSNumber(value: value)
+    case .double(let value): number = NSNumber(value: value)
+    default:
+        let date = Date._fromRaw(_RawValue(value))
+        if let date = date as? T { return date }
+        if let date = NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate) as? T { return date }
+        misuse("A date cannot be returned as \(type).")
+    }
+    if let number = number as? T, T.self == NSNumber.self { return number }
+    if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(number, stored) as? T { return value }
+    misuse("A number cannot be returned as \(type).")
+}
+
+/// As `converted(_:to:)`; nil for null.
+private func converted<T>(_ value: Value) -> T? {
+    if case .null = value { return nil }
+    return converted(value, to: T.self)
+}
+
+private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -> Any? {
+    if let value = T._coerced(number) { return value }
+    return T._coerced(number.doubleValue)
+}
+
+extension _QueryableCollection {
+    /// The smallest value of the property; nil where there is none.
+    public func min<T: _HasPersistedType>(
+        ofProperty property: String
+    ) -> T? where T.PersistedType: MinMaxType {
+        guard let state = _handle.state else { return nil }
+        return converted(state.figure(.min, of: property, "min"))
+    }
+
+    /// The largest value of the property; nil where there is none.
+    public func max<T: _HasPersistedType>(
+        ofProperty property: String
+    ) -> T? where T.PersistedType: MinMaxType {
+        guard let state = _handle.state else { return nil }
+        return converted(state.figure(.max, of: property, "max"))
+    }
+
+    /// The sum of the property's values; ints wrap.
+    public func sum<T: _HasPersistedType>(
+        ofProperty property: String
+    ) -> T where T.PersistedType: AddableType {
+        guard let state = _handle.state else { return converted(.int(0), to: T.self) }
+        return converted(state.figure(.sum, of: property, "sum"), to: T.self)
+    }
+
+    /// The average of the property's values; nil where there is none.
+    public func average<T: _HasPersistedType>(
+        ofProperty property: String
+    ) -> T? where T.PersistedType: AddableType {
+        guard let state = _handle.state else { return nil }
+        return converted(state.figure(.avg, of: property, "average"))
+    }
+}
+
+extension _QueryableCollection where Element: ObjectBase {
+    /// The smallest value of the property; nil where there is none.
+    public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
+        min(ofProperty: _name(for: keyPath))
+    }
+
+    /// The largest value of the property; nil where there is none.
+    public func max<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
+        max(ofProperty: _name(for: keyPath))
+    }
+
+    /// The sum of the property's values; ints wrap.
+    public func sum<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T where T.PersistedType: AddableType {
+        sum(ofProperty: _name(for: keyPath))
+    }
+
+    /// The average of the property's values; nil where there is none.
+    public func average<T: _HasPersistedType>(
+        of keyPath: KeyPath<Element, T>
+    ) -> T? where T.PersistedType: AddableType {
+        average(ofProperty: _name(for: keyPath))
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `Results` and `LinkingObjects` can do: both stand on a `ResultsState`.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// The inside of a collection; nil while it is unmanaged.
+public struct _ResultsHandle {
+    package let state: ResultsState?
+    package init(state: ResultsState?) { self.state = state }
+}
+
+/// A collection that can be queried.
+public protocol _QueryableCollection: RealmCollection {
+    /// Its objects as a query sees them; nil while it is unmanaged. Misuse where the elements are no objects.
+    var _handle: _ResultsHandle { get }
+}
+
+/// A collection of objects behind which a query stands.
+public protocol _ResultsCollection: _QueryableCollection {}
+
+// MARK: Elements
+
+extension _ResultsCollection {
+    /// How many elements there are. Of all objects of a class constant, else the query's cost once a change.
+    public var count: Int { _handle.state?.count ?? 0 }
+
+    public var isEmpty: Bool { count == 0 }
+
+    func element(at position: Int) -> Element {
+        if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
+        let state = _handle.state
+        let count = state?.count ?? 0
+        guard position < count, let state, let binding = state.binding else {
+            misuse("Index \(position) is out of bounds (must be less than \(count)).")
+        }
+        return unsafeBitCast(binding.makeAccessor(state.key(at: position)), to: Element.self)
+    }
+
+    /// The first element, or nil where there is none.
+    public var first: Element? {
+        guard let state = _handle.state, let binding = state.binding, let key = state.firstKey() else { return nil }
+        return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
+    }
+
+    /// The last element, or nil where there is none.
+    public var last: Element? {
+        let count = count
+        return count == 0 ? nil : self[count - 1]
+    }
+
+    func iterator() -> RLMIterator<Element> {
+        guard let state = _handle.state, let binding = state.binding else { return RLMIterator([]) }
+        state.check()
+        if state.isWholeTable { return RLMIterator(ObjectCursor(tableOf: binding)) }
+        return RLMIterator(ObjectCursor(state.currentKeys(), of: binding))
+    }
+
+    /// The elements at the positions; misuse where one is out of bounds.
+    public func objects(at indexes: IndexSet) -> [Element] {
+        if let last = indexes.last, last >= count { misuse("Indexes for collection are out of bounds.") }
+        return indexes.map { self[$0] }
+    }
+
+    /// The position of an object; nil for one that is unmanaged, of another Realm, or not among the elements.
+    public func index(of object: Element) -> Int? {
+        guard let state = _handle.state, let object = object as? ObjectBase else { return nil }
+        state.check()
+        guard let realm = object.realm?.core, realm === state.realm else { return nil }
+        if object.isInvalidated { misuse("Object has been deleted or invalidated.") }
+        guard let binding = state.binding, object.binding.tableKey == binding.tableKey else { return nil }
+        return state.position(of: object.rowKey)
+    }
+
+    /// The Realm of the elements; nil while unmanaged.
+    public var realm: Realm? { _handle.state.map { Realm(core: $0.realm) } }
+
+    /// True after `Realm.invalidate`.
+    public var isInvalidated: Bool { _handle.state?.isInvalidated ?? false }
+
+    /// True where the Realm is frozen.
+    public var isFrozen: Bool { _handle.state?.realm.isFrozen ?? false }
+
+    /// The elements, the first hundred of them.
+    public var description: String {
+        let name = "\(Self.self)"
+        guard let state = _handle.state else { return "\(name) <unmanaged>" }
+        let address = String(UInt(bitPattern: Unmanaged.passUnretained(state).toOpaque()), radix: 16)
+        guard !state.isInvalidated else { return "\(name) <0x\(address)> (\n\n)" }
+        let count = state.count
+        let shown = Swift.min(count, 100)
+        var lines = (0..<shown).map { position in
+            "\t[\(position)] " + "\(self[position])".replacing("\n", with: "\n\t")
+        }.joined(separator: ",\n")
+        if count > shown { lines += "\n\t... \(count - shown) objects skipped." }
+        return "\(name) <0x\(address)> (\n\(lines)\n)"
+    }
+}
+
+// MARK: Queries
+
+extension _QueryableCollection {
+    /// The state, for what only a managed collection can do.
+    private func managed() -> ResultsState {
+        guard let state = _handle.state else {
+            misuse("This method may only be called on RLMArray instances retrieved from an RLMRealm. Add the "
+                + "object that has this collection to a Realm first.")
+        }
+        return state
+    }
+
+    private func appending(_ step: ResultsState.Step) -> Results<Element> {
+        let state = managed()
+        do throws(QueryError) { return Results(state: try state.appending(step)) } catch { misuse(error.message) }
+    }
+
+    /// The elements that satisfy the predicate; misuse where it is not understood.
+    public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
+        filter(NSPredicate(format: predicateFormat, argumentArray: args))
+    }
+
+    /// The elements that satisfy the predicate; misuse for a predicate made of a block.
+    public func filter(_ predicate: NSPredicate) -> Results<Element> {
+        appending(.filter(predicate.predicate(for: managed().realm)))
+    }
+
+    /// The elements that satisfy a predicate that a person wrote. Throws `ParsedPredicate.Error` where it names properties
+    /// that are not there, or compares what cannot be compared.
+    public func filter(
+        _ predicate: ParsedPredicate
+    ) throws(ParsedPredicate.Error) -> Results<Element> {
+        let state = managed()
+        do throws(QueryError) {
+            return Results(state: try state.appending(.filter(predicate.predicate(for: state.realm))))
+        } catch { throw ParsedPredicate.Error(error, in: predicate.format) }
+    }
+
+    /// The elements that satisfy the condition.
+    public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
+        appending(.filter(isIncluded(Query()).node.lowered(for: managed().realm)))
+    }
+
+    /// The position of the first element that satisfies the predicate.
+    public func index(matching predicate: NSPredicate) -> Int? {
+        let state = managed()
+        return filter(predicate).state.firstKey().flatMap { state.position(of: $0) }
+    }
+
+    /// The position of the first element that satisfies the predicate.
+    public func index(matching predicateFormat: String, _ args: Any...) -> Int? {
+        index(matching: NSPredicate(format: predicateFormat, argumentArray: args))
+    }
+
+    /// The position of the first element that satisfies the condition.
+    public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
+        let state = managed()
+        return self.where(isIncluded).state.firstKey().flatMap { state.position(of: $0) }
+    }
+
+    /// The elements ordered by the property at the key path; what was ordered before decides among equals.
+    public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
+        sorted(by: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
+    }
+
+    /// The elements ordered by the descriptors, the first one first.
+    public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
+        appending(.sort(Array(sortDescriptors)))
+    }
+
+    /// The elements without those that equal an earlier one in all the properties.
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
+        appending(.distinct(Array(keyPaths)))
+    }
+}
+
+extension _QueryableCollection where Element: ObjectBase {
+    /// The elements ordered by the property.
+    public func sorted<T: _HasPersistedType>(
+        by keyPath: KeyPath<Element, T>, ascending: Bool = true
+    ) -> Results<Element> where T.PersistedType: SortableType {
+        sorted(byKeyPath: _name(for: keyPath), ascending: ascending)
+    }
+
+    /// The elements without those that equal an earlier one in all the properties.
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element>
+    where S.Element == PartialKeyPath<Element> {
+        distinct(by: keyPaths.map(_name(for:)))
+    }
+}

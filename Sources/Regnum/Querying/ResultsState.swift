@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind `Results` and `LinkingObjects` of objects: where the objects come from, the filters and orders
+// put on them, and the keys that came out last. Evaluated when first needed and again when the Realm has moved on.
+//
+// An unfiltered, unsorted table never gets a key array: its positions are asked of the table.
+
+package import RegnumEngine
+package import RegnumQuery
+
+package final class ResultsState {
+    /// Where the objects come from.
+    package enum Source {
+        /// All objects of the class.
+        case table
+        /// The elements of a list of links, in its order.
+        case list(owner: RowReference, column: Int)
+        /// The objects of the class that link to the owner in that column.
+        case backlinks(owner: RowReference, column: Int)
+        /// Nothing: the file has no table for the class (read-only).
+        case nothing
+    }
+
+    /// What is done with them, in this order.
+    package enum Step {
+        case filter(Predicate)
+        case sort([SortDescriptor])
+        case distinct([String])
+    }
+
+    package let realm: RealmCore
+    /// The class of the elements; nil only for `.nothing`.
+    package let binding: ClassBinding?
+    package let source: Source
+    package let steps: [Step]
+    let elementType: ObjectBase.Type
+    /// `RealmSettings.invalidations` when it was made.
+    private let invalidations: Int
+
+    /// What the last evaluation found, good while `stamp` is the session's change count.
+    private var keys: [ObjectKey] = []
+    private var stamp: UInt64?
+    private var counted: (stamp: UInt64, count: Int)?
+    /// What `steps` come to; nil where there are none.
+    private(set) var query: ObjectQuery?
+
+    package init(
+        realm: RealmCore, elementType: ObjectBase.Type, binding: ClassBinding?, source: Source, steps: [Step] = []
+    ) {
+        self.realm = realm
+        self.elementType = elementType
+        self.binding = binding
+        self.source = binding == nil ? .nothing : source
+        self.steps = steps
+        invalidations = realm.settings.invalidations
+    }
+
+    /// The same objects with one more step. What cannot be evaluated is told here, not at the first access.
+    func appending(_ step: Step) throws(QueryError) -> ResultsState {
+        check()
+        let next = ResultsState(
+            realm: realm, elementType: elementType, binding: binding, source: source, steps: steps + [step])
+        if let binding { next.query = try next.makeQuery(binding) }
+        return next
+    }
+
+    // MARK: Validity
+
+    var isInvalidated: Bool { realm.settings.invalidations != invalidations }
+
+    /// Misuse from a wrong thread or after `invalidate`.
+    @inline(__always)
+    func check() {
+        realm.check()
+        if isInvalidated {
+            misuse("Collection is no longer valid. The Realm was invalidated after it was fetched: fetch it anew.")
+        }
+    }
+
+    /// True where positions can be asked of the table itself.
+    var isWholeTable: Bool {
+        guard steps.isEmpty, case .table = source else { return false }
+        return true
+    }
+
+    // MARK: Elements
+
+    /// Constant for a whole table; else what evaluation costs, once a change.
+    var count: Int {
+        check()
+        guard let binding else { return 0 }
+        if isWholeTable { return binding.table.count }
+        let now = realm.changeCount
+        if stamp == now { return keys.count }
+        if let counted, counted.stamp == now { return counted.count }
+        if case .table = source, let query {
+            let count = engine { () throws(EngineError) in try query.count() }
+            counted = (now, count)
+            return count
+        }
+        return currentKeys().count
+    }
+
+    /// The key at a position in range.
+    func key(at position: Int) -> ObjectKey {
+        if isWholeTable, let binding {
+            return engine { () throws(EngineError) in try binding.table.key(atPosition: position) }
+        }
+        return currentKeys()[position]
+    }
+
+    /// The key of the first element, or nil where there is none. Does not look for others.
+    func firstKey() -> ObjectKey? {
+        check()
+        if case .table = source, let query, stamp != realm.changeCount {
+            return engine { () throws(EngineError) in try query.first() }
+        }
+        return count == 0 ? nil : key(at: 0)
+    }
+
+    /// The position of an object, or nil where it is not an element.
+    func position(of key: ObjectKey) -> Int? {
+        if isWholeTable, let binding {
+            return engine { () throws(EngineError) in try binding.table.position(of: key) }
+        }
+        return currentKeys().firstIndex(of: key)
+    }
+
+    /// All keys in order, evaluated anew where the Realm has changed since.
+    func currentKeys() -> [ObjectKey] {
+        check()
+        let now = realm.changeCount
+        if stamp != now {
+            keys = evaluate()
+            stamp = now
+        }
+        return keys
+    }
+
+    /// All keys in order, of a whole table too: for those who must have them before they change anything.
+    func allKeys() -> [ObjectKey] {
+        check()
+        guard isWholeTable, let binding else { return currentKeys() }
+        return tableKeys(binding)
+    }
+
+    private func tableKeys(_ binding: ClassBinding) -> [ObjectKey] {
+        var found: [ObjectKey] = []
+        found.reserveCapacity(binding.table.count)
+        engine { () throws(EngineError) in
+            try binding.table.forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count { found.append(ObjectKey(group.pointee.key(at: row))) }
+                return true
+            }
+        }
+        return found
+    }
+
+    private func evaluate() -> [ObjectKey] {
+        guard let binding else { return [] }
+        switch source {
+        case .nothing: return []
+        case .table:
+            guard let query else { return tableKeys(binding) }
+            return engine { () throws(EngineError) in try query.keys() }
+        case .list(let owner, let column):
+            guard owner.exists else { return [] }
+            let table = owner.binding.table
+            let values = engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
+            return applySteps(values.compactMap { if case .link(let key) = $0 { key } else { nil } })
+        case .backlinks(let owner, let column):
+            guard owner.exists else { return [] }
+            let target = owner.binding.table
+            return applySteps(engine { () throws(EngineError) in
+                try target.backlinks(to: owner.key, from: binding.table, column: column)
+            })
+        }
+    }
+
+    /// Whether an object of the table is among the elements.
+    func contains(_ key: ObjectKey) -> Bool {
+        check()
+        guard binding != nil else { return false }
+        if case .table = source, let query {
+            return engine { () throws(EngineError) in try query.contains(key) }
+        }
+        return position(of: key) != nil
+    }
+
+    private func applySteps(_ found: [ObjectKey]) -> [ObjectKey] {
+        guard let query else { return found }
+        return engine { () throws(EngineError) in try query.keys(among: found) }
+    }
+}
+
+/// An object by its place, not by an accessor: good as long as the Realm, whatever becomes of accessors.
+package struct RowReference {
+    package let binding: ClassBinding
+    package let key: ObjectKey
+    /// Roll-backs before it was made; see `RealmCore.noteRollback`.
+    package let rollbacks: Int
+
+    package init(binding: ClassBinding, key: ObjectKey, rollbacks: Int) {
+        self.binding = binding
+        self.key = key
+        self.rollbacks = rollbacks
+    }
+
+    /// False once the object is deleted or its creation was rolled back.
+    package var exists: Bool { binding.locate(key, rollbacks: rollbacks) != nil }
+}

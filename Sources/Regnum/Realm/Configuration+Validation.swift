@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is checked of a configuration before anything is opened. A setting that contradicts another is a mistake of
+// the program; one whose feature this version does not have is refused by name, never ignored.
+
+internal import Foundation
+
+extension Realm.Configuration {
+    /// Where the data lies.
+    enum Place: Hashable {
+        case file(path: String)
+        case memory(identifier: String)
+
+        /// For messages: the path or the identifier.
+        var name: String {
+            switch self {
+            case .file(let path): path
+            case .memory(let identifier): identifier
+            }
+        }
+    }
+
+    /// Checks the settings against each other; misuse where they contradict. Throws for what is not available.
+    func validated() throws -> Place {
+        let place = validatedPlace()
+        if let encryptionKey, encryptionKey.count != 64 {
+            misuse("Encryption key must be exactly 64 bytes long")
+        }
+        if schemaVersion == UInt64.max {
+            misuse("Cannot set schema version to \(schemaVersion) (RLMNotVersioned)")
+        }
+        if readOnly {
+            let conflicts = [
+                ("deleteRealmIfMigrationNeeded", deleteRealmIfMigrationNeeded),
+                ("shouldCompactOnLaunch", shouldCompactOnLaunch != nil),
+            ]
+            for (name, isSet) in conflicts where isSet {
+                misuse("Cannot set `\(name)` when `readOnly` is set.")
+            }
+        }
+        if encryptionKey != nil { throw unavailable("encryptionKey", "files are not encrypted") }
+        if shouldCompactOnLaunch != nil, case .file = place {
+            throw unavailable("shouldCompactOnLaunch", "files are not compacted on request")
+        }
+        if maximumNumberOfActiveVersions != nil {
+            throw unavailable("maximumNumberOfActiveVersions", "the number of versions is not limited")
+        }
+        return place
+    }
+
+    /// The error for a setting whose feature is not here.
+    func unavailable(_ property: String, _ words: String) -> Realm.Error {
+        Realm.Error(.fail, .unavailableFeature, "Cannot open Realm with `\(property)` set: this version does not "
+            + "support it (\(words)). Leave `\(property)` at its default.", fileURL: fileURL)
+    }
+
+    private func validatedPlace() -> Place {
+        if let inMemoryIdentifier {
+            if inMemoryIdentifier.isEmpty { misuse("In-memory identifier must not be empty") }
+            return .memory(identifier: inMemoryIdentifier)
+        }
+        guard let fileURL else {
+            misuse("A Realm Configuration must specify a path or an in-memory identifier.")
+        }
+        guard !fileURL.path.isEmpty, !fileURL.relativeString.isEmpty else { misuse("Realm path must not be empty") }
+        return .file(path: fileURL.standardizedFileURL.path)
+    }
+
+    /// Makes the folder of the default file, and copies the seed file where there is no file yet.
+    func prepareFile(_ path: String) throws {
+        let url = URL(fileURLWithPath: path)
+        if url.path == DefaultFile.url.standardizedFileURL.path { try Self.makeDefaultFolder(of: url) }
+        guard let seedFilePath, !FileManager.default.fileExists(atPath: path) else { return }
+        guard FileManager.default.fileExists(atPath: seedFilePath.path) else {
+            throw Realm.Error(.fileNotFound, .missingFile, "Failed to open Realm file at path "
+                + "'\(seedFilePath.path)': No such file or directory. It is the `seedFilePath` of the "
+                + "configuration, from which '\(path)' is to be copied.", fileURL: seedFilePath)
+        }
+        try Self.copy(seedFilePath, to: url)
+    }
+
+    /// Copies beside the target and renames, so that nobody ever opens half a file.
+    private static func copy(_ source: URL, to target: URL) throws {
+        let temporary = target.appendingPathExtension("seed-\(UUID().uuidString)")
+        do {
+            try FileManager.default.copyItem(at: source, to: temporary)
+            try FileManager.default.moveItem(at: temporary, to: target)
+        } catch {
+            try? FileManager.default.removeItem(at: temporary)
+            // Another thread or process may have copied the seed first: then its copy is the file.
+            if FileManager.default.fileExists(atPath: target.path) { return }
+            throw Realm.Error(.fileAccess, .inputOutput, "Failed to copy the seed file '\(source.path)' to "
+                + "'\(target.path)': \(error.localizedDescription) Use a path where your app has read-write "
+                + "permissions.", fileURL: target)
+        }
+    }
+
+    private static func makeDefaultFolder(of url: URL) throws {
+        let folder = url.deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw Realm.Error(.fileAccess, .noDefaultFolder, "Failed to make the folder '\(folder.path)' of the "
+                + "default Realm: \(error.localizedDescription) Set XDG_DATA_HOME, or HOME, to a folder where "
+                + "your app may write, or set a fileURL.", fileURL: url)
+        }
+    }
+}

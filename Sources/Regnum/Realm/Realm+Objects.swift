@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adding, making, finding and deleting objects.
+
+internal import RegnumEngine
+
+// MARK: Finding
+
+extension Realm {
+    /// All objects of a class; live.
+    public func objects<Element: RealmFetchable>(_ type: Element.Type) -> Results<Element> {
+        core.check()
+        guard let type = type as? ObjectBase.Type else { misuse("\(type) is no class of objects.") }
+        return Results(state: core.allObjects(type))
+    }
+
+    /// The object with that primary key, or nil. O(log n).
+    public func object<Element: Object, KeyType>(
+        ofType type: Element.Type, forPrimaryKey key: KeyType
+    ) -> Element? {
+        core.check()
+        guard let binding = core.fetchable(type) else { return nil }
+        guard let index = binding.schema.primaryKey else {
+            misuse("'\(binding.schema.name)' does not have a primary key defined")
+        }
+        let property = binding.schema.properties[index]
+        guard let value = property.coercedRaw(key)?.value else {
+            misuse("Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "
+                + "'\(property.shape.type.text)' property '\(binding.schema.name).\(property.name)'.")
+        }
+        guard let found = engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) else {
+            return nil
+        }
+        return unsafeDowncast(binding.makeAccessor(found), to: Element.self)
+    }
+}
+
+extension RealmCore {
+    /// The binding of a class; nil where a read-only file has no table for it. Misuse for a class not in the schema.
+    func fetchable(_ type: ObjectBase.Type) -> ClassBinding? {
+        if let binding = bindingIfAny(for: type) { return binding }
+        if settings.knows(type) { return nil }
+        if let clash = settings.schema.clashes[ObjectIdentifier(type)] { misuse(clash) }
+        return binding(for: type)
+    }
+
+    func allObjects(_ type: ObjectBase.Type) -> ResultsState {
+        let binding = fetchable(type)
+        return ResultsState(realm: self, elementType: type, binding: binding, source: .table)
+    }
+}
+
+// MARK: Adding
+
+extension Realm {
+    /// Makes an object managed, with all that it links to. An object of this Realm stays as it is. Misuse outside a
+    /// write; for a primary key that exists `update` decides.
+    public func add(_ object: Object, update: UpdatePolicy = .error) {
+        core.add(object, update: update)
+    }
+
+    /// Makes objects managed; see `add(_:update:)`.
+    public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
+        for object in objects { core.add(object, update: update) }
+    }
+
+    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
+    public func add(_ object: Object, update: Bool) { fatalError("unavailable") }
+
+    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
+    public func add<S: Sequence>(_ objects: S, update: Bool) where S.Element: Object { fatalError("unavailable") }
+
+    /// Makes an object from a dictionary, an array in the order of the properties, or another object.
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, value: Any = [:], update: UpdatePolicy = .error) -> T {
+        core.create(type, value: value, update: update)
+    }
+
+    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, value: Any = [:], update: Bool) -> T { fatalError("unavailable") }
+}
+
+// MARK: Deleting
+
+extension Realm {
+    /// Deletes an object of this Realm. Links to it become nil, entries of it in lists vanish.
+    public func delete(_ object: Object) { core.delete(object) }
+
+    /// Deletes an object of this Realm. Links to it become nil, entries of it in lists vanish.
+    public func delete(_ object: ObjectBase) { core.delete(object) }
+
+    /// Deletes the objects.
+    public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
+        core.requireWrite()
+        // The sequence may change while its elements are deleted.
+        for object in Array(objects) { core.delete(object) }
+    }
+
+    /// Deletes the objects in the list; the list is empty afterwards.
+    public func delete<Element: ObjectBase>(_ objects: List<Element>) {
+        core.requireWrite()
+        for object in Array(objects) where !object.isInvalidated { core.delete(object) }
+        if !objects.isInvalidated && objects.count > 0 { objects.removeAll() }
+    }
+
+    /// Deletes the objects of the results.
+    public func delete<Element: ObjectBase>(_ objects: Results<Element>) {
+        core.requireWrite()
+        let state = objects.state
+        state.check()
+        guard state.realm === core else { misuse(RealmCore.foreignObject) }
+        guard let table = state.binding?.table else { return }
+        engine { () throws(EngineError) in
+            if state.isWholeTable { return try table.deleteAll() }
+            for key in state.currentKeys() where try table.locate(key) != nil { try table.delete(key) }
+        }
+    }
+
+    /// Deletes all objects, also those of classes that are not in the schema.
+    public func deleteAll() {
+        core.requireWrite()
+        for table in core.session.tables { engine { () throws(EngineError) in try table.deleteAll() } }
+    }
+}
+
+extension RealmCore {
+    static let foreignObject = "Can only delete an object from the Realm it belongs to."
+
+    func delete(_ object: ObjectBase) {
+        requireWrite()
+        guard let realm = object.realm?.core else {
+            misuse(object.isInvalidated ? "Object has been deleted or invalidated." : Self.foreignObject)
+        }
+        guard realm === self else { misuse(Self.foreignObject) }
+        object.requireValid()
+        engine { () throws(EngineError) in try object.binding.table.delete(object.rowKey) }
+    }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Realm: the entry to all objects of one file or one place in memory, as one thread or queue sees them.
+// `Realm+Objects.swift` adds, finds and deletes; `Realm+Files.swift` knows about files; `RealmOpening.swift` opens.
+
+public import Dispatch
+public import Foundation
+internal import RegnumEngine
+
+/// A database as the opening thread, or the given queue, sees it.
+///
+/// A small value over a shared reference: copies are the same Realm, and opening the same configuration again on the
+/// same thread gives an equal one. It must be used only where it was opened; wrong use ends the program with
+/// "Realm accessed from incorrect thread".
+///
+/// ```swift
+/// let realm = try Realm()
+/// try realm.write { realm.add(dog) }
+/// let puppies = realm.objects(Dog.self).filter("age < 2")
+/// ```
+public struct Realm {
+    package let core: RealmCore
+
+    package init(core: RealmCore) { self.core = core }
+
+    /// Opens the default configuration, confined to the calling thread or to `queue`, a serial queue or the main
+    /// queue on which the call must run. Throws `Realm.Error`.
+    public init(queue: DispatchQueue? = nil) throws {
+        try self.init(configuration: .defaultConfiguration, queue: queue)
+    }
+
+    /// Opens `configuration`, confined to the calling thread or to `queue`. Throws `Realm.Error`.
+    public init(configuration: Configuration, queue: DispatchQueue? = nil) throws {
+        core = try RealmOpening.open(configuration, queue: queue)
+    }
+
+    /// Opens the default configuration with another file. Throws `Realm.Error`.
+    public init(fileURL: URL) throws {
+        var configuration = Configuration.defaultConfiguration
+        configuration.fileURL = fileURL
+        try self.init(configuration: configuration)
+    }
+
+    /// The settings in force.
+    public var configuration: Configuration {
+        var configuration = core.settings.configuration
+        let version = core.session.schemaVersion
+        if version != UInt64.max { configuration.schemaVersion = version }
+        return configuration
+    }
+
+    /// The classes that this Realm knows.
+    public var schema: Schema { Schema(core.settings.schema.classes) }
+
+    /// True where no table holds an object.
+    public var isEmpty: Bool {
+        core.check()
+        return core.session.tables.allSatisfy { $0.count == 0 }
+    }
+
+    /// What `add` and `create` do where an object with the same primary key exists.
+    public enum UpdatePolicy: Int, Sendable {
+        /// It is a mistake.
+        case error = 1
+        /// The properties that differ are written.
+        case modified = 3
+        /// All properties are written.
+        case all = 2
+    }
+}
+
+extension Realm: Equatable {
+    /// True where both are the same opened instance, not only the same file.
+    public static func == (left: Realm, right: Realm) -> Bool { left.core === right.core }
+}
+
+// MARK: Writing
+
+extension Realm {
+    /// Runs `block` in a write transaction, commits, and returns what the block returned. A block that throws is
+    /// rolled back. A block that commits or cancels itself is left at that. Throws what the block throws, or
+    /// `Realm.Error` where the transaction cannot begin or its commit fails; then nothing is changed.
+    @discardableResult
+    public func write<Result>(_ block: () throws -> Result) throws -> Result {
+        checkCanBegin()
+        do { try core.begin() } catch { throw core.error("begin a write in", error) }
+        let result: Result
+        do {
+            result = try block()
+        } catch {
+            if core.isWriting { core.rollBack() }
+            throw error
+        }
+        if core.isWriting { try commit() }
+        return result
+    }
+
+    /// As `write`; the observers behind `tokens` are not told of it.
+    @discardableResult
+    public func write<Result>(
+        withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
+    ) throws -> Result {
+        try write(block)
+    }
+
+    /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version.
+    public func beginWrite() {
+        checkCanBegin()
+        do { try core.begin() } catch { misuse(error) }
+    }
+
+    /// Makes the changes of the write transaction durable and visible to others. Throws `Realm.Error`; then
+    /// everything since `beginWrite` is rolled back.
+    public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
+        core.check()
+        guard core.isWriting else { misuse("Can't commit a non-existing write transaction") }
+        try commit()
+    }
+
+    /// Undoes everything since `beginWrite`. Objects made since are invalid from now on.
+    public func cancelWrite() {
+        core.check()
+        guard core.isWriting else { misuse("Can't cancel a non-existing write transaction") }
+        core.rollBack()
+    }
+
+    /// True between `beginWrite` and its end, on the instance that began.
+    public var isInWriteTransaction: Bool {
+        core.check()
+        return core.isWriting
+    }
+
+    private func checkCanBegin() {
+        core.check()
+        if core.isFrozen { misuse("Can't perform transactions on a frozen Realm") }
+        if core.isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
+        if core.isWriting { misuse("The Realm is already in a write transaction") }
+    }
+
+    private func commit() throws {
+        do {
+            try core.session.commitWrite()
+        } catch {
+            // The engine has rolled back.
+            core.afterRollback()
+            throw core.error("write", error)
+        }
+    }
+}
+
+// MARK: Versions
+
+extension Realm {
+    /// Sees what others have committed since; false where nothing is new, and during a write.
+    @discardableResult
+    public func refresh() -> Bool {
+        core.check()
+        if core.isReadOnly { misuse("Read-only Realms do not change and cannot be refreshed.") }
+        if core.isFrozen || core.isWriting { return false }
+        let moved = engine { () throws(EngineError) in try core.session.refresh() }
+        if moved { core.reloadTables() }
+        return moved
+    }
+
+    /// True where the Realm may move to newer versions between turns of its run loop or queue.
+    public var autorefresh: Bool {
+        get {
+            core.check()
+            return !core.isFrozen && core.settings.autorefresh
+        }
+        nonmutating set {
+            core.check()
+            if core.isFrozen && newValue { misuse("Auto-refresh cannot be enabled for frozen Realms.") }
+            core.settings.autorefresh = newValue
+        }
+    }
+
+    /// Ends all objects and collections taken from this Realm so far; a running write is rolled back first. The
+    /// Realm itself can be used on, and sees the newest version.
+    public func invalidate() {
+        core.check()
+        if core.isWriting { core.rollBack() }
+        core.retireAccessors()
+        core.settings.invalidations += 1
+        if !core.isReadOnly && !core.isFrozen, engine({ () throws(EngineError) in try core.session.refresh() }) {
+            core.reloadTables()
+        }
+    }
+
+    /// True for a Realm that stays at one version for ever.
+    public var isFrozen: Bool { core.isFrozen }
+}
+
+extension RealmCore {
+    /// What the opener keeps with the core.
+    var settings: RealmSettings {
+        // Set by `RealmOpening` before anyone sees the core.
+        unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
+    }
+
+    func begin() throws(EngineError) {
+        try session.beginWrite()
+        reloadTables()
+    }
+
+    func rollBack() {
+        session.rollbackWrite()
+        afterRollback()
+    }
+
+    func afterRollback() {
+        reloadTables()
+        noteRollback()
+    }
+
+    /// What users catch for an error of the engine.
+    func error(_ action: String, _ error: EngineError) -> Realm.Error {
+        Realm.Error(using: settings.place.name, doing: action, error)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Realms open in this process, weakly: opening one again where it is open gives the same instance.
+
+internal import RegnumEngine
+internal import Synchronization
+
+/// Mutable state: `entries`, guarded by its mutex, touched by every opening. The mutex is never held while the
+/// engine or a user's code runs.
+final class RealmCache: Sendable {
+    static let shared = RealmCache()
+
+    struct Key: Hashable {
+        var place: Realm.Configuration.Place
+        var confinement: Confinement
+        /// The classes listed; nil for all. Other classes need other bindings, so another instance.
+        var types: Set<ObjectIdentifier>?
+    }
+
+    private struct Entry: @unchecked Sendable {
+        // Sendable: the core is only handed to its own thread or queue; others read the constants beside it.
+        weak var core: RealmCore?
+        let isReadOnly: Bool
+        let schemaVersion: UInt64
+
+        init(core: RealmCore, isReadOnly: Bool, schemaVersion: UInt64) {
+            self.core = core
+            self.isReadOnly = isReadOnly
+            self.schemaVersion = schemaVersion
+        }
+    }
+    private let entries = Mutex<[Key: Entry]>([:])
+
+    /// The instance open at the key, or nil.
+    func core(at key: Key) -> RealmCore? {
+        let entry = entries.withLock { $0[key] }
+        return entry?.core
+    }
+
+    /// Remembers an instance. Drops what has ended.
+    func insert(_ core: RealmCore, at key: Key, schemaVersion: UInt64) {
+        let entry = Entry(core: core, isReadOnly: core.isReadOnly, schemaVersion: schemaVersion)
+        let ended = entries.withLock { entries -> [Entry] in
+            let ended = entries.filter { $0.value.core == nil }
+            for key in ended.keys { entries[key] = nil }
+            entries[key] = entry
+            return Array(ended.values)
+        }
+        _ = ended
+    }
+
+    /// True where any instance is open at the place.
+    func isOpen(_ place: Realm.Configuration.Place) -> Bool {
+        entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
+    }
+
+    /// Why the place cannot be opened so as well, in RealmSwift's words; nil where nothing stands against it.
+    func conflict(_ place: Realm.Configuration.Place, readOnly: Bool, schemaVersion: UInt64) -> String? {
+        entries.withLock { entries in
+            for (key, entry) in entries where key.place == place && entry.core != nil {
+                if entry.isReadOnly != readOnly {
+                    return "Realm at path '\(place.name)' already opened with different read permissions"
+                }
+                if entry.schemaVersion != schemaVersion {
+                    return "Realm at path '\(place.name)' already opened with different schema version."
+                }
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What opening and writing a Realm throw. Everything else that goes wrong is a mistake of the program and goes
+// through `misuse`. The codes and their first words are those of RealmSwift; `reason` tells apart what shares a
+// code. `RealmError+Engine.swift` makes these values from what the engine throws.
+
+public import Foundation
+
+extension Realm {
+    /// An error thrown by opening, writing or handling the files of a Realm.
+    ///
+    /// ```swift
+    /// do { _ = try Realm(configuration: configuration) }
+    /// catch Realm.Error.fileNotFound { ... }
+    /// catch let error as Realm.Error where error.reason == .olderRealmFile { ... }
+    /// ```
+    public struct Error: Swift.Error, Sendable {
+        /// What kind of error it is; the raw values are those of RealmSwift.
+        public enum Code: Int, Sendable, CaseIterable {
+            case fail = 1
+            case fileAccess = 2
+            case filePermissionDenied = 3
+            case fileExists = 4
+            case fileNotFound = 5
+            case fileFormatUpgradeRequired = 6
+            case incompatibleLockFile = 8
+            case addressSpaceExhausted = 9
+            case schemaMismatch = 10
+            case alreadyOpen = 12
+            case invalidInput = 13
+            case outOfDiskSpace = 14
+            case incompatibleSession = 15
+            case unsupportedFileFormatVersion = 16
+            case multipleSyncAgents = 17
+            case subscriptionFailed = 18
+            case fileOperationFailed = 19
+            case invalidDatabase = 20
+            case incompatibleHistories = 21
+            case noSubscriptionForWrite = 22
+        }
+
+        /// The domain under which the error goes as an `NSError`.
+        public static let domain = "io.realm"
+
+        /// The kind of error.
+        public let code: Code
+        /// What exactly happened, where several things share a code.
+        public let reason: Reason
+        /// The file it is about, if it is about one.
+        public let fileURL: URL?
+        /// The words for a person; empty where none were given.
+        let message: String
+
+        init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
+            self.code = code
+            self.reason = reason
+            self.message = message
+            self.fileURL = fileURL
+        }
+
+        /// Makes an error to throw: `throw Realm.Error(.fail)`. Of `userInfo` the entries
+        /// `NSLocalizedDescriptionKey` and `NSFilePathErrorKey` are kept.
+        public init(_ code: Code, userInfo: [String: Any] = [:]) {
+            let path = userInfo[NSFilePathErrorKey] as? String
+            self.init(code, .unspecified, userInfo[NSLocalizedDescriptionKey] as? String ?? "",
+                      fileURL: path.map { URL(fileURLWithPath: $0) })
+        }
+
+        /// An error whose words are "Call failed".
+        public static let callFailed = Error(.fail, .unspecified, "Call failed")
+    }
+}
+
+extension Realm.Error {
+    /// What exactly happened. New reasons may come with new versions: compare, do not count on a complete list.
+    public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// Nothing more is known than the code.
+        public static let unspecified = Reason(rawValue: "unspecified")
+        /// There is no file at the path.
+        public static let missingFile = Reason(rawValue: "missingFile")
+        /// The folder that should hold the file does not exist.
+        public static let missingFolder = Reason(rawValue: "missingFolder")
+        /// The folder of the default file could not be made.
+        public static let noDefaultFolder = Reason(rawValue: "noDefaultFolder")
+        /// A part of the path that should be a folder is a file.
+        public static let parentIsNotAFolder = Reason(rawValue: "parentIsNotAFolder")
+        /// The path leads to a folder.
+        public static let isAFolder = Reason(rawValue: "isAFolder")
+        /// The system denies reading or writing the file or its folder.
+        public static let noPermission = Reason(rawValue: "noPermission")
+        /// The file has no content, and it may not be written because it is opened read-only.
+        public static let emptyFile = Reason(rawValue: "emptyFile")
+        /// The file is shorter than any Realm file.
+        public static let tooSmall = Reason(rawValue: "tooSmall")
+        /// The file is of another kind.
+        public static let notARealmFile = Reason(rawValue: "notARealmFile")
+        /// The file was written by MongoDB's or Realm Inc.'s database.
+        public static let olderRealmFile = Reason(rawValue: "olderRealmFile")
+        /// The file needs something that only a newer version of this library knows.
+        public static let newerFormat = Reason(rawValue: "newerFormat")
+        /// The file ends before its content does.
+        public static let truncated = Reason(rawValue: "truncated")
+        /// A part of the file does not hold what was written to it.
+        public static let damaged = Reason(rawValue: "damaged")
+        /// The medium has no space left.
+        public static let noSpace = Reason(rawValue: "noSpace")
+        /// The process has no address space left to map the file.
+        public static let noAddressSpace = Reason(rawValue: "noAddressSpace")
+        /// The process may not open more files.
+        public static let tooManyFiles = Reason(rawValue: "tooManyFiles")
+        /// The system reported a failed operation on the file.
+        public static let inputOutput = Reason(rawValue: "inputOutput")
+        /// An earlier commit failed so that the file can only be read until it is opened anew.
+        public static let writesStopped = Reason(rawValue: "writesStopped")
+        /// A value is larger than the format allows.
+        public static let overLimit = Reason(rawValue: "overLimit")
+        /// The file exists, and it must not.
+        public static let fileExists = Reason(rawValue: "fileExists")
+        /// The file is in use in this process.
+        public static let inUse = Reason(rawValue: "inUse")
+        /// The classes differ from the tables of the file.
+        public static let migrationNeeded = Reason(rawValue: "migrationNeeded")
+        /// The file has a higher schema version than the configuration.
+        public static let newerSchemaVersion = Reason(rawValue: "newerSchemaVersion")
+        /// The model classes contradict themselves or the rules of a schema.
+        public static let invalidSchema = Reason(rawValue: "invalidSchema")
+        /// The configuration asks for something that this version of the library does not have.
+        public static let unavailableFeature = Reason(rawValue: "unavailableFeature")
+        /// The text of a predicate is not understood.
+        public static let malformedPredicate = Reason(rawValue: "malformedPredicate")
+    }
+}
+
+// The names that `catch Realm.Error.fileNotFound` and `error.code == Realm.Error.fail` use.
+extension Realm.Error {
+    public static var fail: Code { .fail }
+    public static var fileAccess: Code { .fileAccess }
+    public static var filePermissionDenied: Code { .filePermissionDenied }
+    public static var fileExists: Code { .fileExists }
+    public static var fileNotFound: Code { .fileNotFound }
+    public static var fileFormatUpgradeRequired: Code { .fileFormatUpgradeRequired }
+    public static var incompatibleLockFile: Code { .incompatibleLockFile }
+    public static var addressSpaceExhausted: Code { .addressSpaceExhausted }
+    public static var schemaMismatch: Code { .schemaMismatch }
+    public static var alreadyOpen: Code { .alreadyOpen }
+    public static var invalidInput: Code { .invalidInput }
+    public static var outOfDiskSpace: Code { .outOfDiskSpace }
+    public static var incompatibleSession: Code { .incompatibleSession }
+    public static var unsupportedFileFormatVersion: Code { .unsupportedFileFormatVersion }
+    public static var multipleSyncAgents: Code { .multipleSyncAgents }
+    public static var subscriptionFailed: Code { .subscriptionFailed }
+    public static var fileOperationFailed: Code { .fileOperationFailed }
+    public static var invalidDatabase: Code { .invalidDatabase }
+    public static var incompatibleHistories: Code { .incompatibleHistories }
+    public static var noSubscriptionForWrite: Code { .noSubscriptionForWrite }
+}
+
+extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
+    public static var errorDomain: String { domain }
+    public var errorCode: Int { code.rawValue }
+
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description]
+        if let fileURL { info[NSFilePathErrorKey] = fileURL.path }
+        return info
+    }
+
+    public var errorDescription: String? { description }
+
+    /// What happened and what to do about it.
+    public var localizedDescription: String { description }
+
+    public var description: String {
+        message.isEmpty ? "The operation couldn’t be completed. (\(Self.domain) error \(code.rawValue).)" : message
+    }
+}
+
+extension Realm.Error: Equatable {
+    /// True where both have the same code.
+    public static func == (left: Realm.Error, right: Realm.Error) -> Bool { left.code == right.code }
+}
+
+extension Realm.Error.Code {
+    /// Lets `catch Realm.Error.fileNotFound` match.
+    public static func ~= (code: Self, error: any Swift.Error) -> Bool {
+        (error as? Realm.Error)?.code == code
+    }
+}
+
+/// True where both errors have the same domain and code.
+public func == (left: any Error, right: any Error) -> Bool {
+    left._domain == right._domain && left._code == right._code
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a configuration to an open Realm: settings checked, instance found or file opened, schema compared, classes
+// bound. Nothing is remembered before all of it went well.
+
+internal import Dispatch
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
+
+enum RealmOpening {
+    /// Opens, or finds what is open on this thread or queue. Throws `Realm.Error`; misuse for settings that
+    /// contradict each other or what is open.
+    static func open(_ configuration: Realm.Configuration, queue: DispatchQueue?) throws -> RealmCore {
+        let place = try configuration.validated()
+        let confinement = queue.map { QueueConfinement.enter($0) } ?? .current
+        if let words = RealmCache.shared.conflict(
+            place, readOnly: configuration.readOnly, schemaVersion: configuration.schemaVersion) { misuse(words) }
+        let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
+        let key = RealmCache.Key(place: place, confinement: confinement, types: types)
+        if let open = RealmCache.shared.core(at: key) {
+            open.check()
+            return open
+        }
+        let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
+        let database = try openDatabase(configuration, place)
+        let settings = RealmSettings(
+            configuration: configuration, place: place, database: database, schema: schema, queue: queue)
+        let core: RealmCore
+        do {
+            core = RealmCore(session: try database.makeSession(), isReadOnly: configuration.readOnly)
+        } catch { throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error) }
+        core.configurationBox = settings
+        confine(core, to: confinement)
+        try SchemaUpdate(core: core, settings: settings).run()
+        core.bind(schema.classes)
+        RealmCache.shared.insert(core, at: key, schemaVersion: configuration.schemaVersion)
+        return core
+    }
+
+    private static func openDatabase(
+        _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place
+    ) throws -> Database {
+        switch place {
+        case .memory(let identifier):
+            let database: Database
+            do { database = try Database.openInMemory(identifier: identifier) } catch {
+                throw Realm.Error(opening: identifier, readOnly: false, error)
+            }
+            DefaultConfiguration.shared.keep(database, identifier: identifier)
+            return database
+        case .file(let path):
+            if !configuration.readOnly { try configuration.prepareFile(path) }
+            let database: Database
+            do {
+                database = try Database.open(
+                    path: path, fileSystem: PosixFileSystem.shared,
+                    options: Database.OpenOptions(isReadOnly: configuration.readOnly))
+            } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
+            // Another path may lead to a file that is open otherwise.
+            if database.options.isReadOnly != configuration.readOnly {
+                misuse("Realm at path '\(path)' already opened with different read permissions")
+            }
+            return database
+        }
+    }
+
+    /// The owner is the opening thread; a queue may move to another.
+    private static func confine(_ core: RealmCore, to confinement: Confinement) {
+        let state = core.session.state
+        state.pointee.owner = CurrentThread.id
+        guard case .queue(let identity) = confinement else { return }
+        core.adoptsCaller = {
+            guard QueueConfinement.isCurrent(identity) else { return false }
+            state.pointee.owner = CurrentThread.id
+            return true
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an open Realm remembers of how it was opened.
+
+internal import Dispatch
+internal import RegnumEngine
+internal import RegnumQuery
+
+final class RealmSettings {
+    let configuration: Realm.Configuration
+    let place: Realm.Configuration.Place
+    let database: Database
+    /// All classes of the schema, those without a table in a read-only file too.
+    let schema: SchemaSet
+    /// The queue it is confined to; nil for a thread.
+    let queue: DispatchQueue?
+    var autorefresh = true
+    /// What queries know of the classes, by table. Columns do not change while a Realm is open.
+    var queryClasses: [TableKey: QueryClass] = [:]
+    /// How often `invalidate` was called: collections made before are invalid.
+    var invalidations = 0
+
+    init(
+        configuration: Realm.Configuration, place: Realm.Configuration.Place, database: Database,
+        schema: SchemaSet, queue: DispatchQueue?
+    ) {
+        self.configuration = configuration
+        self.place = place
+        self.database = database
+        self.schema = schema
+        self.queue = queue
+    }
+
+    func knows(_ type: ObjectBase.Type) -> Bool { schema.classes.contains { $0.type == type } }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a class and its table differ, in the words of RealmSwift.
+
+internal import RegnumEngine
+
+struct SchemaDifferences {
+    let schema: ClassSchema
+    let table: TableDefinition
+    let session: Session
+
+    /// One sentence a difference. `toleratingColumns`: only what makes values unreadable (read-only files).
+    func list(toleratingColumns: Bool) -> [String] {
+        var found: [String] = []
+        let stored = schema.properties.filter { !$0.isComputed }
+        for property in stored {
+            guard let column = table.columns.first(where: { $0.name == property.columnName && !$0.isHidden }) else {
+                if !toleratingColumns { found.append("Property '\(schema.name).\(property.name)' has been added.") }
+                continue
+            }
+            if let change = change(property, column, typesOnly: toleratingColumns) {
+                found.append("Property '\(schema.name).\(property.name)' has been \(change).")
+            }
+        }
+        if toleratingColumns { return found }
+        let names = Set(stored.map(\.columnName))
+        for column in table.columns where !column.isHidden && !names.contains(column.name) {
+            found.append("Property '\(schema.name).\(column.name)' has been removed.")
+        }
+        if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
+        if table.isEmbedded {
+            found.append("Class '\(schema.name)' has been changed from Embedded to TopLevel.")
+        }
+        return found
+    }
+
+    private func change(_ property: ClassProperty, _ column: ColumnDefinition, typesOnly: Bool) -> String? {
+        let wanted = property.newColumn
+        let target = column.target.flatMap { session.table($0)?.definition.name }
+        let old = Self.name(column.type, column.collection, target)
+        let new = Self.name(wanted.type, wanted.collection, wanted.targetName)
+        if old != new { return "changed from '\(old)' to '\(new)'" }
+        if column.isNullable != wanted.isNullable { return "made \(wanted.isNullable ? "optional" : "required")" }
+        if typesOnly { return nil }
+        let isIndexed = wanted.isIndexed && !wanted.isPrimaryKey
+        if (column.isIndexed && !column.isPrimaryKey) != isIndexed, column.isPrimaryKey == wanted.isPrimaryKey {
+            return "made \(isIndexed ? "indexed" : "unindexed")"
+        }
+        return nil
+    }
+
+    private func primaryKeyChange() -> String? {
+        let old = table.primaryKey.map { table.columns[$0].name }
+        let new = schema.primaryKey.map { schema.properties[$0].columnName }
+        switch (old, new) {
+        case (nil, .some): return "been added"
+        case (.some, nil): return "been removed"
+        case (.some(let old), .some(let new)) where old != new: return "changed from '\(old)' to '\(new)'"
+        default: return nil
+        }
+    }
+
+    private static func name(_ type: ColumnType, _ collection: CollectionKind, _ target: String?) -> String {
+        let element = type == .link ? "<\(target ?? "?")>" : type.shownName
+        return switch collection {
+        case .none: element
+        case .list: type == .link ? "array<\(target ?? "?")>" : "array<\(element)>"
+        case .set: type == .link ? "set<\(target ?? "?")>" : "set<\(element)>"
+        case .dictionary: type == .link ? "dictionary<\(target ?? "?")>" : "dictionary<\(element)>"
+        }
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// One property of a class: what the schema says of it, and how to reach its value in any object of the class.
+
+package import RegnumEngine
+
+package struct ClassProperty: @unchecked Sendable {
+    // Sendable: immutable once the schema is built; metatypes may be used from any thread.
+
+    /// How the property lies in the object.
+    package enum Storage: Sendable {
+        /// `@Persisted var`.
+        case wrapper
+        /// `let x = List<E>()`.
+        case listField
+        /// `let x = LinkingObjects(fromType:property:)`.
+        case linkingField
+        /// `let x = RealmProperty<T?>()`.
+        case boxField
+    }
+
+    package var name: String
+    package var columnName: String
+    /// Bytes from the start of the object.
+    package var offset: Int
+    package var shape: _PropertyShape
+    package var storage: Storage
+    package var isIndexed = false
+    package var isPrimaryKey = false
+    /// Name of the class that links lead to.
+    package var targetName: String?
+    /// Linking objects: the property of the target whose links are meant.
+    package var originProperty: String?
+    /// The type of the value; nil for `boxField`.
+    let type: (any _Persistable.Type)?
+    /// The type of the field in the object.
+    let fieldType: Any.Type
+
+    package init(
+        name: String, offset: Int, shape: _PropertyShape, storage: Storage, type: (any _Persistable.Type)?,
+        fieldType: Any.Type
+    ) {
+        self.name = name
+        columnName = name
+        self.offset = offset
+        self.shape = shape
+        self.storage = storage
+        self.type = type
+        self.fieldType = fieldType
+    }
+
+    /// True where there is no column: linking objects.
+    package var isComputed: Bool { shape.collection == .linkingObjects }
+    package var isList: Bool { shape.collection == .list }
+    package var isField: Bool { storage != .wrapper }
+    /// A link or a list of links.
+    package var hasTarget: Bool { shape.target != nil }
+
+    package var columnType: ColumnType { shape.type.columnType }
+    /// The type as messages spell it.
+    package var typeName: String { shape.type.text }
+
+    /// The column that stores it. Linking objects have none.
+    package var newColumn: NewColumn {
+        NewColumn(
+            name: columnName, type: columnType, collection: isList ? .list : .none,
+            isNullable: shape.isOptional && !hasTarget, isIndexed: isIndexed, isPrimaryKey: isPrimaryKey,
+            targetName: targetName)
+    }
+
+    // MARK: Values of an object
+
+    /// What a subscript shows: enums as raw values, collections themselves, nil for null.
+    func get(_ object: ObjectBase) -> Any? {
+        func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(persistedGet(object, offset)) }
+        guard let type else { return box(in: object).dynamicValue }
+        return open(type)
+    }
+
+    /// Stores a value of type Any. False where it does not fit.
+    func set(_ object: ObjectBase, _ value: Any) -> Bool {
+        func open<V: _Persistable>(_ type: V.Type) -> Bool {
+            guard let value = V._coerced(value) else { return false }
+            persistedSet(object, offset, value)
+            return true
+        }
+        guard let type else { return box(in: object).setDynamic(value) }
+        if isList { return list(in: object).replaceElements(with: value) }
+        return open(type)
+    }
+
+    /// The value of an unmanaged object for the engine.
+    func raw(_ object: ObjectBase) -> _RawValue {
+        func open<V: _Persistable>(_ type: V.Type) -> _RawValue {
+            let value: V = unmanagedGet(object, offset)
+            return V._toRaw(value)
+        }
+        guard let type else { return _RawValue(box(in: object).rawValue) }
+        return open(type)
+    }
+
+    /// A value of type Any for the engine; nil where it does not fit.
+    func coercedRaw(_ value: Any) -> _RawValue? {
+        func open<V: _Persistable>(_ type: V.Type) -> _RawValue? { V._coerced(value).map { V._toRaw($0) } }
+        guard let type else { return nil }
+        return open(type)
+    }
+
+    // MARK: Fields
+
+    private func address(in object: ObjectBase) -> UnsafeMutableRawPointer {
+        Unmanaged.passUnretained(object).toOpaque() + offset
+    }
+
+    /// Of a `boxField`.
+    func box(in object: ObjectBase) -> any AnyRealmProperty {
+        let box = address(in: object).assumingMemoryBound(to: AnyObject.self).pointee
+        guard let box = box as? any AnyRealmProperty else {
+            fatalError("field '\(name)' is no RealmProperty")
+        }
+        return box
+    }
+
+    /// The list of an unmanaged or a managed object; made where it was not asked for before.
+    func list(in object: ObjectBase) -> any AnyList {
+        func open<V: _Persistable>(_ type: V.Type) -> Any { persistedGet(object, offset) as V }
+        guard let type, let list = open(type) as? any AnyList else {
+            fatalError("property '\(name)' is no list")
+        }
+        return list
+    }
+
+    /// An unmanaged list of the property's type.
+    func newList() -> any AnyList {
+        guard let type = type as? any AnyList.Type else { fatalError("property '\(name)' is no list") }
+        return type.init()
+    }
+
+    /// The list that is there already, or nil.
+    func existingList(in object: ObjectBase) -> (any AnyList)? {
+        address(in: object).assumingMemoryBound(to: AnyObject?.self).pointee as? any AnyList
+    }
+
+    /// Gives a managed object its stored collection; `object` is bound. The field is empty (the object was
+    /// made from an image) or holds what the user's initialiser put there.
+    func placeField(in object: ObjectBase, column: Int) {
+        let address = address(in: object)
+        switch storage {
+        case .wrapper:
+            break
+        case .listField:
+            guard existingList(in: object) == nil, let type = fieldType as? any AnyList.Type else {
+                existingList(in: object)?.becomeManaged(ManagedPlace(object, column: column))
+                return
+            }
+            let list = type.init()
+            list.becomeManaged(ManagedPlace(object, column: column))
+            address.assumingMemoryBound(to: AnyObject?.self).pointee = list
+        case .boxField:
+            let field = address.assumingMemoryBound(to: AnyObject?.self)
+            if field.pointee == nil, let type = fieldType as? any AnyRealmProperty.Type {
+                field.pointee = type.init()
+            }
+            box(in: object).becomeManaged(ManagedPlace(object, column: column))
+        case .linkingField:
+            func open<L: _LinkingObjectsProtocol>(_ type: L.Type) {
+                let bound = L._bound(to: object, originProperty: originProperty ?? "")
+                let field = address.assumingMemoryBound(to: L.self)
+                // Zeros may be destroyed without effect, so this is right for both kinds of field.
+                field.pointee = bound
+            }
+            if let type = fieldType as? any _LinkingObjectsProtocol.Type { open(type) }
+        }
+    }
+
+    /// Gives a traced object's field something that records.
+    func placeTraced(in object: ObjectBase, _ recorder: _KeyPathRecorder) {
+        let address = address(in: object)
+        switch storage {
+        case .wrapper: break
+        case .listField:
+            guard let type = fieldType as? any AnyList.Type else { return }
+            let list = type.init()
+            list.trace(recorder, as: name)
+            address.assumingMemoryBound(to: AnyObject?.self).pointee = list
+        case .boxField:
+            guard let type = fieldType as? any AnyRealmProperty.Type else { return }
+            let box = type.init()
+            box.trace(recorder, as: name)
+            address.assumingMemoryBound(to: AnyObject?.self).pointee = box
+        case .linkingField:
+            func open<L: _LinkingObjectsProtocol>(_ type: L.Type) {
+                address.assumingMemoryBound(to: L.self).pointee = L(_originProperty: originProperty ?? "")
+            }
+            if let type = fieldType as? any _LinkingObjectsProtocol.Type { open(type) }
+        }
+    }
+}
+
+extension PropertyType {
+    /// How the engine stores it. Linking objects are not stored.
+    package var columnType: ColumnType {
+        switch self {
+        case .int: .int
+        case .bool: .bool
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .float: .float
+        case .double: .double
+        case .object, .linkingObjects: .link
+        case .any: .mixed
+        case .objectId: .objectID
+        case .decimal128: .decimal128
+        case .UUID: .uuid
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules for declarations, of one class and of all classes of a Realm together, in RealmSwift's words.
+
+internal import RegnumEngine
+
+extension ClassSchema {
+    /// What can be said of one class alone.
+    static func check(_ properties: [ClassProperty], _ className: String) throws(SchemaProblem) {
+        if properties.isEmpty {
+            throw SchemaProblem(
+                "No properties are defined for '\(className)'. Did you remember to mark them with '@objc' "
+                    + "or '@Persisted' in "
+                    + "your model?")
+        }
+        if className.utf8.count > FormatLimits.tableNameByteCount {
+            throw SchemaProblem(
+                "Class name '\(className)' is too long: at most \(FormatLimits.tableNameByteCount) bytes "
+                    + "can be stored."
+            )
+        }
+        var names: Set<String> = []
+        var columns: Set<String> = []
+        for property in properties {
+            if !names.insert(property.name).inserted {
+                throw SchemaProblem(
+                    "Property '\(property.name)' is declared multiple times in the class hierarchy of "
+                        + "'\(className)'"
+                )
+            }
+            if !columns.insert(property.columnName).inserted {
+                throw SchemaProblem(
+                    "Property '\(property.columnName)' appears more than once in the schema for type "
+                        + "'\(className)'."
+                )
+            }
+            if property.columnName.utf8.count > FormatLimits.columnNameByteCount {
+                throw SchemaProblem(
+                    "Property name '\(property.columnName)' is too long: at most "
+                        + "\(FormatLimits.columnNameByteCount) bytes "
+                        + "can be stored.")
+            }
+            try check(property, className)
+        }
+    }
+
+    private static func check(_ property: ClassProperty, _ className: String) throws(SchemaProblem) {
+        let shape = property.shape
+        if shape.type == .object {
+            let target = property.targetName ?? ""
+            if shape.collection == .list, shape.isOptional {
+                throw SchemaProblem(
+                    "List<\(target)> property '\(property.name)' must not be marked as optional.")
+            }
+            if shape.target == ObjectBase.self || shape.target == Object.self {
+                throw SchemaProblem(
+                    "Property \(className).\(property.name) is declared as \(target), which is not a "
+                        + "supported managed Object "
+                        + "property type. Links lead to a subclass of Object.")
+            }
+        }
+        if shape.collection == .linkingObjects, property.originProperty?.isEmpty ?? true {
+            throw SchemaProblem(
+                "LinkingObjects<\(property.targetName ?? "")> property '\(property.name)' must set the "
+                    + "origin property name "
+                    + "with @Persisted(originProperty: \"name\").")
+        }
+        if property.isPrimaryKey {
+            let isKeyType = [.int, .string, .objectId, .UUID].contains(shape.type)
+            if !isKeyType || shape.isCollection {
+                throw SchemaProblem(
+                    "Property '\(property.name)' cannot be made the primary key of '\(className)' because "
+                        + "it is not a 'string', "
+                        + "'int', 'objectId', or 'uuid' property.")
+            }
+        }
+        if property.isIndexed {
+            let isIndexable = [.int, .bool, .string, .date, .objectId, .UUID].contains(shape.type)
+            if !isIndexable || shape.isCollection {
+                throw SchemaProblem(
+                    "Property '\(className).\(property.name)' of type '\(shape.type.text)' cannot be indexed."
+                )
+            }
+        }
+    }
+
+    /// What links of one class to others must hold: `classes` by name are those of the same Realm. Lines for
+    /// "Schema validation failed due to the following errors:".
+    func linkProblems(among classes: [String: ClassSchema]) -> [String] {
+        var lines: [String] = []
+        for property in properties {
+            guard let targetName = property.targetName else { continue }
+            guard let target = classes[targetName], target.type == property.shape.target else {
+                lines.append("Property '\(name).\(property.name)' has unknown object type '\(targetName)'")
+                continue
+            }
+            guard property.isComputed, let originName = property.originProperty else { continue }
+            let start =
+                "Property '\(targetName).\(originName)' declared as origin of linking objects property "
+                + "'\(name).\(property.name)'"
+            guard let origin = target.property(named: originName) else {
+                lines.append("\(start) does not exist")
+                continue
+            }
+            if origin.shape.type != .object {
+                lines.append("\(start) is not a link")
+            } else if origin.targetName != name {
+                lines.append("\(start) links to type '\(origin.targetName ?? "")'")
+            }
+        }
+        return lines
+    }
+}

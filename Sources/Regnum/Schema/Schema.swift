@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schema as users see it: values over what is known of the classes.
+
+/// The type of a property.
+public enum PropertyType: Int, Sendable, CustomStringConvertible {
+    case int = 0
+    case bool = 1
+    case string = 2
+    case data = 3
+    case date = 4
+    case float = 5
+    case double = 6
+    /// A link to an object.
+    case object = 7
+    /// The reverse of links.
+    case linkingObjects = 8
+    /// A value of any type.
+    case any = 9
+    case objectId = 10
+    case decimal128 = 11
+    case UUID = 12
+
+    public var description: String { text }
+
+    /// As messages and descriptions spell it.
+    package var text: String {
+        switch self {
+        case .int: "int"
+        case .bool: "bool"
+        case .string: "string"
+        case .data: "data"
+        case .date: "date"
+        case .float: "float"
+        case .double: "double"
+        case .object: "object"
+        case .linkingObjects: "linking objects"
+        case .any: "mixed"
+        case .objectId: "object id"
+        case .decimal128: "decimal128"
+        case .UUID: "uuid"
+        }
+    }
+}
+
+/// The classes of a Realm.
+public struct Schema: CustomStringConvertible, Equatable, Sendable {
+    /// One for each class.
+    public let objectSchema: [ObjectSchema]
+
+    package init(_ classes: [ClassSchema]) { objectSchema = classes.map { ObjectSchema($0) } }
+
+    /// The class of that name, or nil.
+    public subscript(className: String) -> ObjectSchema? { objectSchema.first { $0.className == className } }
+
+    public var description: String {
+        "Schema {\n" + objectSchema.map { indented($0.description) + "\n" }.joined() + "}"
+    }
+
+    public static func == (left: Schema, right: Schema) -> Bool { left.objectSchema == right.objectSchema }
+}
+
+/// One class of a Realm.
+public struct ObjectSchema: CustomStringConvertible, Equatable, Sendable {
+    package let schema: ClassSchema
+
+    package init(_ schema: ClassSchema) { self.schema = schema }
+
+    /// The stored properties, in the order of declaration, those of superclasses first.
+    public var properties: [Property] { schema.properties.filter { !$0.isComputed }.map { Property($0) } }
+    /// The name in the file.
+    public var className: String { schema.name }
+    public var objectClass: AnyClass { schema.type }
+    public var isEmbedded: Bool { false }
+    public var isAsymmetric: Bool { false }
+    /// The primary key, or nil.
+    public var primaryKeyProperty: Property? { schema.primaryKey.map { Property(schema.properties[$0]) } }
+
+    /// The property of that name, or nil.
+    public subscript(propertyName: String) -> Property? {
+        schema.property(named: propertyName).map { Property($0) }
+    }
+
+    public var description: String {
+        "\(className) {\n" + schema.properties.map { indented(Property($0).description) + "\n" }.joined()
+            + "}"
+    }
+
+    public static func == (left: ObjectSchema, right: ObjectSchema) -> Bool {
+        left.className == right.className
+            && left.schema.properties.map(Property.init) == right.schema.properties.map(Property.init)
+    }
+}
+
+/// One property of a class.
+public struct Property: CustomStringConvertible, Equatable, Sendable {
+    package let info: ClassProperty
+
+    package init(_ info: ClassProperty) { self.info = info }
+
+    /// The name in Swift.
+    public var name: String { info.name }
+    /// The name in the file.
+    public var columnName: String { info.columnName }
+    public var type: PropertyType { info.shape.type }
+    public var isArray: Bool { info.isList }
+    public var isSet: Bool { false }
+    public var isMap: Bool { false }
+    /// True where lookups by the value are fast. A primary key is.
+    public var isIndexed: Bool { info.isIndexed || info.isPrimaryKey }
+    /// Of a collection: whether its elements may be nil.
+    public var isOptional: Bool { info.shape.isOptional }
+    /// The class that links lead to, or nil.
+    public var objectClassName: String? { info.targetName }
+
+    public var description: String {
+        func text(_ value: Bool) -> String { value ? "YES" : "NO" }
+        var lines = ["type = \(type.text)"]
+        if type == .object || type == .linkingObjects {
+            lines.append("objectClassName = \(objectClassName ?? "(null)")")
+            lines.append("linkOriginPropertyName = \(info.originProperty ?? "(null)")")
+        }
+        lines.append("columnName = \(columnName)")
+        lines.append("indexed = \(text(isIndexed))")
+        lines.append("isPrimary = \(text(info.isPrimaryKey))")
+        lines.append("array = \(text(isArray || type == .linkingObjects))")
+        lines.append("set = \(text(isSet))")
+        lines.append("dictionary = \(text(isMap))")
+        lines.append("optional = \(text(isOptional))")
+        return "\(name) {\n" + lines.map { "\t\($0);\n" }.joined() + "}"
+    }
+
+    public static func == (left: Property, right: Property) -> Bool { left.description == right.description }
+}
+
+/// Each line one tab further in.
+private func indented(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { "\t\($0)" }.joined(separator: "\n")
+}

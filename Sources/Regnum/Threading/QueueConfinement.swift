@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realms confined to a queue. A serial queue runs on whatever thread it gets, and the main queue on a worker where
+// no run loop serves it, so the thread that owns the Realm is adopted anew when the queue's mark is found.
+
+internal import Dispatch
+internal import RegnumEngine
+internal import RegnumSystem
+
+/// Where a Realm may be used.
+enum Confinement: Hashable {
+    /// The thread with that `CurrentThread.id`.
+    case thread(UInt)
+    /// The queue with that identity.
+    case queue(UInt)
+
+    /// That of the calling code: the main queue where it runs there, else the thread.
+    static var current: Confinement {
+        let main = QueueConfinement.mainIdentity
+        return QueueConfinement.isCurrent(main) ? .queue(main) : .thread(CurrentThread.id)
+    }
+}
+
+enum QueueConfinement {
+    /// The mark that queues get; its value tells which queue it is. A queue keeps its mark while it lives.
+    private static let mark = DispatchSpecificKey<UInt>()
+
+    /// The main queue's identity; it is marked by the first use.
+    static let mainIdentity: UInt = {
+        let identity = Self.identity(of: .main)
+        DispatchQueue.main.setSpecific(key: mark, value: identity)
+        return identity
+    }()
+
+    /// Checks that `queue` is serial and that the call runs on it, and marks it. Misuse where it is not.
+    static func enter(_ queue: DispatchQueue) -> Confinement {
+        let main = mainIdentity
+        let identity = Self.identity(of: queue)
+        if identity != main {
+            if runsConcurrently(queue) {
+                misuse("Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial "
+                    + "queues or the main queue.")
+            }
+            if queue.getSpecific(key: mark) != identity { queue.setSpecific(key: mark, value: identity) }
+        }
+        guard isCurrent(identity) else {
+            misuse("Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)': open the "
+                + "Realm in a block of that queue.")
+        }
+        return .queue(identity)
+    }
+
+    /// True where the caller runs on the marked queue. About 17 ns.
+    static func isCurrent(_ identity: UInt) -> Bool { DispatchQueue.getSpecific(key: mark) == identity }
+
+    /// Each `DispatchQueue.main` is another Swift object on Linux: the queue itself is the C object in it.
+    private static func identity(of queue: DispatchQueue) -> UInt {
+        #if canImport(ObjectiveC)
+        return UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
+        #else
+        // The one stored property of the class, behind the two words of the object's header.
+        return Unmanaged.passUnretained(queue).toOpaque().load(fromByteOffset: 16, as: UInt.self)
+        #endif
+    }
+
+    /// dispatch does not tell how many blocks a queue runs at a time. The first word of the C object names its kind,
+    /// which is compared with queues of known kinds.
+    private static func runsConcurrently(_ queue: DispatchQueue) -> Bool {
+        let kind = Self.kind(of: queue)
+        return kind == concurrentKind || kind == globalKind
+    }
+
+    private static let concurrentKind = kind(of: DispatchQueue(label: "kind", attributes: .concurrent))
+    private static let globalKind = kind(of: .global())
+
+    private static func kind(of queue: DispatchQueue) -> UInt {
+        withExtendedLifetime(queue) {
+            UnsafeRawPointer(bitPattern: identity(of: queue))?.load(as: UInt.self) ?? 0
+        }
+    }
+}

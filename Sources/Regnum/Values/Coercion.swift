@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `init(value:)`, `create` and subscripts make of a value of type Any: numbers of other widths,
+// optionals in a box, sequences of any kind.
+
+internal import Foundation
+
+/// Anything that is an Optional.
+protocol OptionalBox {
+    var contents: Any? { get }
+}
+
+extension Optional: OptionalBox {
+    var contents: Any? { self }
+}
+
+/// The value without any Optional or NSNull around it; nil where there is none.
+func unwrapped(_ value: Any) -> Any? {
+    if value is NSNull { return nil }
+    guard let optional = value as? any OptionalBox else { return value }
+    guard let contents = optional.contents else { return nil }
+    return unwrapped(contents)
+}
+
+enum Coercion {
+    /// A whole number of any integer type. Not of Bool, not of floating point.
+    static func integer(_ value: Any) -> Int64? {
+        switch value {
+        case is Bool: nil
+        case let value as Int: Int64(value)
+        case let value as any BinaryInteger: Int64(exactly: value)
+        case let value as NSNumber:
+            value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
+                ? Int64(exactly: value.doubleValue) : value.int64Value
+        default: nil
+        }
+    }
+
+    /// A number of any integer or floating-point type.
+    static func number(_ value: Any) -> Double? {
+        switch value {
+        case is Bool: nil
+        case let value as Double: value
+        case let value as Float: Double(value)
+        case let value as any BinaryInteger: Double(value)
+        case let value as NSNumber: value.doubleValue
+        default: nil
+        }
+    }
+
+    /// The elements of an array, a collection of ours, or another sequence; nil for what is no list of
+    /// values.
+    static func elements(_ value: Any) -> [Any]? {
+        switch value {
+        case is String, is Data, is [AnyHashable: Any]: nil
+        case let array as [Any]: array
+        case let sequence as any Sequence: erased(sequence)
+        default: nil
+        }
+    }
+
+    private static func erased(_ sequence: some Sequence) -> [Any] { sequence.map { $0 as Any } }
+
+    /// The entries of a dictionary with text keys.
+    static func entries(_ value: Any) -> [String: Any]? {
+        if let dictionary = value as? [String: Any] { return dictionary }
+        guard let dictionary = value as? [AnyHashable: Any] else { return nil }
+        var entries: [String: Any] = [:]
+        for (key, value) in dictionary {
+            guard let key = key.base as? String else { return nil }
+            entries[key] = value
+        }
+        return entries
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What iteration hands out, and when it may hand out the same accessor again.
+
+import Foundation
+import Testing
+
+@testable import Regnum
+
+/// No lists and no stored fields: its accessors are recycled.
+private class Row: Object {
+    @Persisted var number = 0
+    @Persisted var text = ""
+}
+
+struct ObjectCursorTests {
+    private let realm: Realm
+
+    init() throws {
+        realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Row.self]))
+        try realm.write {
+            for number in 0..<3000 { realm.create(Row.self, value: ["number": number, "text": "\(number)"]) }
+        }
+    }
+
+    private enum Way: CaseIterable { case table, filtered }
+
+    private func rows(_ way: Way) -> Results<Row> {
+        let all = realm.objects(Row.self)
+        return way == .table ? all : all.filter("number >= 0")
+    }
+
+    @Test("a loop visits every object once, in the order of keys", arguments: Way.allCases)
+    private func visitsAll(way: Way) {
+        var numbers: [Int] = []
+        for row in rows(way) { numbers.append(row.number) }
+        #expect(numbers == Array(0..<3000))
+    }
+
+    @Test("an accessor nobody holds is handed out again", arguments: Way.allCases)
+    private func recycles(way: Way) {
+        var addresses: Set<UInt> = []
+        for row in rows(way) { addresses.insert(UInt(bitPattern: Unmanaged.passUnretained(row).toOpaque())) }
+        #expect(addresses.count < 10)
+    }
+
+    @Test("elements held strongly stay what they were", arguments: Way.allCases)
+    private func strong(way: Way) {
+        var kept: [Row] = []
+        for row in rows(way) where row.number % 7 == 0 { kept.append(row) }
+        #expect(kept.map(\.number) == stride(from: 0, to: 3000, by: 7).map { $0 })
+        #expect(Array(rows(way)).map(\.number) == Array(0..<3000))
+    }
+
+    @Test("a weak reference to an element never shows another one", arguments: Way.allCases)
+    private func weakly(way: Way) {
+        weak var first: Row?
+        for row in rows(way) {
+            if row.number == 0 { first = row }
+            if let first { #expect(first.number == 0) }
+        }
+    }
+
+    @Test("an accessor with an unowned reference to it is not handed out again", arguments: Way.allCases)
+    private func unownedly(way: Way) {
+        final class Holder { unowned let row: Row; init(_ row: Row) { self.row = row } }
+        var holder: Holder?
+        var first: UInt = 0
+        for row in rows(way) {
+            // The memory of an object is not used anew while an unowned reference to it exists.
+            let address = UInt(bitPattern: Unmanaged.passUnretained(row).toOpaque())
+            if row.number == 0 {
+                holder = Holder(row)
+                first = address
+            } else {
+                #expect(address != first)
+            }
+            if row.number > 10 { break }
+        }
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test("an element in a closure stays what it was", arguments: Way.allCases)
+    private func closures(way: Way) {
+        var closures: [() -> Int] = []
+        for row in rows(way) where row.number < 20 { closures.append { row.number } }
+        #expect(closures.map { $0() } == Array(0..<20))
+    }
+
+    @Test("deleting each element as it comes empties the table", arguments: Way.allCases)
+    private func deleting(way: Way) throws {
+        var seen = 0
+        try realm.write {
+            for row in rows(way) {
+                #expect(row.number == seen)
+                seen += 1
+                realm.delete(row)
+            }
+        }
+        #expect(seen == 3000)
+        #expect(realm.objects(Row.self).isEmpty)
+    }
+
+    @Test("adding in a loop neither ends nor lengthens it", arguments: Way.allCases)
+    private func adding(way: Way) throws {
+        var seen = 0
+        try realm.write {
+            for row in rows(way) {
+                #expect(row.number == seen)
+                seen += 1
+                realm.create(Row.self, value: ["number": 10_000 + seen])
+            }
+        }
+        #expect(seen == 3000)
+        #expect(realm.objects(Row.self).count == 6000)
+    }
+
+    @Test("deleting others leaves no element out and repeats none", arguments: Way.allCases)
+    private func deletingOthers(way: Way) throws {
+        var numbers: [Int] = []
+        try realm.write {
+            for row in rows(way) {
+                numbers.append(row.number)
+                if row.number % 10 == 5 {
+                    realm.delete(realm.objects(Row.self).filter("number < %@ OR number == %@", row.number, row.number + 1))
+                }
+            }
+        }
+        #expect(numbers == (0..<3000).filter { $0 % 10 != 6 })
+    }
+
+    @Test("changing the property that a filter asks for does not disturb the loop over it")
+    func mutatingCondition() throws {
+        var seen = 0
+        try realm.write {
+            for row in realm.objects(Row.self).filter("number < 2000") {
+                row.number += 5000
+                seen += 1
+            }
+        }
+        #expect(seen == 2000)
+        #expect(realm.objects(Row.self).filter("number < 2000").count == 0)
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a configuration holds, refuses and says of itself.
+
+import Foundation
+import Testing
+
+@testable import Regnum
+
+struct ConfigurationTests {
+    @Test("a file and an identifier exclude each other")
+    func exclusion() {
+        var configuration = Realm.Configuration()
+        #expect(configuration.fileURL?.lastPathComponent == "default.realm")
+        configuration.inMemoryIdentifier = "a"
+        #expect(configuration.fileURL == nil)
+        configuration.fileURL = URL(fileURLWithPath: "/tmp/a.realm")
+        #expect(configuration.inMemoryIdentifier == nil)
+        let both = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/a.realm"), inMemoryIdentifier: "a")
+        #expect(both.fileURL == nil)
+        #expect(both.inMemoryIdentifier == "a")
+    }
+
+    @Test("configurations are equal in place, key, mode and version")
+    func equality() {
+        let one = Realm.Configuration(inMemoryIdentifier: "a")
+        var other = one
+        #expect(one == other)
+        other.deleteRealmIfMigrationNeeded = true
+        #expect(one == other)
+        other.schemaVersion = 2
+        #expect(one != other)
+        other = one
+        other.readOnly = true
+        #expect(one != other)
+    }
+
+    @Test("the description has a line a setting and hides the key")
+    func description() {
+        var configuration = Realm.Configuration(inMemoryIdentifier: "a", schemaVersion: 3)
+        configuration.encryptionKey = Data(repeating: 7, count: 64)
+        let lines = configuration.description.split(separator: "\n").map(String.init)
+        #expect(lines.first == "Realm.Configuration {")
+        #expect(lines.last == "}")
+        #expect(lines.contains("\tinMemoryIdentifier = a;"))
+        #expect(lines.contains("\tfileURL = (null);"))
+        #expect(lines.contains("\tencryptionKey = <64 bytes>;"))
+        #expect(lines.contains("\tschemaVersion = 3;"))
+        let keys = lines.dropFirst().dropLast().map { String($0.dropFirst().prefix { $0 != " " }) }
+        #expect(keys == [
+            "fileURL", "inMemoryIdentifier", "encryptionKey", "readOnly", "schemaVersion", "migrationBlock",
+            "deleteRealmIfMigrationNeeded", "shouldCompactOnLaunch", "dynamic", "customSchema",
+        ])
+    }
+
+    @Test("the default file lies where the XDG specification says", arguments: [
+        (["XDG_DATA_HOME": "/data", "HOME": "/home/a"], "/data/prog"),
+        (["XDG_DATA_HOME": "relative", "HOME": "/home/a"], "/home/a/.local/share/prog"),
+        (["HOME": "/home/a"], "/home/a/.local/share/prog"),
+        ([:], "/root/.local/share/prog"),
+    ])
+    func defaultFile(environment: [String: String], path: String) {
+        let folder = Realm.Configuration.DefaultFile.folder(environment: environment, home: "/root", program: "prog")
+        #expect(folder.path == path)
+    }
+
+    @Test("a setting whose feature is not here is refused by name", arguments: [
+        "encryptionKey", "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
+    ])
+    func unavailable(name: String) throws {
+        var configuration = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/never-made.realm"))
+        switch name {
+        case "encryptionKey": configuration.encryptionKey = Data(repeating: 7, count: 64)
+        case "shouldCompactOnLaunch": configuration.shouldCompactOnLaunch = { _, _ in false }
+        default: configuration.maximumNumberOfActiveVersions = 3
+        }
+        let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
+        #expect(error?.reason == .unavailableFeature)
+        #expect(error?.localizedDescription.contains("`\(name)`") == true)
+        #expect(!FileManager.default.fileExists(atPath: "/tmp/never-made.realm"))
+    }
+
+    @Test("contradicting settings end the program with RealmSwift's words")
+    func misuses() async {
+        await #expect(processExitsWith: .failure) {
+            var configuration = Realm.Configuration()
+            configuration.fileURL = nil
+            _ = try? Realm(configuration: configuration)
+        }
+        await #expect(processExitsWith: .failure) { _ = try? Realm(configuration: .init(inMemoryIdentifier: "")) }
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            var configuration = Realm.Configuration(inMemoryIdentifier: "a")
+            configuration.encryptionKey = Data([1])
+            _ = try? Realm(configuration: configuration)
+        }
+        let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(words.contains("Encryption key must be exactly 64 bytes long"))
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realms: instances, transactions and the rules of write.
+
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Regnum
+
+private class Item: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+}
+
+private class Plain: Object {
+    @Persisted var number = 0
+}
+
+private func memory(_ identifier: String = UUID().uuidString) -> Realm.Configuration {
+    Realm.Configuration(inMemoryIdentifier: identifier, objectTypes: [Item.self, Plain.self])
+}
+
+/// A folder that ends with the test.
+private final class Folder {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("RealmTests-\(UUID())")
+    init() { try? FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(at: url) }
+    func configuration(_ name: String = "a.realm") -> Realm.Configuration {
+        Realm.Configuration(fileURL: url.appendingPathComponent(name), objectTypes: [Item.self, Plain.self])
+    }
+}
+
+struct RealmTests {
+    private struct Failure: Error {}
+
+    @Test("the same configuration on one thread is the same Realm, another one is not")
+    func equality() throws {
+        let configuration = memory()
+        let one = try Realm(configuration: configuration)
+        #expect(try Realm(configuration: configuration) == one)
+        #expect(try Realm(configuration: memory()) != one)
+    }
+
+    @Test("write commits, returns the block's value and rolls back what it throws")
+    func write() throws {
+        let realm = try Realm(configuration: memory())
+        let item = try realm.write { realm.create(Item.self, value: ["id": 1]) }
+        #expect(item.id == 1)
+        #expect(throws: Failure.self) {
+            try realm.write {
+                realm.create(Item.self, value: ["id": 2])
+                throw Failure()
+            }
+        }
+        #expect(!realm.isInWriteTransaction)
+        #expect(realm.objects(Item.self).count == 1)
+    }
+
+    @Test("a block may commit or cancel itself", arguments: [true, false])
+    func ownEnd(commits: Bool) throws {
+        let realm = try Realm(configuration: memory())
+        try realm.write {
+            realm.create(Item.self, value: ["id": 2])
+            if commits { try realm.commitWrite() } else { realm.cancelWrite() }
+        }
+        #expect(realm.objects(Item.self).count == (commits ? 1 : 0))
+        #expect(!realm.isInWriteTransaction)
+    }
+
+    @Test("cancelWrite invalidates what was made since beginWrite")
+    func cancel() throws {
+        let realm = try Realm(configuration: memory())
+        realm.beginWrite()
+        #expect(realm.isInWriteTransaction)
+        let item = realm.create(Item.self, value: ["id": 2])
+        realm.cancelWrite()
+        #expect(item.isInvalidated)
+        #expect(realm.isEmpty)
+    }
+
+    @Test("objects are found by their primary key")
+    func primaryKey() throws {
+        let realm = try Realm(configuration: memory())
+        try realm.write { for id in 0..<100 { realm.create(Item.self, value: ["id": id, "name": "n\(id)"]) } }
+        #expect(realm.object(ofType: Item.self, forPrimaryKey: 42)?.name == "n42")
+        #expect(realm.object(ofType: Item.self, forPrimaryKey: 100) == nil)
+    }
+
+    @Test("deleteAll and delete of results empty tables")
+    func deletes() throws {
+        let realm = try Realm(configuration: memory())
+        try realm.write {
+            for id in 0..<10 { realm.create(Item.self, value: ["id": id]) }
+            realm.create(Plain.self)
+        }
+        try realm.write { realm.delete(realm.objects(Item.self).filter("id < 5")) }
+        #expect(realm.objects(Item.self).count == 5)
+        try realm.write { realm.delete(realm.objects(Item.self)) }
+        #expect(realm.objects(Item.self).isEmpty)
+        #expect(!realm.isEmpty)
+        try realm.write { realm.deleteAll() }
+        #expect(realm.isEmpty)
+    }
+
+    @Test("results see changes in the same write at once")
+    func live() throws {
+        let realm = try Realm(configuration: memory())
+        let all = realm.objects(Plain.self)
+        let large = all.filter("number > 5").sorted(byKeyPath: "number", ascending: false)
+        try realm.write {
+            for number in 0..<10 { realm.create(Plain.self, value: ["number": number]) }
+            #expect(all.count == 10)
+            #expect(large.map(\.number) == [9, 8, 7, 6])
+            all[0].number = 100
+            #expect(large.first?.number == 100)
+        }
+        #expect(large.count == 5)
+        #expect(large.last?.number == 6)
+        #expect(large.index(of: all[0]) == 0)
+        #expect(all.index(matching: "number == 7") == 7)
+    }
+
+    @Test("another thread's commit is seen after refresh")
+    func refresh() throws {
+        let configuration = memory()
+        let realm = try Realm(configuration: configuration)
+        #expect(!realm.refresh())
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let other = try! Realm(configuration: configuration)
+            try! other.write { other.create(Plain.self) }
+            done.signal()
+        }
+        done.wait()
+        #expect(realm.objects(Plain.self).count == 0)
+        #expect(realm.refresh())
+        #expect(realm.objects(Plain.self).count == 1)
+    }
+
+    @Test("in-memory data ends with the last instance or object of it")
+    func memoryEnds() throws {
+        let configuration = memory()
+        var object: Plain?
+        do {
+            let realm = try Realm(configuration: configuration)
+            object = try realm.write { realm.create(Plain.self, value: ["number": 3]) }
+        }
+        do {
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.objects(Plain.self).first?.number == 3)
+        }
+        object = nil
+        _ = object
+        #expect(try Realm(configuration: configuration).isEmpty)
+    }
+
+    @Test("a file keeps its objects")
+    func file() throws {
+        let folder = Folder()
+        do {
+            let realm = try Realm(configuration: folder.configuration())
+            try realm.write { realm.create(Item.self, value: ["id": 7, "name": "seven"]) }
+        }
+        let realm = try Realm(configuration: folder.configuration())
+        #expect(realm.object(ofType: Item.self, forPrimaryKey: 7)?.name == "seven")
+    }
+
+    @Test("invalidate ends objects and results, not the Realm")
+    func invalidate() throws {
+        let realm = try Realm(configuration: memory())
+        let item = try realm.write { realm.create(Item.self, value: ["id": 1]) }
+        let items = realm.objects(Item.self)
+        realm.invalidate()
+        #expect(item.isInvalidated)
+        #expect(items.isInvalidated)
+        #expect(realm.objects(Item.self).count == 1)
+    }
+
+    @Test("files are deleted only while nobody has them open")
+    func deleteFiles() throws {
+        let folder = Folder()
+        var realm: Realm? = try Realm(configuration: folder.configuration())
+        #expect(Realm.fileExists(for: folder.configuration()))
+        #expect(throws: Realm.Error.self) { try Realm.deleteFiles(for: folder.configuration()) }
+        #expect(realm != nil)
+        realm = nil
+        #expect(try Realm.deleteFiles(for: folder.configuration()))
+        #expect(!Realm.fileExists(for: folder.configuration()))
+        #expect(try !Realm.deleteFiles(for: folder.configuration()))
+    }
+
+    @Test("a lower schema version is refused, a higher one is stored")
+    func schemaVersion() throws {
+        let folder = Folder()
+        func open(_ version: UInt64, _ block: MigrationBlock? = nil) throws -> UInt64 {
+            var configuration = folder.configuration()
+            configuration.schemaVersion = version
+            configuration.migrationBlock = block
+            return try Realm(configuration: configuration).configuration.schemaVersion
+        }
+        #expect(try open(5) == 5)
+        #expect(try open(10) == 10)
+        let error = #expect(throws: Realm.Error.self) { try open(5) }
+        #expect(error?.code == .fail)
+        #expect(error?.localizedDescription.hasPrefix("Provided schema version 5 is less than last set version 10.") == true)
+        let block = #expect(throws: Realm.Error.self) { try open(11, { _, _ in }) }
+        #expect(block?.localizedDescription.contains("`migrationBlock`") == true)
+    }
+
+    @Test("a Realm of a serial queue may be used on whatever thread runs the queue")
+    func queue() throws {
+        let configuration = memory()
+        let queue = DispatchQueue(label: "queue of a test")
+        // Moved between blocks of one queue only.
+        nonisolated(unsafe) var realm: Realm?
+        queue.sync {
+            realm = try! Realm(configuration: configuration, queue: queue)
+            try! realm!.write { realm!.create(Plain.self) }
+        }
+        for _ in 0..<20 {
+            let done = DispatchSemaphore(value: 0)
+            queue.async {
+                #expect(realm!.objects(Plain.self).count == 1)
+                #expect(try! Realm(configuration: configuration, queue: queue) == realm!)
+                done.signal()
+            }
+            done.wait()
+        }
+        queue.sync { realm = nil }
+    }
+}
+
+struct RealmOpeningErrorTests {
+    private let folder = Folder()
+
+    private func error(_ name: String, readOnly: Bool = false) -> Realm.Error? {
+        var configuration = folder.configuration(name)
+        configuration.readOnly = readOnly
+        do {
+            _ = try Realm(configuration: configuration)
+            return nil
+        } catch { return error as? Realm.Error }
+    }
+
+    private func put(_ bytes: [UInt8], _ name: String) throws {
+        try Data(bytes).write(to: folder.url.appendingPathComponent(name))
+    }
+
+    @Test("bad input is refused with the right code and stays as it is")
+    func badInput() throws {
+        let path = folder.url.path
+        #expect(error("no/such/a.realm")?.reason == .missingFolder)
+        #expect(error("missing.realm", readOnly: true)?.code == .fileNotFound)
+        #expect(error("missing.realm", readOnly: true)?.localizedDescription.hasPrefix(
+            "Failed to open Realm file at path '\(path)/missing.realm': No such file or directory") == true)
+        try put([1], "small.realm")
+        #expect(error("small.realm")?.code == .invalidDatabase)
+        #expect(error("small.realm")?.localizedDescription.contains(
+            "file is non-empty but too small (1 bytes) to be a valid Realm.") == true)
+        try put([], "empty.realm")
+        #expect(error("empty.realm", readOnly: true)?.reason == .emptyFile)
+        try put([UInt8](repeating: 65, count: 100_000), "text.realm")
+        #expect(error("text.realm")?.localizedDescription.contains("header has invalid mnemonic.") == true)
+        var old = [UInt8](repeating: 0, count: 4096)
+        old.replaceSubrange(16..<24, with: [0x54, 0x2D, 0x44, 0x42, 9, 24, 0, 1])
+        try put(old, "old.realm")
+        #expect(error("old.realm")?.reason == .olderRealmFile)
+        #expect(error("old.realm")?.localizedDescription.contains("unsupported version (24)") == true)
+        #expect(error(".")?.reason == .isAFolder)
+        #expect(try Data(contentsOf: folder.url.appendingPathComponent("old.realm")) == Data(old))
+        #expect(try Data(contentsOf: folder.url.appendingPathComponent("small.realm")) == Data([1]))
+        #expect(error("empty.realm") == nil)
+    }
+}
