@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a workload asks of an engine. An engine answers nil to what it does not offer.
+
+/// What came out of a workload; compared with the reference answer before any time counts.
+enum Answer: CustomStringConvertible {
+    case whole(Int)
+    /// A sum of fractions: the order of the additions shows in the last digits.
+    case fraction(Double)
+
+    var description: String {
+        switch self {
+        case .whole(let value): "\(value)"
+        case .fraction(let value): "\(value)"
+        }
+    }
+
+    func agrees(with other: Answer) -> Bool {
+        switch (self, other) {
+        case (.whole(let left), .whole(let right)): left == right
+        case (.fraction(let left), .fraction(let right)):
+            abs(left - right) <= 1e-9 * max(abs(left), abs(right))
+        default: false
+        }
+    }
+}
+
+/// The queries that are counted.
+enum CountQuery {
+    case age, ageActiveScore, namePrefix, nameContains, nameEquals, created, friendAge, hasBacklink
+}
+
+enum EngineName: String, CaseIterable {
+    case ours, sqlite, grdb
+}
+
+/// Which database a workload runs on.
+enum Fixture {
+    /// An empty one, made anew for each run.
+    case empty
+    /// All rows, kept open; workloads only read it, and before each run an unrelated row is committed to it.
+    case loaded
+    /// A copy of the loaded file, made anew for each run.
+    case copy
+    /// All rows with a friend each, kept open.
+    case linked
+    /// All rows with an index on the name, made anew for each run.
+    case indexed
+    /// All rows in memory, kept.
+    case memory
+    /// None: the workload opens the loaded file itself.
+    case closed
+}
+
+/// A database engine with at most one database open. The workload methods are what is timed: everything that is
+/// not part of a workload belongs into the others.
+protocol Engine: AnyObject {
+    var name: EngineName { get }
+    var inputs: Inputs { get }
+
+    func open(_ path: String, indexed: Bool) throws
+    /// Opens an in-memory database and fills it; false where the engine has no part in the workload.
+    func openMemory(_ people: People) throws -> Bool
+    func close() throws
+    /// Commits a row that no query asks for: no cache of the version before can answer.
+    func commitUnrelated() throws
+
+    /// In one durable write.
+    func insert(_ rows: ArraySlice<PersonRow>) throws
+    /// One durable write a row, of ids from `rows` upward.
+    func insertOneByOne(_ rows: [PersonRow]) throws
+    /// Sum of the ages found by primary key.
+    func sumAges(of keys: [Int]) throws -> Int?
+    func sumAllAges() throws -> Int?
+    func sumAllNameLengths() throws -> Int?
+    /// The one number of one object, `times` times.
+    func readOneObject(times: Int) throws -> Int?
+    func count(_ query: CountQuery) throws -> Int?
+    /// How many rows have these names, by an index on the name.
+    func countByIndex(_ names: [String]) throws -> Int?
+    func sumOfScores() throws -> Double?
+    func averageAge() throws -> Double?
+    /// `keyHash` of the primary keys of all people of 18 and more by age descending and name, or of the first ones.
+    func sortedByAgeAndName(first: Int?) throws -> Int?
+    func sortedByScore() throws -> Int?
+    func setAges(_ changes: [(row: Int, age: Int)]) throws -> Bool
+    func linkAll(_ friends: [Int]) throws -> Bool
+    /// Sum of the ages of all friends; not timed.
+    func sumOfFriendAges() throws -> Int
+    /// Makes the index that a search for backlinks needs; not timed.
+    func indexFriends() throws
+    /// Deletes those younger than 10.
+    func deleteYoung() throws -> Bool
+    func delete(from id: Int) throws
+    /// Opens the file, counts the rows and leaves it open.
+    func openAndCount(_ path: String) throws -> Int?
+    func refresh(times: Int) throws -> Bool
+}
+
+/// Depends on the order of the keys.
+@inline(__always)
+func keyHash(_ hash: Int, _ key: Int) -> Int { hash &* 31 &+ key }
+
+extension Engine {
+    func indexFriends() throws {}
+    func openMemory(_ people: People) throws -> Bool { false }
+    func insertOneByOne(_ rows: [PersonRow]) throws {
+        throw Failure("\(name.rawValue) inserts no single rows")
+    }
+    func sumAllNameLengths() throws -> Int? { nil }
+    func readOneObject(times: Int) throws -> Int? { nil }
+    func countByIndex(_ names: [String]) throws -> Int? { nil }
+    func sumOfScores() throws -> Double? { nil }
+    func averageAge() throws -> Double? { nil }
+    func sortedByScore() throws -> Int? { nil }
+    func setAges(_ changes: [(row: Int, age: Int)]) throws -> Bool { false }
+    func linkAll(_ friends: [Int]) throws -> Bool { false }
+    func sumOfFriendAges() throws -> Int { 0 }
+    func deleteYoung() throws -> Bool { false }
+    func delete(from id: Int) throws {}
+    func openAndCount(_ path: String) throws -> Int? { nil }
+    func refresh(times: Int) throws -> Bool { false }
+}
+
+/// What stops the program, in words for the person who called it.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs workloads: first one untimed round that must give equal answers, then the timed rounds, the engines taking
+// turns and the calibrations between them.
+
+/// What a workload has given.
+struct Result {
+    let workload: Workload
+    /// Figures in the workload's unit, one of each run.
+    var figures: [EngineName: [Double]] = [:]
+    /// The most private memory that ours has added.
+    var privateBytes: Int?
+    /// What differed from the right answer.
+    var differences: [String] = []
+
+    func median(_ engine: EngineName) -> Double? {
+        guard let sorted = figures[engine]?.sorted(), !sorted.isEmpty else { return nil }
+        let middle = sorted.count / 2
+        return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+    }
+
+    /// Ours divided by SQLite's; nil where one of them was not measured or SQLite's is nothing.
+    var ratioToSQLite: Double? {
+        guard let ours = median(.ours), let sqlite = median(.sqlite), sqlite > 0 else { return nil }
+        return ours / sqlite
+    }
+}
+
+struct Runner {
+    let people: People
+    let engines: [any Engine]
+    let stage: Stage
+    let calibrations: Calibrations
+    let runs: Int
+
+    /// One quick round of the workload with every engine: do their answers agree with the reference?
+    func compare(_ workload: Workload) throws -> Result {
+        var result = Result(workload: workload)
+        for engine in engines {
+            _ = try runOnce(workload, engine, Effort(isQuick: true), &result)
+        }
+        return result
+    }
+
+    /// The whole measurement. Answers that differ end it before any time counts.
+    func measure(_ workload: Workload) throws -> Result {
+        var result = try compare(workload)
+        for round in 0..<runs where result.differences.isEmpty {
+            calibrations.measure()
+            for turn in engines.indices {
+                let engine = engines[(turn + round) % engines.count]
+                if let figure = try runOnce(workload, engine, Effort(isQuick: false), &result) {
+                    result.figures[engine.name, default: []].append(figure)
+                }
+            }
+        }
+        return result
+    }
+
+    /// The figure of one run; nil if the engine has no part in the workload or its answer is wrong.
+    private func runOnce(
+        _ workload: Workload, _ engine: any Engine, _ effort: Effort, _ result: inout Result
+    ) throws -> Double? {
+        let path = try stage.prepare(workload.fixture, for: engine)
+        var run = Run(engine: engine, people: people, path: path, effort: effort, stage: stage)
+        defer { try? stage.finish(workload.fixture, of: engine) }
+        try workload.prepare(&run)
+        var answer: Answer?
+        let elapsed = try nanoseconds { answer = try workload.timed(&run) }
+        guard answer != nil else { return nil }
+        if let inspect = workload.inspect { answer = try inspect(&run) }
+        if let answer, let expected = workload.expected(run), !answer.agrees(with: expected) {
+            result.differences.append("\(engine.name.rawValue) answers \(answer), right is \(expected)")
+            return nil
+        }
+        if engine.name == .ours, let bytes = run.privateBytes {
+            result.privateBytes = max(result.privateBytes ?? 0, bytes)
+        }
+        if let figure = run.figure { return figure }
+        let scale = workload.unit == .milliseconds ? 1_000_000 : Double(max(1, workload.operations(run)))
+        return elapsed / scale
+    }
+}
