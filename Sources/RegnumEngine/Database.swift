@@ -68,9 +68,12 @@ package final class Database: @unchecked Sendable {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
         defer { page.deallocate() }
         do {
-            guard try file.read(page, at: CommitSlot.byteOffset(ofVersion: number)) == CommitSlot.byteCount else { return nil }
+            guard try file.read(page, at: CommitSlot.byteOffset(ofVersion: number)) == CommitSlot.byteCount else {
+                return nil
+            }
         } catch { throw .system(error) }
-        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, hash: hash), slot.version == number else { return nil }
+        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, hash: hash), slot.version == number
+        else { return nil }
         try reader.extend(toPages: slot.highWater)
         return Version(slot)
     }

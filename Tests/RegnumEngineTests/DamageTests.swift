@@ -21,7 +21,8 @@ import Testing
             for i in 0..<300 { _ = try DatabaseTests.insert(table, DatabaseTests.row(i)) }
             try table.set(.string(String(repeating: "long ", count: 900)), 1, of: ObjectKey(7))
             for i in 1..<40 {
-                try table.listInsert([.link(ObjectKey(UInt64(i))), .link(ObjectKey(9))], 12, of: ObjectKey(UInt64(i + 50)), at: 0)
+                try table.listInsert(
+                    [.link(ObjectKey(UInt64(i))), .link(ObjectKey(9))], 12, of: ObjectKey(UInt64(i + 50)), at: 0)
                 try table.listInsert([.string("a"), .null, .string("bc")], 13, of: ObjectKey(UInt64(i)), at: 0)
             }
             try session.commitWrite()
@@ -70,20 +71,27 @@ import Testing
             for i in 0..<50 { _ = try table.keys(inIndexOf: column, equalTo: .int(Int64(i))) }
         }
         for (column, definition) in table.definition.columns.enumerated() where definition.type == .link {
-            for target in 1..<100 { _ = try table.backlinks(to: ObjectKey(UInt64(target)), from: table, column: column) }
+            for target in 1..<100 {
+                _ = try table.backlinks(to: ObjectKey(UInt64(target)), from: table, column: column)
+            }
         }
     }
 
     /// Gives the block at `page` a tag of its own again, wherever its parents are: walks all refs in the file.
     private static func retag(_ bytes: inout [UInt8], page: Int) {
-        guard let header = try? bytes.withUnsafeBytes({ try FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: "") }) else { return }
+        guard
+            let header = try? bytes.withUnsafeBytes({
+                try FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: "")
+            })
+        else { return }
         bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress, (page + 1) * 4096 <= buffer.count else { return }
             let pages = Int((base + page * 4096).load(fromByteOffset: 4, as: UInt16.self)) + 1
             guard (page + pages) * 4096 <= buffer.count else { return }
             let tag = header.hash.tag(base + page * 4096, pages * 4096)
             let location = UInt64(page) << 16 | UInt64(pages - 1)
-            for at in stride(from: 16384, to: buffer.count - 40, by: 8) where base.load(fromByteOffset: at, as: UInt64.self) == location {
+            for at in stride(from: 16384, to: buffer.count - 40, by: 8)
+            where base.load(fromByteOffset: at, as: UInt64.self) == location {
                 base.storeBytes(of: tag.low, toByteOffset: at + 16, as: UInt64.self)
                 base.storeBytes(of: tag.high, toByteOffset: at + 24, as: UInt64.self)
             }
@@ -97,7 +105,11 @@ import Testing
                 retag(&bytes, page: page)
             }
         }
-        guard let header = try? bytes.withUnsafeBytes({ try FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: "") }) else { return }
+        guard
+            let header = try? bytes.withUnsafeBytes({
+                try FileHeader(reading: $0.baseAddress.unsafelyUnwrapped, path: "")
+            })
+        else { return }
         bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress else { return }
             for slot in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
@@ -150,7 +162,9 @@ import Testing
 
     @Test("a file cut off anywhere does not open or opens whole")
     func truncated() {
-        for count in stride(from: 1, to: Self.good.count, by: RunScale.isOptimized ? 512 : 24_000) { Self.readAll(Array(Self.good.prefix(count))) }
+        for count in stride(from: 1, to: Self.good.count, by: RunScale.isOptimized ? 512 : 24_000) {
+            Self.readAll(Array(Self.good.prefix(count)))
+        }
     }
 
     static let foreignFiles: [[UInt8]] = [
@@ -181,7 +195,10 @@ import Testing
 enum RunScale {
     static let isOptimized: Bool = {
         var isOptimized = true
-        assert({ isOptimized = false; return true }())
+        assert(
+            {
+                isOptimized = false; return true
+            }())
         return isOptimized
     }()
 }

@@ -7,22 +7,24 @@ import Testing
 
 @Suite struct DatabaseTests {
     /// A table of every column type that a row group stores.
-    static let people = NewTable(name: "Person", columns: [
-        NewColumn(name: "id", type: .int, isPrimaryKey: true),
-        NewColumn(name: "name", type: .string),
-        NewColumn(name: "age", type: .int, isNullable: true),
-        NewColumn(name: "score", type: .double),
-        NewColumn(name: "height", type: .float),
-        NewColumn(name: "active", type: .bool),
-        NewColumn(name: "created", type: .date),
-        NewColumn(name: "email", type: .string, isNullable: true),
-        NewColumn(name: "photo", type: .data),
-        NewColumn(name: "token", type: .uuid, isNullable: true),
-        NewColumn(name: "object", type: .objectID),
-        NewColumn(name: "friend", type: .link, targetName: "Person"),
-        NewColumn(name: "friends", type: .link, collection: .list, targetName: "Person"),
-        NewColumn(name: "tags", type: .string, collection: .list, isNullable: true),
-    ])
+    static let people = NewTable(
+        name: "Person",
+        columns: [
+            NewColumn(name: "id", type: .int, isPrimaryKey: true),
+            NewColumn(name: "name", type: .string),
+            NewColumn(name: "age", type: .int, isNullable: true),
+            NewColumn(name: "score", type: .double),
+            NewColumn(name: "height", type: .float),
+            NewColumn(name: "active", type: .bool),
+            NewColumn(name: "created", type: .date),
+            NewColumn(name: "email", type: .string, isNullable: true),
+            NewColumn(name: "photo", type: .data),
+            NewColumn(name: "token", type: .uuid, isNullable: true),
+            NewColumn(name: "object", type: .objectID),
+            NewColumn(name: "friend", type: .link, targetName: "Person"),
+            NewColumn(name: "friends", type: .link, collection: .list, targetName: "Person"),
+            NewColumn(name: "tags", type: .string, collection: .list, isNullable: true),
+        ])
 
     static func row(_ i: Int) -> [Value] {
         [
@@ -42,7 +44,8 @@ import Testing
         return key
     }
 
-    @Test("a committed row reads back the same after the file is opened again", arguments: [1, 5, 1000, 1024, 1025, 3000])
+    @Test(
+        "a committed row reads back the same after the file is opened again", arguments: [1, 5, 1000, 1024, 1025, 3000])
     func roundTrip(count: Int) throws {
         let files = MemoryFileSystem()
         do {

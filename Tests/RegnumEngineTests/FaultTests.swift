@@ -16,9 +16,14 @@ import Testing
         try session.beginWrite()
         do {
             if session.tables.isEmpty {
-                try session.addTables([NewTable(name: "Row", columns: [
-                    NewColumn(name: "number", type: .int, isPrimaryKey: true), NewColumn(name: "text", type: .string),
-                ])])
+                try session.addTables([
+                    NewTable(
+                        name: "Row",
+                        columns: [
+                            NewColumn(name: "number", type: .int, isPrimaryKey: true),
+                            NewColumn(name: "text", type: .string),
+                        ])
+                ])
             }
             guard let table = session.table(named: "Row") else { return }
             for _ in 0..<count {
@@ -36,11 +41,15 @@ import Testing
     }
 
     /// The scripted life of a file, with a failure set; returns the counts that were acknowledged.
-    private func script(_ files: SimulatedFileSystem, _ failure: SimulatedFailure?) -> (acknowledged: Int, attempted: Set<Int>) {
+    private func script(_ files: SimulatedFileSystem, _ failure: SimulatedFailure?) -> (
+        acknowledged: Int, attempted: Set<Int>
+    ) {
         files.failure = failure
         var acknowledged = 0
         var attempted: Set<Int> = [0]
-        guard let session = try? Database.open(path: Self.path, fileSystem: files).makeSession() else { return (0, attempted) }
+        guard let session = try? Database.open(path: Self.path, fileSystem: files).makeSession() else {
+            return (0, attempted)
+        }
         for count in [3, 1, 200, 1, 30] {
             attempted.insert(rows(session) + count)
             if (try? insert(session, count)) != nil { acknowledged = rows(session) }
@@ -57,7 +66,8 @@ import Testing
         #expect(calls > 30)
         for call in stride(from: 0, to: calls, by: RunScale.isOptimized ? 1 : 5) {
             let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
-            let (acknowledged, attempted) = script(files, SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent))
+            let (acknowledged, attempted) = script(
+                files, SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent))
             files.failure = nil
             let database = try Database.open(path: Self.path, fileSystem: files)
             let report = IntegrityCheck.run(database)
@@ -87,7 +97,9 @@ import Testing
                 let report = IntegrityCheck.run(database)
                 try #require(report.isClean, "call \(call) \(model): \(report.findings)")
                 let count = rows(try database.makeSession())
-                #expect(count == acknowledged || (count > acknowledged && attempted.contains(count)), "call \(call) \(model): \(count)")
+                #expect(
+                    count == acknowledged || (count > acknowledged && attempted.contains(count)),
+                    "call \(call) \(model): \(count)")
             }
         }
     }

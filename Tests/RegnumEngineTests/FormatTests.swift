@@ -11,7 +11,10 @@ import Testing
     func sizes() {
         #expect(FormatLimits.pageByteCount == 4096)
         #expect(FormatLimits.reservedPages == 16)
-        #expect([FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset, FormatLimits.headerCopyByteOffset] == [16384, 32768, 49152])
+        #expect(
+            [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset, FormatLimits.headerCopyByteOffset] == [
+                16384, 32768, 49152,
+            ])
         #expect(FormatLimits.rowsPerGroup == 1024 && FormatLimits.nodeFanOut == 64)
         #expect(BlockRef.byteCount == 40 && BlockHeader.byteCount == 32 && BlobRecord.byteCount == 48)
         #expect(RowGroupLayout.headByteCount == 64 && RowGroupLayout.descriptorByteCount == 48)
@@ -28,10 +31,15 @@ import Testing
         do {
             let session = try Database.open(path: "/h.realm", fileSystem: files).makeSession()
             try session.beginWrite()
-            try session.addTables([NewTable(name: "Note", columns: [
-                NewColumn(name: "text", type: .string), NewColumn(name: "$identity", type: .uuid, isHidden: true),
-                NewColumn(name: "$stamp.text", type: .int, isHidden: true),
-            ])])
+            try session.addTables([
+                NewTable(
+                    name: "Note",
+                    columns: [
+                        NewColumn(name: "text", type: .string),
+                        NewColumn(name: "$identity", type: .uuid, isHidden: true),
+                        NewColumn(name: "$stamp.text", type: .int, isHidden: true),
+                    ])
+            ])
             let table = try #require(session.table(named: "Note"))
             for i in 0..<2000 {
                 let location = try table.insertRow()

@@ -27,9 +27,13 @@ import Testing
     private func makeTable(_ database: Database) throws {
         let session = try database.makeSession()
         try session.beginWrite()
-        try session.addTables([NewTable(name: "Row", columns: [
-            NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
-        ])])
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [
+                    NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
+                ])
+        ])
         try session.commitWrite()
     }
 

@@ -159,7 +159,9 @@ private struct ModelRun {
             if position % 97 == 0 {
                 #expect(try table.key(atPosition: position).rawValue == key)
                 #expect(try table.position(of: ObjectKey(key)) == position)
-                if case .int(let id)? = rows[key]?[0] { #expect(try table.key(forIntegerPrimaryKey: id)?.rawValue == key) }
+                if case .int(let id)? = rows[key]?[0] {
+                    #expect(try table.key(forIntegerPrimaryKey: id)?.rawValue == key)
+                }
             }
             position += 1
         }

@@ -11,7 +11,8 @@ import Testing
         target: UInt32? = nil
     ) -> ColumnDefinition {
         ColumnDefinition(
-            key: ColumnKey(number), name: name, type: type, collection: list ? .list : .none, isNullable: nullable,
+            key: ColumnKey(number), name: name, type: type, collection: list ? .list : .none,
+            isNullable: nullable,
             target: target.map { TableKey($0) })
     }
 
@@ -19,7 +20,8 @@ import Testing
         let person = TableDefinition(
             key: TableKey(1), name: "Person", isEmbedded: false,
             columns: [
-                column(1, "age", .int), column(2, "name", .string), column(3, "email", .string, nullable: true),
+                column(1, "age", .int), column(2, "name", .string),
+                column(3, "email", .string, nullable: true),
                 column(4, "score", .double), column(5, "ratio", .float), column(6, "active", .bool),
                 column(7, "born", .date), column(8, "photo", .data), column(9, "token", .uuid),
                 column(10, "dog", .link, target: 2), column(11, "dogs", .link, list: true, target: 2),
@@ -28,7 +30,9 @@ import Testing
             ], nextColumnKey: 15)
         let dog = TableDefinition(
             key: TableKey(2), name: "Dog", isEmbedded: false,
-            columns: [column(1, "name", .string), column(2, "age", .int, nullable: true), column(3, "born", .date)],
+            columns: [
+                column(1, "name", .string), column(2, "age", .int, nullable: true), column(3, "born", .date),
+            ],
             nextColumnKey: 4)
         var schema = TableSchema([person, dog])
         schema.addBacklinks("owners", to: TableKey(2), from: TableKey(1), column: 9)
@@ -40,68 +44,117 @@ import Testing
         try PredicateBinder.bind(PredicateParser.parse(text, arguments), to: TableKey(1), in: schema)
     }
 
-    @Test("what fits the schema is taken", arguments: [
-        "age > 5", "5 < age", "age == 5.0", "age == TRUE", "email == NULL", "email <= NULL", "active == 1",
-        "ratio == 1.7", "score == 3", "dog == NULL", "dog.name == 'x'", "dog.age == NULL", "ANY dogs.age > 3",
-        "NONE dogs.name LIKE 'x'", "ANY numbers == 3", "3 IN numbers", "ANY tags BEGINSWITH[cd] 'x'", "dogs.@count > 2",
-        "dogs.@avg.age < 2.5", "numbers.@sum == 3", "numbers.@min == NULL", "dates.@max != NULL", "age IN {1, 2}",
-        "age BETWEEN {1, 2}", "ANY numbers BETWEEN {1, 2}", "name == email", "dog.name == name", "ANY dogs.owners.age > 1",
-        "SUBQUERY(dogs, $d, $d.age > 3).@count > 0", "token == '00112233-4455-6677-8899-aabbccddeeff'",
-        "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o.age > 1).@count == 2).@count > 0", "email IN {NULL, 'a'}",
-    ])
+    @Test(
+        "what fits the schema is taken",
+        arguments: [
+            "age > 5", "5 < age", "age == 5.0", "age == TRUE", "email == NULL", "email <= NULL",
+            "active == 1",
+            "ratio == 1.7", "score == 3", "dog == NULL", "dog.name == 'x'", "dog.age == NULL",
+            "ANY dogs.age > 3",
+            "NONE dogs.name LIKE 'x'", "ANY numbers == 3", "3 IN numbers", "ANY tags BEGINSWITH[cd] 'x'",
+            "dogs.@count > 2",
+            "dogs.@avg.age < 2.5", "numbers.@sum == 3", "numbers.@min == NULL", "dates.@max != NULL",
+            "age IN {1, 2}",
+            "age BETWEEN {1, 2}", "ANY numbers BETWEEN {1, 2}", "name == email", "dog.name == name",
+            "ANY dogs.owners.age > 1",
+            "SUBQUERY(dogs, $d, $d.age > 3).@count > 0", "token == '00112233-4455-6677-8899-aabbccddeeff'",
+            "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o.age > 1).@count == 2).@count > 0",
+            "email IN {NULL, 'a'}",
+        ])
     func good(text: String) throws {
         _ = try Self.bind(text)
     }
 
-    @Test("what does not fit is refused with RealmSwift's words", arguments: [
-        ("agee > 5", "Invalid keypath 'agee': Property 'agee' not found in object of type 'Person'. Did you mean 'age'?"),
-        ("age != xyz", "Invalid keypath 'xyz': Property 'xyz' not found in object of type 'Person'"),
-        ("dog.nme == 'x'", "Invalid keypath 'dog.nme': Property 'nme' not found in object of type 'Dog'"),
-        ("age.x == 1", "Invalid keypath 'age.x': Property 'Person.age' is not a link or collection and can only appear "
-            + "at the end of a keypath."),
-        (".age == 1", "Invalid keypath '.age': no key name before '.'"),
-        ("age. == 1", "Invalid keypath 'age.': no key name after last '.'"),
-        ("dogs.age == 1", "Key paths that include a collection property must use aggregate operations"),
-        ("ANY age == 1", "Aggregate operations can only be used on key paths that include an collection property"),
-        ("1 == 2", "Predicate expressions must compare a keypath and another keypath or a constant value"),
-        ("ALL dogs.age == 1", "ALL modifier not supported"),
-        ("name MATCHES 'x'", "Operator 'MATCHES' not supported for type 'string'"),
-        ("active > TRUE", "Operator '>' not supported for type 'bool'"),
-        ("name BETWEEN {'a', 'b'}", "Operator 'BETWEEN' not supported for type 'string'"),
-        ("age CONTAINS 'x'", "Operator 'CONTAINS' not supported for type 'int'"),
-        ("name <[c] 'x'", "Lexicographical comparisons must be case-sensitive"),
-        ("name LIKE[d] 'x'", "Operator 'LIKE' not supported with diacritic-insensitive modifier."),
-        ("'x' CONTAINS name", "Operator 'CONTAINS' requires a keypath on the left side."),
-        ("age == 1.23", "Cannot compare value '1.23' of type 'Double' to property 'age' of type 'int'"),
-        ("age == 'x'", "Cannot compare value 'x' of type 'String' to property 'age' of type 'int'"),
-        ("active == 2", "Cannot compare value '2' of type 'Int' to property 'active' of type 'bool'"),
-        ("age == NULL", "Cannot compare value '(null)' of type '(null)' to property 'age' of type 'int'"),
-        ("age < NULL", "Cannot compare value '(null)'"),
-        ("ratio == 3.5e38", "Cannot compare value '3.5e+38' of type 'Double' to property 'ratio' of type 'float'"),
-        ("dog == 'x'", "Cannot compare value 'x' of type 'String' to property 'dog' of type 'Dog'"),
-        ("age IN 3", "IN clause requires an array of items"),
-        ("age BETWEEN 3", "object must be of type NSArray for BETWEEN operations"),
-        ("age BETWEEN {1}", "NSArray object must contain exactly two objects for BETWEEN operations"),
-        ("age BETWEEN {1, 'x'}", "NSArray objects must be of type int for BETWEEN operations"),
-        ("age BETWEEN {1, score}", "Expressions within predicate aggregates must be constant values"),
-        ("{1, 2} BETWEEN age", "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values"),
-        ("age == name", "Property type mismatch between int and string"),
-        ("dogs.@count == 'x'", "@count can only be compared with a numeric value."),
-        ("dogs.@what == 1", "Unsupported collection operation '@what'"),
-        ("age.@count == 1", "Invalid keypath 'age.@count': collection operation '@count' must be applied to a collection"),
-        ("dogs.@count.age == 1", "Invalid keypath 'dogs.@count.age': @count must appear at the end"),
-        ("dogs.@min.@max.age == 1", "Invalid keypath 'dogs.@min.@max.age': at most one collection operation per keypath"),
-        ("dogs.@min == 1", "Invalid keypath 'dogs.@min': @min on a collection of objects must be followed"),
-        ("dogs.@max.name == 1", "Invalid keypath 'dogs.@max.name': @max can only be applied to a collection of numeric"),
-        ("dates.@sum == 1", "Cannot sum or average date properties"),
-        ("numbers.@sum == NULL", "@sum on a property of type int cannot be compared with '<null>'"),
-        ("numbers.@avg == 'Hello'", "@avg on a property of type int cannot be compared with 'Hello'"),
-        ("numbers.@min == 1.23", "@min on a property of type int cannot be compared with '1.23'"),
-        ("dogs.@count == numbers.@count", "Key paths including aggregate operations cannot be compared with other"),
-        ("SUBQUERY(dogs, $d, $d.age > 3) == 1", "SUBQUERY is only supported when immediately followed by .@count"),
-        ("SUBQUERY(dogs, $d, $d.age > 3).@count == age", "SUBQUERY is only supported when immediately followed by"),
-        ("ANY self2.age == 1 AND ANY self2 == NULL", "Cannot compare value '(null)'"),
-    ])
+    @Test(
+        "what does not fit is refused with RealmSwift's words",
+        arguments: [
+            (
+                "agee > 5",
+                "Invalid keypath 'agee': Property 'agee' not found in object of type 'Person'. Did you mean 'age'?"
+            ),
+            ("age != xyz", "Invalid keypath 'xyz': Property 'xyz' not found in object of type 'Person'"),
+            ("dog.nme == 'x'", "Invalid keypath 'dog.nme': Property 'nme' not found in object of type 'Dog'"),
+            (
+                "age.x == 1",
+                "Invalid keypath 'age.x': Property 'Person.age' is not a link or collection and can only appear "
+                    + "at the end of a keypath."
+            ),
+            (".age == 1", "Invalid keypath '.age': no key name before '.'"),
+            ("age. == 1", "Invalid keypath 'age.': no key name after last '.'"),
+            ("dogs.age == 1", "Key paths that include a collection property must use aggregate operations"),
+            (
+                "ANY age == 1",
+                "Aggregate operations can only be used on key paths that include an collection property"
+            ),
+            (
+                "1 == 2",
+                "Predicate expressions must compare a keypath and another keypath or a constant value"
+            ),
+            ("ALL dogs.age == 1", "ALL modifier not supported"),
+            ("name MATCHES 'x'", "Operator 'MATCHES' not supported for type 'string'"),
+            ("active > TRUE", "Operator '>' not supported for type 'bool'"),
+            ("name BETWEEN {'a', 'b'}", "Operator 'BETWEEN' not supported for type 'string'"),
+            ("age CONTAINS 'x'", "Operator 'CONTAINS' not supported for type 'int'"),
+            ("name <[c] 'x'", "Lexicographical comparisons must be case-sensitive"),
+            ("name LIKE[d] 'x'", "Operator 'LIKE' not supported with diacritic-insensitive modifier."),
+            ("'x' CONTAINS name", "Operator 'CONTAINS' requires a keypath on the left side."),
+            ("age == 1.23", "Cannot compare value '1.23' of type 'Double' to property 'age' of type 'int'"),
+            ("age == 'x'", "Cannot compare value 'x' of type 'String' to property 'age' of type 'int'"),
+            ("active == 2", "Cannot compare value '2' of type 'Int' to property 'active' of type 'bool'"),
+            ("age == NULL", "Cannot compare value '(null)' of type '(null)' to property 'age' of type 'int'"),
+            ("age < NULL", "Cannot compare value '(null)'"),
+            (
+                "ratio == 3.5e38",
+                "Cannot compare value '3.5e+38' of type 'Double' to property 'ratio' of type 'float'"
+            ),
+            ("dog == 'x'", "Cannot compare value 'x' of type 'String' to property 'dog' of type 'Dog'"),
+            ("age IN 3", "IN clause requires an array of items"),
+            ("age BETWEEN 3", "object must be of type NSArray for BETWEEN operations"),
+            ("age BETWEEN {1}", "NSArray object must contain exactly two objects for BETWEEN operations"),
+            ("age BETWEEN {1, 'x'}", "NSArray objects must be of type int for BETWEEN operations"),
+            ("age BETWEEN {1, score}", "Expressions within predicate aggregates must be constant values"),
+            (
+                "{1, 2} BETWEEN age",
+                "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values"
+            ),
+            ("age == name", "Property type mismatch between int and string"),
+            ("dogs.@count == 'x'", "@count can only be compared with a numeric value."),
+            ("dogs.@what == 1", "Unsupported collection operation '@what'"),
+            (
+                "age.@count == 1",
+                "Invalid keypath 'age.@count': collection operation '@count' must be applied to a collection"
+            ),
+            ("dogs.@count.age == 1", "Invalid keypath 'dogs.@count.age': @count must appear at the end"),
+            (
+                "dogs.@min.@max.age == 1",
+                "Invalid keypath 'dogs.@min.@max.age': at most one collection operation per keypath"
+            ),
+            (
+                "dogs.@min == 1",
+                "Invalid keypath 'dogs.@min': @min on a collection of objects must be followed"
+            ),
+            (
+                "dogs.@max.name == 1",
+                "Invalid keypath 'dogs.@max.name': @max can only be applied to a collection of numeric"
+            ),
+            ("dates.@sum == 1", "Cannot sum or average date properties"),
+            ("numbers.@sum == NULL", "@sum on a property of type int cannot be compared with '<null>'"),
+            ("numbers.@avg == 'Hello'", "@avg on a property of type int cannot be compared with 'Hello'"),
+            ("numbers.@min == 1.23", "@min on a property of type int cannot be compared with '1.23'"),
+            (
+                "dogs.@count == numbers.@count",
+                "Key paths including aggregate operations cannot be compared with other"
+            ),
+            (
+                "SUBQUERY(dogs, $d, $d.age > 3) == 1",
+                "SUBQUERY is only supported when immediately followed by .@count"
+            ),
+            (
+                "SUBQUERY(dogs, $d, $d.age > 3).@count == age",
+                "SUBQUERY is only supported when immediately followed by"
+            ),
+            ("ANY self2.age == 1 AND ANY self2 == NULL", "Cannot compare value '(null)'"),
+        ])
     func bad(text: String, gist: String) {
         let error = #expect(throws: QueryError.self) { try Self.bind(text) }
         #expect(error?.message.hasPrefix(gist) == true, "\(text): \(error?.message ?? "")")
@@ -110,10 +163,12 @@ import Testing
 
     @Test("objects of other classes and realms are refused, unmanaged ones match nothing")
     func objects() throws {
-        let other = Constant.object(ObjectArgument(table: TableKey(2), key: ObjectKey(1), className: "Dog", isOfOtherRealm: true))
+        let other = Constant.object(
+            ObjectArgument(table: TableKey(2), key: ObjectKey(1), className: "Dog", isOfOtherRealm: true))
         let error = #expect(throws: QueryError.self) { try Self.bind("dog == %@", [other]) }
         #expect(error?.message.hasPrefix("Object must be from the Realm being queried") == true)
-        let person = Constant.object(ObjectArgument(table: TableKey(1), key: ObjectKey(1), className: "Person"))
+        let person = Constant.object(
+            ObjectArgument(table: TableKey(1), key: ObjectKey(1), className: "Person"))
         #expect(throws: QueryError.self) { try Self.bind("dog == %@", [person]) }
         let unmanaged = Constant.object(ObjectArgument(table: nil, key: .none, className: "Dog"))
         guard case .test(_, .never) = try Self.bind("dog == %@", [unmanaged]),
@@ -124,15 +179,28 @@ import Testing
         }
     }
 
-    @Test("sort key paths are checked", arguments: [
-        ("x", "Cannot sort on key path 'x': property 'Person.x' does not exist."),
-        ("dogs.@count", "Cannot sort on key path 'dogs.@count': KVC collection operators are not supported."),
-        ("dog", "Cannot sort on key path 'dog': property 'Person.dog' of type 'object' cannot be the final property"),
-        ("photo", "Cannot sort on key path 'photo': property 'Person.photo' is of unsupported type."),
-        ("age.x", "Cannot sort on key path 'age.x': property 'Person.age' of type 'int' may only be the final"),
-    ])
+    @Test(
+        "sort key paths are checked",
+        arguments: [
+            ("x", "Cannot sort on key path 'x': property 'Person.x' does not exist."),
+            (
+                "dogs.@count",
+                "Cannot sort on key path 'dogs.@count': KVC collection operators are not supported."
+            ),
+            (
+                "dog",
+                "Cannot sort on key path 'dog': property 'Person.dog' of type 'object' cannot be the final property"
+            ),
+            ("photo", "Cannot sort on key path 'photo': property 'Person.photo' is of unsupported type."),
+            (
+                "age.x",
+                "Cannot sort on key path 'age.x': property 'Person.age' of type 'int' may only be the final"
+            ),
+        ])
     func sortKeys(path: String, gist: String) {
-        let error = #expect(throws: QueryError.self) { try SortKey.bind(path, to: TableKey(1), in: Self.schema) }
+        let error = #expect(throws: QueryError.self) {
+            try SortKey.bind(path, to: TableKey(1), in: Self.schema)
+        }
         #expect(error?.message.hasPrefix(gist) == true, "\(error?.message ?? "")")
     }
 }

@@ -29,7 +29,9 @@ struct ReferenceEvaluator {
     }
 
     private func compare(_ comparison: Comparison, _ row: Int) -> Bool {
-        if case .subquery(let path, _, let predicate, _) = comparison.left, case .constant(let constant) = comparison.right {
+        if case .subquery(let path, _, let predicate, _) = comparison.left,
+            case .constant(let constant) = comparison.right
+        {
             let rows = objects(path.segments.map(\.name)[...], [row])
             return test(.int(Int64(rows.count { matches(predicate, $0) })), comparison, constant)
         }
@@ -39,7 +41,8 @@ struct ReferenceEvaluator {
             let left = values(names, row)[0]
             let right = values(other.segments.map(\.name), row)[0]
             if left == .null || right == .null {
-                return (left == right) == (comparison.comparison != .notEqual) && !isStrict(comparison.comparison)
+                return (left == right) == (comparison.comparison != .notEqual)
+                    && !isStrict(comparison.comparison)
             }
             return test(left, comparison.comparison, right, comparison.options)
         }
@@ -50,11 +53,15 @@ struct ReferenceEvaluator {
         return values(names, row).contains { test($0, comparison, constant) }
     }
 
-    private func isStrict(_ comparison: ComparisonOperator) -> Bool { comparison == .less || comparison == .greater }
+    private func isStrict(_ comparison: ComparisonOperator) -> Bool {
+        comparison == .less || comparison == .greater
+    }
 
     // MARK: Paths
 
-    private func isToMany(_ name: String) -> Bool { ["friends", "parents", "numbers", "tags"].contains(name) }
+    private func isToMany(_ name: String) -> Bool {
+        ["friends", "parents", "numbers", "tags"].contains(name)
+    }
 
     private func objects(_ names: ArraySlice<String>, _ rows: [Int]) -> [Int] {
         guard let name = names.first else { return rows }
@@ -89,7 +96,9 @@ struct ReferenceEvaluator {
         if names[at - 1] == "numbers" || names[at - 1] == "tags" {
             found = values(Array(names[..<at]), row)
         } else {
-            found = objects(names[..<at], [row]).map { at + 1 < names.count ? people[$0].values[names[at + 1]] ?? .null : .int(0) }
+            found = objects(names[..<at], [row]).map {
+                at + 1 < names.count ? people[$0].values[names[at + 1]] ?? .null : .int(0)
+            }
         }
         if names[at] == "@count" { return .int(Int64(found.count)) }
         let numbers = found.filter { if case .double(let value) = $0 { !value.isNaN } else { $0 != .null } }
@@ -128,7 +137,8 @@ struct ReferenceEvaluator {
             if comparison.comparison == .in {
                 return constants.contains { test(found, .equal, value($0), comparison.options) }
             }
-            return test(found, .greaterOrEqual, value(constants[0]), []) && test(found, .lessOrEqual, value(constants[1]), [])
+            return test(found, .greaterOrEqual, value(constants[0]), [])
+                && test(found, .lessOrEqual, value(constants[1]), [])
         }
         return test(found, comparison.comparison, value(constant), comparison.options)
     }
@@ -155,7 +165,9 @@ struct ReferenceEvaluator {
         }
     }
 
-    private func test(_ found: Value, _ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions) -> Bool {
+    private func test(
+        _ found: Value, _ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions
+    ) -> Bool {
         if found == .null || value == .null {
             switch comparison {
             case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == value

@@ -22,7 +22,10 @@ struct ModelState: Equatable {
 enum RunSize {
     static let isOptimized: Bool = {
         var isOptimized = true
-        assert({ isOptimized = false; return true }())
+        assert(
+            {
+                isOptimized = false; return true
+            }())
         return isOptimized
     }()
     static var images: Int {
@@ -43,9 +46,11 @@ struct RunFailure: Error, CustomStringConvertible {
 final class CrashRun: @unchecked Sendable {
     // Unchecked: the hook of the file system is called by the thread that commits.
     static let path = "/data/a.realm"
-    static let rows = NewTable(name: "Row", columns: [
-        NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
-    ])
+    static let rows = NewTable(
+        name: "Row",
+        columns: [
+            NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
+        ])
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])
 
     let mutant: ProtocolMutant?
@@ -185,7 +190,9 @@ final class CrashRun: @unchecked Sendable {
     func read(_ database: Database) throws -> ModelState {
         let session = try database.makeSession()
         var state = ModelState()
-        guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else { return state }
+        guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else {
+            return state
+        }
         try rows.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)

@@ -33,7 +33,9 @@ import Testing
         let session = try database.makeSession()
         try session.beginWrite()
         if session.tables.isEmpty {
-            for name in ["A", "B", "C"] { try session.addTables([NewTable(name: name, columns: [NewColumn(name: "n", type: .int)])]) }
+            for name in ["A", "B", "C"] {
+                try session.addTables([NewTable(name: name, columns: [NewColumn(name: "n", type: .int)])])
+            }
             for table in session.tables { try table.finishInsert(try table.insertRow()) }
         }
         for (name, value) in values {
@@ -63,7 +65,9 @@ import Testing
         let whole = try #require(first.contents(of: Self.path))
         let firstBlock = try #require(differing(before, whole).first { $0 >= 16 })
         var torn = whole
-        torn.replaceSubrange((firstBlock * 4096)..<((firstBlock + 1) * 4096), with: before[(firstBlock * 4096)..<((firstBlock + 1) * 4096)])
+        torn.replaceSubrange(
+            (firstBlock * 4096)..<((firstBlock + 1) * 4096),
+            with: before[(firstBlock * 4096)..<((firstBlock + 1) * 4096)])
 
         // Recovery sees the old state; the second commit begins like the first one and is interrupted after one block.
         let second = SimulatedFileSystem(seed: seed + 1, reservedByteCount: 64 << 20)
@@ -78,7 +82,9 @@ import Testing
         do { try commit(try open(third, mutant), [("A", 2), ("C", 3)]) }
         let next = try #require(third.contents(of: Self.path))
         var final = recovered
-        final.replaceSubrange((firstBlock * 4096)..<((firstBlock + 1) * 4096), with: next[(firstBlock * 4096)..<((firstBlock + 1) * 4096)])
+        final.replaceSubrange(
+            (firstBlock * 4096)..<((firstBlock + 1) * 4096), with: next[(firstBlock * 4096)..<((firstBlock + 1) * 4096)]
+        )
         let last = SimulatedFileSystem(seed: seed + 3, reservedByteCount: 64 << 20)
         last.setContents(of: Self.path, final)
         return try read(try open(last, mutant))

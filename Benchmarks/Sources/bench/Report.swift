@@ -77,8 +77,9 @@ extension Calibrations {
         var lines = Calibration.allCases.map { "calibration \($0.title): \(shortened(median($0)))" }
         lines.append("calibration C, p10: \(shortened(percentile(.commit, 0.1)))")
         if diskIsThrottled {
-            lines.append(
-                "The disk was THROTTLED in this run (C p10 above 1 ms): discard the times of writes.")
+            lines.append("The disk was THROTTLED (C p10 above 1 ms): discard the times of writes.")
+        } else if median(.commit) > 1_000_000 {
+            lines.append("The disk was throttled at times (C median above 1 ms): doubt the times of writes.")
         }
         return lines
     }

@@ -68,7 +68,9 @@ package final class BlockReader: @unchecked Sendable {
         guard tag.low == ref.tagLow, tag.high == ref.tagHigh else {
             throw corrupted("a block does not match its checksum", page: ref.page)
         }
-        guard BlockHeader.matches(bytes, ref) else { throw corrupted("a block is not what its parent expects", page: ref.page) }
+        guard BlockHeader.matches(bytes, ref) else {
+            throw corrupted("a block is not what its parent expects", page: ref.page)
+        }
         try BlockLayout.check(ref, bytes)
         verified[Int(ref.page)] = UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
         return bytes

@@ -61,7 +61,9 @@ package enum IntegrityCheck {
         }
 
         mutating func find(_ law: Int, _ text: String) {
-            if report.findings.count < IntegrityCheck.findingLimit { report.findings.append(Finding(law: law, text: text)) }
+            if report.findings.count < IntegrityCheck.findingLimit {
+                report.findings.append(Finding(law: law, text: text))
+            }
         }
 
         mutating func run() throws(EngineError) {
@@ -82,9 +84,11 @@ package enum IntegrityCheck {
         // MARK: Space
 
         private mutating func markSpace() throws(EngineError) {
-            var space = try database.isVolatile
+            var space =
+                try database.isVolatile
                 ? database.loadRecordedSpace()
-                : RecordedSpace.load(database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
+                : RecordedSpace.load(
+                    database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
             try database.reclaim(&space.free)
             for extent in space.free.freeExtents { mark(extent, .free) }
             for entry in space.free.pending { mark(entry.extent, .pending) }
@@ -136,7 +140,9 @@ package enum IntegrityCheck {
             var findings: [Finding] = []
             try table.forEachGroup { group throws(EngineError) in
                 rows += group.pointee.count
-                if group.pointee.key(at: 0) <= last { findings.append(Finding(law: 4, text: "\(name): keys do not ascend")) }
+                if group.pointee.key(at: 0) <= last {
+                    findings.append(Finding(law: 4, text: "\(name): keys do not ascend"))
+                }
                 last = group.pointee.key(at: group.pointee.count - 1)
                 for column in table.definition.columns.indices {
                     GroupCheck.check(group, column, table, &findings, &blobs)
@@ -153,7 +159,9 @@ package enum IntegrityCheck {
         private mutating func checkIndex(_ table: Table, _ column: Int) throws(EngineError) {
             guard let index = table.indexes[column] else { return }
             let name = "\(table.definition.name).\(table.definition.columns[column].name)"
-            if Int(index.tree.count) != table.count { find(5, "\(name): \(index.tree.count) entries for \(table.count) objects") }
+            if Int(index.tree.count) != table.count {
+                find(5, "\(name): \(index.tree.count) entries for \(table.count) objects")
+            }
             var missing = 0
             var doubled = 0
             let isUnique = table.definition.columns[column].isPrimaryKey
@@ -189,7 +197,9 @@ package enum IntegrityCheck {
             }
             if count != Int(tree.count) { find(6, "\(name): \(count) links, \(tree.count) backlinks") }
             for (link, origins) in links {
-                if try !targetTable.contains(ObjectKey(link)) { find(6, "\(name): a link leads to object \(link), which is not there") }
+                if try !targetTable.contains(ObjectKey(link)) {
+                    find(6, "\(name): a link leads to object \(link), which is not there")
+                }
                 var entries: [UInt64] = []
                 try tree.forEachKey(value: link) { entries.append($0) }
                 if entries.sorted() != origins.sorted() { find(6, "\(name): backlinks of object \(link) are wrong") }
@@ -214,23 +224,26 @@ enum GroupCheck {
                 if view.isBlob(row) {
                     if let record = bytes.baseAddress { blobs.append(BlockRef(reading: record)) }
                 } else if definition.type == .string, definition.collection == .none,
-                    String(validating: bytes, as: UTF8.self) == nil {
+                    String(validating: bytes, as: UTF8.self) == nil
+                {
                     findings.append(Finding(law: 7, text: "\(name): row \(row) is not UTF-8"))
                 }
             }
         }
         guard view.hasZone else { return }
         for row in 0..<count where !view.isNull(row) {
-            let isInside = switch view.form {
-            case .float64, .float32:
-                inZone(view.form == .float64 ? view.double(row) : Double(view.float(row)), view)
-            default: view.integer(row) >= view.zoneMin && view.integer(row) <= view.zoneMax
-            }
+            let isInside =
+                switch view.form {
+                case .float64, .float32:
+                    inZone(view.form == .float64 ? view.double(row) : Double(view.float(row)), view)
+                default: view.integer(row) >= view.zoneMin && view.integer(row) <= view.zoneMax
+                }
             if !isInside { findings.append(Finding(law: 7, text: "\(name): row \(row) lies outside of its zone")) }
         }
     }
 
     private static func inZone(_ value: Double, _ view: ColumnView) -> Bool {
-        value >= Double(bitPattern: UInt64(bitPattern: view.zoneMin)) && value <= Double(bitPattern: UInt64(bitPattern: view.zoneMax))
+        value >= Double(bitPattern: UInt64(bitPattern: view.zoneMin))
+            && value <= Double(bitPattern: UInt64(bitPattern: view.zoneMax))
     }
 }

@@ -41,7 +41,9 @@ package enum ListCodec {
         return out
     }
 
-    private static func append<T>(_ value: T, _ out: inout [UInt8]) { withUnsafeBytes(of: value) { out.append(contentsOf: $0) } }
+    private static func append<T>(_ value: T, _ out: inout [UInt8]) {
+        withUnsafeBytes(of: value) { out.append(contentsOf: $0) }
+    }
 
     private static func append(_ value: UInt64, width: UInt8, _ out: inout [UInt8]) {
         switch width {
@@ -137,12 +139,16 @@ package enum ListCodec {
                 heap = values
                 return
             }
-            guard bytes.count >= headByteCount, bytes[0] == 0, bytes[1] <= 1 else { throw corrupted("a list of unknown form") }
+            guard bytes.count >= headByteCount, bytes[0] == 0, bytes[1] <= 1 else {
+                throw corrupted("a list of unknown form")
+            }
             let count = Int(base.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
             let words = bytes[1] == 1 ? (count + 63) / 64 * 8 : 0
             let width = Int(bytes[2])
             let end = headByteCount + words + count * width
-            guard Self.isPossible(width, type), end <= bytes.count else { throw corrupted("a list is longer than its bytes") }
+            guard Self.isPossible(width, type), end <= bytes.count else {
+                throw corrupted("a list is longer than its bytes")
+            }
             self.count = count
             self.width = width
             validity = words > 0 ? base + headByteCount : nil
@@ -178,7 +184,9 @@ package enum ListCodec {
         package func bytes(_ i: Int) -> UnsafeRawBufferPointer {
             let start = i == 0 ? 0 : integer(i - 1)
             let end = integer(i)
-            guard start <= end, end <= UInt64(heapByteCount) else { return UnsafeRawBufferPointer(start: heap, count: 0) }
+            guard start <= end, end <= UInt64(heapByteCount) else {
+                return UnsafeRawBufferPointer(start: heap, count: 0)
+            }
             return UnsafeRawBufferPointer(start: heap + Int(start), count: Int(end - start))
         }
 
@@ -192,9 +200,13 @@ package enum ListCodec {
             case .float: return .float(Float(bitPattern: at.loadUnaligned(as: UInt32.self)))
             case .double: return .double(Double(bitPattern: at.loadUnaligned(as: UInt64.self)))
             case .date:
-                return .date(Timestamp(
-                    seconds: at.loadUnaligned(as: Int64.self), nanoseconds: at.loadUnaligned(fromByteOffset: 8, as: Int32.self)))
-            case .objectID: return .objectID(at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+                return .date(
+                    Timestamp(
+                        seconds: at.loadUnaligned(as: Int64.self),
+                        nanoseconds: at.loadUnaligned(fromByteOffset: 8, as: Int32.self)))
+            case .objectID:
+                return .objectID(
+                    at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
             case .uuid, .decimal128:
                 return .uuid(at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             case .string: return .string(String(decoding: bytes(i), as: UTF8.self))

@@ -57,7 +57,8 @@ extension Database {
         let placement = try space.free.place(sealer.pageCounts)
         let skipped = space.free.takeSkipped()
         for extent in skipped { try space.free.release(extent) }
-        let record = makeRecord(space, freed, placement.runs, skipped, isSnapshot: isSnapshot, number: number, before: before.freeLog)
+        let record = makeRecord(
+            space, freed, placement.runs, skipped, isSnapshot: isSnapshot, number: number, before: before.freeLog)
         FreeLog.write(record, to: log.bytes)
         for entry in freed { space.free.addPending(entry) }
 
@@ -75,7 +76,9 @@ extension Database {
 
         try sealer.forEachPlaced { ref, _ in reader.markVerified(ref) }
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
-        space.deltaByteCount = isSnapshot ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+        space.deltaByteCount =
+            isSnapshot
+            ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
         recorded = space
         durable = number
         let version = Version(slot)
@@ -100,10 +103,12 @@ extension Database {
     }
 
     private func makeRecord(
-        _ space: RecordedSpace, _ freed: [PendingExtent], _ runs: [Extent], _ skipped: [Extent], isSnapshot: Bool, number: UInt64, before: BlockRef
+        _ space: RecordedSpace, _ freed: [PendingExtent], _ runs: [Extent], _ skipped: [Extent], isSnapshot: Bool,
+        number: UInt64, before: BlockRef
     ) -> FreeLog.Record {
         let open = isSnapshot ? space.free.freeExtents : skipped
-        let entries = open.map { PendingExtent(extent: $0, birth: 0, death: 0) } + (isSnapshot ? space.free.pending : []) + freed
+        let entries =
+            open.map { PendingExtent(extent: $0, birth: 0, death: 0) } + (isSnapshot ? space.free.pending : []) + freed
         return FreeLog.Record(
             isSnapshot: isSnapshot, version: number, highWater: space.free.highWater,
             previous: isSnapshot ? .none : before, freed: entries, taken: isSnapshot ? [] : runs)
@@ -118,7 +123,7 @@ extension Database {
             let step = min(max(64 << 10, now / 8), 64 << 20) & ~4095
             do {
                 try file.allocate(max(needed, now + step))
-            } catch where error.kind == .noSpace {
+            } catch  where error.kind == .noSpace {
                 try file.allocate(needed)
             }
         } catch { throw .system(error) }
@@ -143,7 +148,9 @@ extension Database {
     }
 
     private func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) throws(EngineError) {
-        do { try file.write(UnsafeRawBufferPointer(start: bytes, count: count), at: offset) } catch { throw .system(error) }
+        do { try file.write(UnsafeRawBufferPointer(start: bytes, count: count), at: offset) } catch {
+            throw .system(error)
+        }
     }
 
     /// Writes the slot and makes the commit durable.

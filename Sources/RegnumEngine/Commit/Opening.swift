@@ -45,8 +45,10 @@ struct Opening {
             let shared: SharedFile
             do { shared = try SharedFile(path: path, fileSystem: fileSystem) } catch { throw .system(error) }
             return try shared.whileOpening { () throws(EngineError) in
-                if try byteCount() >= Int(FormatLimits.reservedPages) << 12, let header = try? readHeader(try byteCount()),
-                    try shared.hasOthers(header) {
+                if try byteCount() >= Int(FormatLimits.reservedPages) << 12,
+                    let header = try? readHeader(try byteCount()),
+                    try shared.hasOthers(header)
+                {
                     return try join(shared, header)
                 }
                 return try openAlone(shared)
@@ -140,7 +142,8 @@ struct Opening {
         sealer.place(at: pages.starts, birth: 1, nonce: nonce, hash: hash)
 
         var slot = CommitSlot(
-            version: 1, nonce: nonce, previousDurable: 0, highWater: pages.next, catalog: sealer.placed(catalogBlock.ref),
+            version: 1, nonce: nonce, previousDurable: 0, highWater: pages.next,
+            catalog: sealer.placed(catalogBlock.ref),
             freeLog: sealer.placed(log.ref))
         slot.isTwoStep = true
         do {
@@ -183,7 +186,9 @@ struct Opening {
         var rejected: [CommitSlot] = []
         let slots = try readSlots(hash).sorted { $0.version > $1.version }
         for slot in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
-            if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) { throw corrupted("the file is too short") }
+            if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
+                throw corrupted("the file is too short")
+            }
             guard isWhole(slot, reader, hash, byteCount: count) else {
                 rejected.append(slot)
                 continue
@@ -215,7 +220,9 @@ struct Opening {
         } catch {
             if case .unsupported = error { throw error }
             if case .notADatabase(_, .oldRealmCore) = error { throw error }
-            if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let copy = try? headerCopy() { return copy }
+            if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let copy = try? headerCopy() {
+                return copy
+            }
             throw error
         }
     }
@@ -262,7 +269,9 @@ struct Opening {
     private func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
         let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
         let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
-        for feature in schema.features where feature.isRequired { throw .unsupported(path: path, feature: feature.name) }
+        for feature in schema.features where feature.isRequired {
+            throw .unsupported(path: path, feature: feature.name)
+        }
     }
 
     private func clear(_ slot: CommitSlot) throws(EngineError) {

@@ -73,8 +73,10 @@ package final class Sealer {
     package func setRef(_ ref: BlockRef, in block: SealedBlock, at byteOffset: Int) {
         ref.write(to: block.bytes + byteOffset)
         if ref.isPending {
-            fixups.append(Fixup(
-                byteOffset: entries[block.index].byteOffset + byteOffset, child: ref.pendingIndex, owner: block.index))
+            fixups.append(
+                Fixup(
+                    byteOffset: entries[block.index].byteOffset + byteOffset, child: ref.pendingIndex,
+                    owner: block.index))
         }
     }
 
@@ -83,7 +85,9 @@ package final class Sealer {
 
     /// As `bytes` for a ref that may come from a damaged file.
     package func checkedBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
-        guard ref.pendingIndex < entries.count else { throw corrupted("a reference on disk says that its block is pending") }
+        guard ref.pendingIndex < entries.count else {
+            throw corrupted("a reference on disk says that its block is pending")
+        }
         return UnsafeRawPointer(bytes(ref))
     }
 
@@ -117,7 +121,8 @@ package final class Sealer {
             BlockHeader.write(
                 to: bytes, kind: UInt8(truncatingIfNeeded: entries[i].info >> 56), pageCount: entries[i].pageCount,
                 page: page, birth: birth, nonce: nonce)
-            let tag = hash?.tag(bytes, entries[i].pageCount * FormatLimits.pageByteCount) ?? ContentHash.Tag(low: 0, high: 0)
+            let tag =
+                hash?.tag(bytes, entries[i].pageCount * FormatLimits.pageByteCount) ?? ContentHash.Tag(low: 0, high: 0)
             entries[i].placed = BlockRef(
                 location: page << 16 | UInt64(entries[i].pageCount - 1), birth: birth, tagLow: tag.low,
                 tagHigh: tag.high, info: entries[i].info)
@@ -129,7 +134,9 @@ package final class Sealer {
 
     /// Calls `body` with the bytes of each live block and its final ref, in order.
     package func forEachPlaced(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
-        for entry in entries where !entry.isDropped { try body(entry.placed, UnsafeRawPointer(buffer + entry.byteOffset)) }
+        for entry in entries where !entry.isDropped {
+            try body(entry.placed, UnsafeRawPointer(buffer + entry.byteOffset))
+        }
     }
 
     /// Forgets everything and gives the memory back.

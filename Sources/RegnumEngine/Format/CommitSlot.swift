@@ -76,7 +76,8 @@ package struct CommitSlot: Sendable, Equatable {
         p.storeBytes(of: UInt32(manifest.count), toByteOffset: 160, as: UInt32.self)
         for (i, run) in manifest.enumerated() {
             let at = 168 + i * 24
-            p.storeBytes(of: run.extent.page << 16 | UInt64(run.extent.pageCount - 1), toByteOffset: at, as: UInt64.self)
+            p.storeBytes(
+                of: run.extent.page << 16 | UInt64(run.extent.pageCount - 1), toByteOffset: at, as: UInt64.self)
             p.storeBytes(of: run.low, toByteOffset: at + 8, as: UInt64.self)
             p.storeBytes(of: run.high, toByteOffset: at + 16, as: UInt64.self)
         }
@@ -104,10 +105,11 @@ package struct CommitSlot: Sendable, Equatable {
         guard count <= Self.manifestLimit, version > 0, highWater < 1 << 47 else { return nil }
         for i in 0..<count {
             let location = p.load(fromByteOffset: 168 + i * 24, as: UInt64.self)
-            manifest.append(Run(
-                extent: Extent(page: location >> 16, pageCount: Int(location & 0xffff) + 1),
-                low: p.load(fromByteOffset: 176 + i * 24, as: UInt64.self),
-                high: p.load(fromByteOffset: 184 + i * 24, as: UInt64.self)))
+            manifest.append(
+                Run(
+                    extent: Extent(page: location >> 16, pageCount: Int(location & 0xffff) + 1),
+                    low: p.load(fromByteOffset: 176 + i * 24, as: UInt64.self),
+                    high: p.load(fromByteOffset: 184 + i * 24, as: UInt64.self)))
         }
     }
 

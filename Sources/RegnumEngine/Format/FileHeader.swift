@@ -66,7 +66,9 @@ package struct FileHeader: Sendable, Equatable {
         guard p.load(fromByteOffset: 48, as: UInt32.self) == UInt32(FormatLimits.pageByteCount) else {
             throw .unsupported(path: path, feature: "pages of another size")
         }
-        guard p.load(fromByteOffset: 52, as: UInt32.self) == 0 else { throw .unsupported(path: path, feature: "encryption") }
+        guard p.load(fromByteOffset: 52, as: UInt32.self) == 0 else {
+            throw .unsupported(path: path, feature: "encryption")
+        }
         identifierLow = p.load(fromByteOffset: 16, as: UInt64.self)
         identifierHigh = p.load(fromByteOffset: 24, as: UInt64.self)
         seedLow = p.load(fromByteOffset: 32, as: UInt64.self)

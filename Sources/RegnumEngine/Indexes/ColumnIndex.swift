@@ -29,7 +29,10 @@ package final class ColumnIndex {
         switch type {
         case .int: try tree.insert(value: IndexKey.encode(view.integer(location.row)), key: key)
         case .bool: try tree.insert(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
-        default: try withBytes(location, column, table) { bytes throws(EngineError) in try tree.insert(bytes: bytes, key: key) }
+        default:
+            try withBytes(location, column, table) { bytes throws(EngineError) in
+                try tree.insert(bytes: bytes, key: key)
+            }
         }
     }
 
@@ -43,7 +46,9 @@ package final class ColumnIndex {
         case .int: _ = try tree.remove(value: IndexKey.encode(view.integer(location.row)), key: key)
         case .bool: _ = try tree.remove(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
         default:
-            try withBytes(location, column, table) { bytes throws(EngineError) in _ = try tree.remove(bytes: bytes, key: key) }
+            try withBytes(location, column, table) { bytes throws(EngineError) in
+                _ = try tree.remove(bytes: bytes, key: key)
+            }
         }
     }
 
@@ -133,7 +138,9 @@ package final class ColumnIndex {
         }
     }
 
-    private func call(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void) throws(EngineError) {
+    private func call(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void)
+        throws(EngineError)
+    {
         let count = bytes.count
         let copy = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 8)
         defer { copy.deallocate() }

@@ -2,14 +2,20 @@
 // Comparisons of a whole column of one group with a constant. All of them write a bitmap of the rows that match,
 // rows from `count` on clear. At most 1,024 rows a call; no allocation; any thread.
 
-package enum ScanOperator: UInt8, Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual }
+package enum ScanOperator: UInt8, Sendable {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+}
 
 package enum CompareScan {
     // MARK: Integers
 
     /// Rows whose integer lies in `low...high`; null rows never. Where the zone tells, no value is looked at.
-    package static func range(_ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap) {
-        if low > high || column.hasZone && (column.zoneMax < low || column.zoneMin > high) { return out.clearRows() }
+    package static func range(
+        _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap
+    ) {
+        if low > high || column.hasZone && (column.zoneMax < low || column.zoneMin > high) {
+            return out.clearRows()
+        }
         if column.hasZone && low <= column.zoneMin && column.zoneMax <= high {
             out.setRows(count)
         } else {
@@ -35,7 +41,9 @@ package enum CompareScan {
     }
 
     /// Packed values are compared in their own width: the range moves by `base` and is cut to the width.
-    private static func rangeValues(_ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap) {
+    private static func rangeValues(
+        _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap
+    ) {
         switch column.form {
         case .uint8: packed(column, count, low, high, UInt8.self, out)
         case .uint16: packed(column, count, low, high, UInt16.self, out)
@@ -71,7 +79,9 @@ package enum CompareScan {
 
     /// Eight rows a step.
     @inline(__always)
-    private static func bytes(_ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8, _ out: RowBitmap) {
+    private static func bytes(
+        _ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8, _ out: RowBitmap
+    ) {
         let bottoms = SIMD8<UInt8>(repeating: bottom)
         let spans = SIMD8<UInt8>(repeating: span)
         let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
@@ -127,11 +137,15 @@ package enum CompareScan {
         // What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
         switch operation {
         case .equal, .notEqual:
-            isNaN ? scan(column, count, value, out) { a, _ in a != a } : scan(column, count, value, out) { a, b in a == b }
+            isNaN
+                ? scan(column, count, value, out) { a, _ in a != a }
+                : scan(column, count, value, out) { a, b in a == b }
         case .less, .greaterOrEqual:
             isNaN ? out.setRows(count) : scan(column, count, value, out) { a, b in a >= b }
         case .lessOrEqual, .greater:
-            isNaN ? scan(column, count, value, out) { a, _ in a == a } : scan(column, count, value, out) { a, b in a > b }
+            isNaN
+                ? scan(column, count, value, out) { a, _ in a == a }
+                : scan(column, count, value, out) { a, b in a > b }
         }
         if operation == .less || operation == .lessOrEqual { invert(out, count) }
         keepValid(column, out)
@@ -168,11 +182,13 @@ package enum CompareScan {
         let nanoseconds = value.nanoseconds
         switch operation {
         case .equal: nanoseconds == 0 ? integers(column, count, .equal, seconds, out) : out.clearRows()
-        case .notEqual: nanoseconds == 0 ? integers(column, count, .notEqual, seconds, out) : out.setRows(count)
+        case .notEqual:
+            nanoseconds == 0 ? integers(column, count, .notEqual, seconds, out) : out.setRows(count)
         case .less: integers(column, count, nanoseconds > 0 ? .lessOrEqual : .less, seconds, out)
         case .lessOrEqual: integers(column, count, nanoseconds < 0 ? .less : .lessOrEqual, seconds, out)
         case .greater: integers(column, count, nanoseconds < 0 ? .greaterOrEqual : .greater, seconds, out)
-        case .greaterOrEqual: integers(column, count, nanoseconds > 0 ? .greater : .greaterOrEqual, seconds, out)
+        case .greaterOrEqual:
+            integers(column, count, nanoseconds > 0 ? .greater : .greaterOrEqual, seconds, out)
         }
     }
 
@@ -202,7 +218,9 @@ package enum CompareScan {
     // MARK: The others
 
     /// `isEqual` false asks for the others, null rows among them.
-    package static func bools(_ column: ColumnView, _ count: Int, _ value: Bool, isEqual: Bool, _ out: RowBitmap) {
+    package static func bools(
+        _ column: ColumnView, _ count: Int, _ value: Bool, isEqual: Bool, _ out: RowBitmap
+    ) {
         out.setRows(count)
         let words = column.data.assumingMemoryBound(to: UInt64.self)
         for word in 0..<(count &+ 63) &>> 6 { out[word] &= value ? words[word] : ~words[word] }

@@ -23,10 +23,18 @@ extension UnsafeMutablePointer<UInt64> {
     }
 
     @inlinable package func clearRows() { for word in 0..<16 { self[word] = 0 } }
-    @inlinable package func copyRows(_ other: UnsafePointer<UInt64>) { for word in 0..<16 { self[word] = other[word] } }
-    @inlinable package func andRows(_ other: UnsafePointer<UInt64>) { for word in 0..<16 { self[word] &= other[word] } }
-    @inlinable package func orRows(_ other: UnsafePointer<UInt64>) { for word in 0..<16 { self[word] |= other[word] } }
-    @inlinable package func subtractRows(_ other: UnsafePointer<UInt64>) { for word in 0..<16 { self[word] &= ~other[word] } }
+    @inlinable package func copyRows(_ other: UnsafePointer<UInt64>) {
+        for word in 0..<16 { self[word] = other[word] }
+    }
+    @inlinable package func andRows(_ other: UnsafePointer<UInt64>) {
+        for word in 0..<16 { self[word] &= other[word] }
+    }
+    @inlinable package func orRows(_ other: UnsafePointer<UInt64>) {
+        for word in 0..<16 { self[word] |= other[word] }
+    }
+    @inlinable package func subtractRows(_ other: UnsafePointer<UInt64>) {
+        for word in 0..<16 { self[word] &= ~other[word] }
+    }
 
     @inlinable
     package var hasRows: Bool {

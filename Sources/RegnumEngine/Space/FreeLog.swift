@@ -30,7 +30,8 @@ package enum FreeLog {
         package var freed: [PendingExtent]
         package var taken: [Extent]
         package init(
-            isSnapshot: Bool, version: UInt64, highWater: UInt64, previous: BlockRef, freed: [PendingExtent], taken: [Extent]
+            isSnapshot: Bool, version: UInt64, highWater: UInt64, previous: BlockRef, freed: [PendingExtent],
+            taken: [Extent]
         ) {
             self.isSnapshot = isSnapshot
             self.version = version
@@ -67,7 +68,9 @@ package enum FreeLog {
     }
 
     package static func read(_ ref: BlockRef, _ p: UnsafeRawPointer) throws(EngineError) -> Record {
-        guard ref.kind == BlockKind.freeLog.rawValue else { throw corrupted("the free log is a block of another kind", page: ref.page) }
+        guard ref.kind == BlockKind.freeLog.rawValue else {
+            throw corrupted("the free log is a block of another kind", page: ref.page)
+        }
         let freedCount = Int(p.load(fromByteOffset: 96, as: UInt32.self))
         let takenCount = Int(p.load(fromByteOffset: 100, as: UInt32.self))
         guard freedCount <= ref.byteCount / 32, takenCount <= ref.byteCount / 16,
@@ -82,13 +85,16 @@ package enum FreeLog {
             return Extent(page: page, pageCount: Int(count))
         }
         var record = Record(
-            isSnapshot: p.load(fromByteOffset: 32, as: UInt8.self) == 1, version: p.load(fromByteOffset: 40, as: UInt64.self),
-            highWater: p.load(fromByteOffset: 48, as: UInt64.self), previous: BlockRef(reading: p + 56), freed: [], taken: [])
+            isSnapshot: p.load(fromByteOffset: 32, as: UInt8.self) == 1,
+            version: p.load(fromByteOffset: 40, as: UInt64.self),
+            highWater: p.load(fromByteOffset: 48, as: UInt64.self), previous: BlockRef(reading: p + 56), freed: [],
+            taken: [])
         var at = headByteCount
         for _ in 0..<freedCount {
-            record.freed.append(PendingExtent(
-                extent: try extent(at), birth: p.load(fromByteOffset: at + 16, as: UInt64.self),
-                death: p.load(fromByteOffset: at + 24, as: UInt64.self)))
+            record.freed.append(
+                PendingExtent(
+                    extent: try extent(at), birth: p.load(fromByteOffset: at + 16, as: UInt64.self),
+                    death: p.load(fromByteOffset: at + 24, as: UInt64.self)))
             at += 32
         }
         for _ in 0..<takenCount {
@@ -118,19 +124,25 @@ package struct RecordedSpace: Sendable {
     }
 
     /// Reads the state that the free log `newest` describes.
-    package static func load(_ newest: BlockRef, highWater: UInt64, _ reader: BlockReader) throws(EngineError) -> RecordedSpace {
+    package static func load(_ newest: BlockRef, highWater: UInt64, _ reader: BlockReader) throws(EngineError)
+        -> RecordedSpace
+    {
         var records: [FreeLog.Record] = []
         var chain: [BlockRef] = []
         var ref = newest
         while !ref.isNone {
-            guard chain.count <= FreeLog.deltasPerSnapshot * 4 else { throw corrupted("the free log has no end", page: ref.page) }
+            guard chain.count <= FreeLog.deltasPerSnapshot * 4 else {
+                throw corrupted("the free log has no end", page: ref.page)
+            }
             let record = try FreeLog.read(ref, try reader.bytes(ref))
             chain.append(ref)
             records.append(record)
             if record.isSnapshot { break }
             ref = record.previous
         }
-        guard let oldest = records.last, oldest.isSnapshot else { throw corrupted("the free log has no snapshot", page: newest.page) }
+        guard let oldest = records.last, oldest.isSnapshot else {
+            throw corrupted("the free log has no snapshot", page: newest.page)
+        }
         var space = RecordedSpace(free: FreeSpace(highWater: highWater), chain: chain)
         var pending: [PendingExtent] = []
         for record in records.reversed() {
@@ -138,10 +150,14 @@ package struct RecordedSpace: Sendable {
             for entry in record.freed {
                 if entry.death == 0 { try space.free.release(entry.extent) } else { pending.append(entry) }
             }
-            if !record.isSnapshot { space.deltaByteCount += FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count) }
+            if !record.isSnapshot {
+                space.deltaByteCount += FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+            }
         }
         for entry in pending { space.free.addPending(entry) }
-        guard space.free.highWater == highWater else { throw corrupted("the free log and the commit disagree", page: newest.page) }
+        guard space.free.highWater == highWater else {
+            throw corrupted("the free log and the commit disagree", page: newest.page)
+        }
         return space
     }
 }
@@ -156,14 +172,16 @@ extension FreeSpace {
                 continue
             }
             if entry.extent.page < extent.page {
-                cut.append(PendingExtent(
-                    extent: Extent(page: entry.extent.page, pageCount: Int(extent.page - entry.extent.page)),
-                    birth: entry.birth, death: entry.death))
+                cut.append(
+                    PendingExtent(
+                        extent: Extent(page: entry.extent.page, pageCount: Int(extent.page - entry.extent.page)),
+                        birth: entry.birth, death: entry.death))
             }
             if entry.extent.end > extent.end {
-                cut.append(PendingExtent(
-                    extent: Extent(page: extent.end, pageCount: Int(entry.extent.end - extent.end)),
-                    birth: entry.birth, death: entry.death))
+                cut.append(
+                    PendingExtent(
+                        extent: Extent(page: extent.end, pageCount: Int(entry.extent.end - extent.end)),
+                        birth: entry.birth, death: entry.death))
             }
         }
         pending = cut

@@ -171,7 +171,9 @@ package struct FreeSpace: Sendable {
     private static func fill(_ runs: [Extent], _ blocks: [Int], _ pages: inout [UInt64]) -> [Extent]? {
         var used = runs.map { Extent(page: $0.page, pageCount: 0) }
         for block in blocks {
-            guard let run = runs.indices.first(where: { runs[$0].pageCount - used[$0].pageCount >= block }) else { return nil }
+            guard let run = runs.indices.first(where: { runs[$0].pageCount - used[$0].pageCount >= block }) else {
+                return nil
+            }
             pages.append(used[run].end)
             used[run].pageCount += block
         }

@@ -147,13 +147,17 @@ extension ColumnView {
 
     @inlinable @inline(__always)
     package func bytes12(_ row: Int) -> (UInt64, UInt32) {
-        (data.loadUnaligned(fromByteOffset: row &* 12, as: UInt64.self),
-         data.loadUnaligned(fromByteOffset: row &* 12 &+ 8, as: UInt32.self))
+        (
+            data.loadUnaligned(fromByteOffset: row &* 12, as: UInt64.self),
+            data.loadUnaligned(fromByteOffset: row &* 12 &+ 8, as: UInt32.self)
+        )
     }
 
     @inlinable @inline(__always)
     package func bytes16(_ row: Int) -> (UInt64, UInt64) {
-        (data.loadUnaligned(fromByteOffset: row &<< 4, as: UInt64.self),
-         data.loadUnaligned(fromByteOffset: row &<< 4 &+ 8, as: UInt64.self))
+        (
+            data.loadUnaligned(fromByteOffset: row &<< 4, as: UInt64.self),
+            data.loadUnaligned(fromByteOffset: row &<< 4 &+ 8, as: UInt64.self)
+        )
     }
 }

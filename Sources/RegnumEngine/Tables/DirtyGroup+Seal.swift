@@ -27,7 +27,8 @@ extension DirtyGroup {
         precondition(rows > 0, "an empty row group is removed, not sealed")
         let keys = planKeys()
 
-        let head = RowGroupLayout.headByteCount + plans.count * RowGroupLayout.descriptorByteCount
+        let head =
+            RowGroupLayout.headByteCount + plans.count * RowGroupLayout.descriptorByteCount
             + keptSources.count * BlockRef.byteCount
         let keyOffset = (head + 7) & ~7
         var offset = (keyOffset + keys.byteCount + 7) & ~7
@@ -98,7 +99,9 @@ extension DirtyGroup {
         switch plan.form {
         case .dense: return
         case .sorted:
-            for row in 0..<group.count { target.storeBytes(of: group.key(at: row), toByteOffset: row * 8, as: UInt64.self) }
+            for row in 0..<group.count {
+                target.storeBytes(of: group.key(at: row), toByteOffset: row * 8, as: UInt64.self)
+            }
         case .bitmap:
             let words = Int((group.keySpan + 63) / 64)
             let bits = target.assumingMemoryBound(to: UInt64.self)
@@ -170,7 +173,8 @@ extension DirtyGroup {
         if v.validity != nil, hasNulls(v, rows) { d.flags |= RowGroupLayout.Flags.validity }
         var tail = 0
         switch v.form {
-        case .int64: tail = planIntegers(&d, v, rows, isDate: definition.type == .date, wantsZone: definition.type != .link)
+        case .int64:
+            tail = planIntegers(&d, v, rows, isDate: definition.type == .date, wantsZone: definition.type != .link)
         case .slots: tail = planBytes(&d, v, rows)
         case .float64, .float32: planFloats(&d, v, rows)
         default:
@@ -211,12 +215,16 @@ extension DirtyGroup {
                 high = max(high, values[row])
             }
         }
-        if low > high { (low, high) = (0, 0) } else if wantsZone {
+        if low > high {
+            (low, high) = (0, 0)
+        } else if wantsZone {
             d.flags |= RowGroupLayout.Flags.zone
             (d.zoneMin, d.zoneMax) = (low, high)
         }
         let span = UInt64(bitPattern: high &- low)
-        d.form = span == 0 ? .constant : span <= 0xff ? .uint8 : span <= 0xffff ? .uint16 : span <= 0xffff_ffff ? .uint32 : .int64
+        d.form =
+            span == 0
+            ? .constant : span <= 0xff ? .uint8 : span <= 0xffff ? .uint16 : span <= 0xffff_ffff ? .uint32 : .int64
         d.base = d.form == .int64 ? 0 : low
         guard isDate, let aux = v.aux, !isZero(aux, rows * 4) else { return 0 }
         d.flags |= RowGroupLayout.Flags.nanoseconds
@@ -286,7 +294,9 @@ extension DirtyGroup {
         if d.has(RowGroupLayout.Flags.nanoseconds), let aux = v.aux { Memory.copy(target + parts.heap, aux, rows * 4) }
     }
 
-    private func writeIntegers(_ d: RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, _ target: UnsafeMutableRawPointer) {
+    private func writeIntegers(
+        _ d: RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, _ target: UnsafeMutableRawPointer
+    ) {
         let values = v.data.assumingMemoryBound(to: Int64.self)
         // Null rows hold anything: truncation keeps them inside the width.
         switch d.form {
@@ -328,9 +338,11 @@ extension DirtyGroup {
                 end &+= length
             }
             if narrow {
-                (target + parts.data).storeBytes(of: UInt16(truncatingIfNeeded: end), toByteOffset: row &* 2, as: UInt16.self)
+                (target + parts.data).storeBytes(
+                    of: UInt16(truncatingIfNeeded: end), toByteOffset: row &* 2, as: UInt16.self)
             } else {
-                (target + parts.data).storeBytes(of: UInt32(truncatingIfNeeded: end), toByteOffset: row &* 4, as: UInt32.self)
+                (target + parts.data).storeBytes(
+                    of: UInt32(truncatingIfNeeded: end), toByteOffset: row &* 4, as: UInt32.self)
             }
         }
     }

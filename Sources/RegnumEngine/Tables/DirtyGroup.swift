@@ -33,10 +33,11 @@ package final class DirtyGroup {
         let views = UnsafeMutablePointer<ColumnView>.allocate(capacity: max(columns.definitions.count, 1))
         for i in 0..<columns.definitions.count { views[i] = columns.defaultView(i) }
         view = .allocate(capacity: 1)
-        view.initialize(to: GroupView(
-            columns: views, keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
-            keys: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt64.self)),
-            ranks: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt16.self))))
+        view.initialize(
+            to: GroupView(
+                columns: views, keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
+                keys: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt64.self)),
+                ranks: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt16.self))))
     }
 
     /// A new, empty group whose first object will have `firstKey`.
@@ -64,7 +65,9 @@ package final class DirtyGroup {
             sources.append(Source(ref: external, bytes: try space.bytes(external)))
         }
         for i in 0..<RowGroupLayout.columnCount(block) {
-            guard let d = RowGroupLayout.descriptor(block, i), let c = columns.index(of: d.columnKey, hint: i) else { continue }
+            guard let d = RowGroupLayout.descriptor(block, i), let c = columns.index(of: d.columnKey, hint: i) else {
+                continue
+            }
             segments[c] = d
         }
     }
@@ -104,7 +107,8 @@ package final class DirtyGroup {
         let definition = columns.definitions[column]
         let old = view.pointee.columns[column]
         let rows = view.pointee.count
-        var new = ColumnView(form: definition.writableForm, data: Self.zeroed(Self.byteCount(definition.writableForm, capacity)))
+        var new = ColumnView(
+            form: definition.writableForm, data: Self.zeroed(Self.byteCount(definition.writableForm, capacity)))
         if definition.hasValidity { new.validity = Self.validity(copying: old, rows: rows, capacity: capacity) }
         switch new.form {
         case .int64:

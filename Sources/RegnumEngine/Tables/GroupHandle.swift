@@ -27,11 +27,12 @@ package struct ColumnMap {
     /// The view of a column that holds nothing but null or zero.
     package func defaultView(_ column: Int) -> ColumnView {
         let definition = definitions[column]
-        let form: ColumnForm = switch definition.writableForm {
-        case .slots: .text16
-        case .int64: .constant
-        case let other: other
-        }
+        let form: ColumnForm =
+            switch definition.writableForm {
+            case .slots: .text16
+            case .int64: .constant
+            case let other: other
+            }
         var view = ColumnView(form: form, data: ZeroBytes.base)
         view.aux = form == .text16 ? ZeroBytes.base : nil
         if definition.hasValidity { view.validity = ZeroBytes.base.assumingMemoryBound(to: UInt64.self) }
@@ -73,13 +74,16 @@ package enum GroupHandle {
         let span = RowGroupLayout.keySpan(block)
         let form = KeyForm(rawValue: RowGroupLayout.keyForm(block)) ?? .dense
         let words = form == .bitmap ? Int((span + 63) / 64) : 0
-        group.initialize(to: GroupView(
-            columns: views, keyForm: form, firstKey: RowGroupLayout.firstKey(block), keySpan: span, count: rows,
-            keys: keys, ranks: UnsafeRawPointer(keys + words).assumingMemoryBound(to: UInt16.self)))
+        group.initialize(
+            to: GroupView(
+                columns: views, keyForm: form, firstKey: RowGroupLayout.firstKey(block), keySpan: span, count: rows,
+                keys: keys, ranks: UnsafeRawPointer(keys + words).assumingMemoryBound(to: UInt16.self)))
         return group
     }
 
-    package static func deallocate(_ group: UnsafeMutablePointer<GroupView>) { UnsafeMutableRawPointer(group).deallocate() }
+    package static func deallocate(_ group: UnsafeMutablePointer<GroupView>) {
+        UnsafeMutableRawPointer(group).deallocate()
+    }
 
     /// The bytes of the block that holds a segment, checked for segments outside the group's own block.
     package static func segmentSource(
@@ -106,7 +110,8 @@ package enum GroupHandle {
     ) -> ColumnView {
         let start = UnsafeMutableRawPointer(mutating: source) + Int(d.byteOffset)
         let parts = RowGroupLayout.parts(d.form, d.flags, rows: rows)
-        var view = ColumnView(form: d.form, data: d.has(RowGroupLayout.Flags.zeros) ? ZeroBytes.base : start + parts.data)
+        var view = ColumnView(
+            form: d.form, data: d.has(RowGroupLayout.Flags.zeros) ? ZeroBytes.base : start + parts.data)
         if d.has(RowGroupLayout.Flags.validity) { view.validity = start.assumingMemoryBound(to: UInt64.self) }
         if d.has(RowGroupLayout.Flags.blobs) { view.blobs = (start + parts.blobs).assumingMemoryBound(to: UInt64.self) }
         if RowGroupLayout.isText(d.form) || d.has(RowGroupLayout.Flags.nanoseconds) { view.aux = start + parts.heap }

@@ -38,8 +38,9 @@ package enum GroupNodeLayout {
         if key >= high { return n &- 1 }
         if key <= low { return 0 }
         // key - low < high - low, so the guess is below n - 1; 64 * 2^58 would overflow, keys stay far below.
-        let guess = Int(truncatingIfNeeded: (key &- low).multipliedFullWidth(by: UInt64(n &- 1)).high == 0
-            ? (key &- low) &* UInt64(n &- 1) / (high &- low) : 0)
+        let guess = Int(
+            truncatingIfNeeded: (key &- low).multipliedFullWidth(by: UInt64(n &- 1)).high == 0
+                ? (key &- low) &* UInt64(n &- 1) / (high &- low) : 0)
         if firstKey(node, guess) <= key, key < firstKey(node, guess &+ 1) { return guess }
         var a = 0
         var b = n
@@ -58,7 +59,9 @@ package enum GroupNodeLayout {
         for i in 0..<n {
             let child = BlockRef(reading: node + refs + i * 40)
             let kind: BlockKind = level(node) == 1 ? .rowGroup : .groupNode
-            guard child.kind == kind.rawValue, !child.isPending, !child.isNone else { throw corrupted("a node's child is of the wrong kind", page: ref.page) }
+            guard child.kind == kind.rawValue, !child.isPending, !child.isNone else {
+                throw corrupted("a node's child is of the wrong kind", page: ref.page)
+            }
             guard i == 0 || firstKey(node, i) > firstKey(node, i - 1) else {
                 throw corrupted("a node's keys are out of order", page: ref.page)
             }

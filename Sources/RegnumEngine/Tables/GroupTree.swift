@@ -336,7 +336,8 @@ package final class GroupTree {
     /// large and has room, leaves the tail open for a small group of its own.
     private func openTail() throws(EngineError) {
         tailLimit = FormatLimits.rowsPerGroup
-        guard let view = try groupView(for: .max), view.pointee.count > 0, view.pointee.count < FormatLimits.rowsPerGroup
+        guard let view = try groupView(for: .max), view.pointee.count > 0,
+            view.pointee.count < FormatLimits.rowsPerGroup
         else { return }
         let last = view.pointee.key(at: view.pointee.count - 1)
         if view.pointee.count < Self.smallTailRows {
@@ -410,9 +411,12 @@ package final class GroupTree {
         switch root {
         case nil: root = entry.child
         case .group(let group)?:
-            root = .node(Node(level: 1, entries: [
-                Entry(firstKey: group.view.pointee.firstKey, count: 0, child: .group(group)), entry,
-            ]))
+            root = .node(
+                Node(
+                    level: 1,
+                    entries: [
+                        Entry(firstKey: group.view.pointee.firstKey, count: 0, child: .group(group)), entry,
+                    ]))
         case .node(let node)?: try attach(entry, to: node)
         case .ref(let ref)?:
             if ref.kind == BlockKind.groupNode.rawValue {
@@ -422,9 +426,13 @@ package final class GroupTree {
                 try attach(entry, to: node)
             } else {
                 let view = try group(ref)
-                root = .node(Node(level: 1, entries: [
-                    Entry(firstKey: view.pointee.firstKey, count: UInt64(view.pointee.count), child: .ref(ref)), entry,
-                ]))
+                root = .node(
+                    Node(
+                        level: 1,
+                        entries: [
+                            Entry(firstKey: view.pointee.firstKey, count: UInt64(view.pointee.count), child: .ref(ref)),
+                            entry,
+                        ]))
             }
         }
     }

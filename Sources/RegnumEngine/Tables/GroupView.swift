@@ -26,8 +26,10 @@ package struct GroupView {
     @usableFromInline package var count: Int
     @usableFromInline package var keyForm: KeyForm
 
-    package init(columns: UnsafeMutablePointer<ColumnView>, keyForm: KeyForm, firstKey: UInt64, keySpan: UInt64, count: Int,
-                 keys: UnsafePointer<UInt64>, ranks: UnsafePointer<UInt16>) {
+    package init(
+        columns: UnsafeMutablePointer<ColumnView>, keyForm: KeyForm, firstKey: UInt64, keySpan: UInt64, count: Int,
+        keys: UnsafePointer<UInt64>, ranks: UnsafePointer<UInt16>
+    ) {
         self.columns = columns
         self.keys = keys
         self.ranks = ranks

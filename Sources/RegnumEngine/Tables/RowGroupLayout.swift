@@ -80,19 +80,29 @@ package enum RowGroupLayout {
         let p = block + headByteCount + i * descriptorByteCount
         guard let form = ColumnForm(rawValue: p.load(as: UInt8.self)), form != .slots else { return nil }
         return Descriptor(
-            form: form, flags: p.load(fromByteOffset: 1, as: UInt8.self), columnKey: p.load(fromByteOffset: 4, as: UInt32.self),
+            form: form, flags: p.load(fromByteOffset: 1, as: UInt8.self),
+            columnKey: p.load(fromByteOffset: 4, as: UInt32.self),
             base: p.load(fromByteOffset: 8, as: Int64.self), zoneMin: p.load(fromByteOffset: 16, as: Int64.self),
             zoneMax: p.load(fromByteOffset: 24, as: Int64.self), source: p.load(fromByteOffset: 32, as: UInt32.self),
-            byteOffset: p.load(fromByteOffset: 36, as: UInt32.self), byteCount: p.load(fromByteOffset: 40, as: UInt32.self))
+            byteOffset: p.load(fromByteOffset: 36, as: UInt32.self),
+            byteCount: p.load(fromByteOffset: 40, as: UInt32.self))
     }
 
     package static func rows(_ block: UnsafeRawPointer) -> Int { Int(block.load(fromByteOffset: 32, as: UInt16.self)) }
     package static func keyForm(_ block: UnsafeRawPointer) -> UInt8 { block.load(fromByteOffset: 34, as: UInt8.self) }
-    package static func columnCount(_ block: UnsafeRawPointer) -> Int { Int(block.load(fromByteOffset: 36, as: UInt16.self)) }
-    package static func externalCount(_ block: UnsafeRawPointer) -> Int { Int(block.load(fromByteOffset: 38, as: UInt16.self)) }
-    package static func firstKey(_ block: UnsafeRawPointer) -> UInt64 { block.load(fromByteOffset: 40, as: UInt64.self) }
+    package static func columnCount(_ block: UnsafeRawPointer) -> Int {
+        Int(block.load(fromByteOffset: 36, as: UInt16.self))
+    }
+    package static func externalCount(_ block: UnsafeRawPointer) -> Int {
+        Int(block.load(fromByteOffset: 38, as: UInt16.self))
+    }
+    package static func firstKey(_ block: UnsafeRawPointer) -> UInt64 {
+        block.load(fromByteOffset: 40, as: UInt64.self)
+    }
     package static func keySpan(_ block: UnsafeRawPointer) -> UInt64 { block.load(fromByteOffset: 48, as: UInt64.self) }
-    package static func keyOffset(_ block: UnsafeRawPointer) -> Int { Int(block.load(fromByteOffset: 56, as: UInt32.self)) }
+    package static func keyOffset(_ block: UnsafeRawPointer) -> Int {
+        Int(block.load(fromByteOffset: 56, as: UInt32.self))
+    }
     package static func external(_ block: UnsafeRawPointer, _ i: Int) -> BlockRef {
         BlockRef(reading: block + headByteCount + columnCount(block) * descriptorByteCount + i * BlockRef.byteCount)
     }
@@ -139,8 +149,11 @@ package enum RowGroupLayout {
             throw corrupted("a row group has impossible counts", page: page)
         }
         let headEnd = headByteCount + columns * descriptorByteCount + externals * BlockRef.byteCount
-        guard headEnd <= ref.byteCount else { throw corrupted("a row group's head is longer than its block", page: page) }
-        for i in 0..<externals where external(block, i).isPending || external(block, i).kind != BlockKind.rowGroup.rawValue {
+        guard headEnd <= ref.byteCount else {
+            throw corrupted("a row group's head is longer than its block", page: page)
+        }
+        for i in 0..<externals
+        where external(block, i).isPending || external(block, i).kind != BlockKind.rowGroup.rawValue {
             throw corrupted("a row group's older block is of another kind", page: page)
         }
         try checkKeys(ref, block, rows: rows, headEnd: headEnd)
@@ -152,7 +165,9 @@ package enum RowGroupLayout {
         }
     }
 
-    private static func checkKeys(_ ref: BlockRef, _ block: UnsafeRawPointer, rows: Int, headEnd: Int) throws(EngineError) {
+    private static func checkKeys(_ ref: BlockRef, _ block: UnsafeRawPointer, rows: Int, headEnd: Int)
+        throws(EngineError)
+    {
         let span = keySpan(block)
         let first = firstKey(block)
         let (_, overflow) = first.addingReportingOverflow(span)
@@ -207,8 +222,10 @@ package enum RowGroupLayout {
         let data = block + start + parts.data
         var last = 0
         for row in 0..<rows {
-            let end = d.form == .text16
-                ? Int(data.load(fromByteOffset: row * 2, as: UInt16.self)) : Int(data.load(fromByteOffset: row * 4, as: UInt32.self))
+            let end =
+                d.form == .text16
+                ? Int(data.load(fromByteOffset: row * 2, as: UInt16.self))
+                : Int(data.load(fromByteOffset: row * 4, as: UInt32.self))
             guard end >= last else { throw corrupted("a column's text offsets are out of order", page: page) }
             if d.has(Flags.blobs) {
                 let word = (block + start + parts.blobs).load(fromByteOffset: (row >> 6) * 8, as: UInt64.self)

@@ -57,7 +57,9 @@ extension Table {
 
     /// Stores a value of the column's type, or null where the column allows it.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
-        guard let group = try groups.dirtyGroup(for: key.rawValue) else { preconditionFailure("no object \(key.rawValue)") }
+        guard let group = try groups.dirtyGroup(for: key.rawValue) else {
+            preconditionFailure("no object \(key.rawValue)")
+        }
         let row = group.view.pointee.row(of: key.rawValue)
         let location = RowLocation(group: group.view, row: row)
         session.changeCount &+= 1
@@ -76,7 +78,9 @@ extension Table {
     /// As `set` for an Int column that has no index and no nulls.
     @inline(__always)
     package func setInteger(_ value: Int64, _ column: Int, of key: ObjectKey) throws(EngineError) {
-        guard let group = try groups.dirtyGroup(for: key.rawValue) else { preconditionFailure("no object \(key.rawValue)") }
+        guard let group = try groups.dirtyGroup(for: key.rawValue) else {
+            preconditionFailure("no object \(key.rawValue)")
+        }
         session.changeCount &+= 1
         group.makeWritable(column)
         let row = group.view.pointee.row(of: key.rawValue)
@@ -107,7 +111,8 @@ extension Table {
         case .double(let value): data.storeBytes(of: value, toByteOffset: row * 8, as: Double.self)
         case .date(let date):
             data.storeBytes(of: date.seconds, toByteOffset: row * 8, as: Int64.self)
-            group.view.pointee.columns[column].aux?.storeBytes(of: date.nanoseconds, toByteOffset: row * 4, as: Int32.self)
+            group.view.pointee.columns[column].aux?.storeBytes(
+                of: date.nanoseconds, toByteOffset: row * 4, as: Int32.self)
         case .objectID(let low, let high):
             data.storeBytes(of: low, toByteOffset: row * 12, as: UInt64.self)
             data.storeBytes(of: high, toByteOffset: row * 12 + 8, as: UInt32.self)
@@ -186,7 +191,8 @@ extension Table {
         try flushOpenList()
         if count == 0 { return }
         for origin in origins where origin.table != definition.key {
-            guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column], tree.count > 0 else { continue }
+            guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column], tree.count > 0
+            else { continue }
             for key in try allKeys() { try clearLinks(to: ObjectKey(key), from: origin) }
         }
         try freeAllBlobs()
@@ -227,11 +233,13 @@ extension Table {
         for (i, column) in definition.columns.enumerated() {
             if let index = indexes[i] {
                 let root = try index.tree.seal(into: session.space.sealer)
-                record.trees.append(TreeRecord(column: column.key, role: .index, count: UInt64(index.tree.count), root: root))
+                record.trees.append(
+                    TreeRecord(column: column.key, role: .index, count: UInt64(index.tree.count), root: root))
             }
             if let tree = backlinkTrees[i] {
                 let root = try tree.seal(into: session.space.sealer)
-                record.trees.append(TreeRecord(column: column.key, role: .backlinks, count: UInt64(tree.count), root: root))
+                record.trees.append(
+                    TreeRecord(column: column.key, role: .backlinks, count: UInt64(tree.count), root: root))
             }
         }
         return record
@@ -242,11 +250,14 @@ extension Table {
         groups.dropPendingGroups()
         groups.reset(root: record.root)
         for (i, column) in definition.columns.enumerated() {
-            if let tree = indexes[i]?.tree, let r = record.trees.first(where: { $0.column == column.key && $0.role == .index }) {
+            if let tree = indexes[i]?.tree,
+                let r = record.trees.first(where: { $0.column == column.key && $0.role == .index })
+            {
                 tree.rollback(root: r.root, count: r.count)
             }
             if let tree = backlinkTrees[i],
-                let r = record.trees.first(where: { $0.column == column.key && $0.role == .backlinks }) {
+                let r = record.trees.first(where: { $0.column == column.key && $0.role == .backlinks })
+            {
                 tree.rollback(root: r.root, count: r.count)
             }
         }

@@ -28,7 +28,9 @@ package final class Table {
         self.definition = definition
         self.session = session
         map = ColumnMap(definition.columns)
-        let guarded = definition.columns.map { $0.isIndexed || $0.isPrimaryKey || $0.hasBacklinks || $0.collection != .none }
+        let guarded = definition.columns.map {
+            $0.isIndexed || $0.isPrimaryKey || $0.hasBacklinks || $0.collection != .none
+        }
         hasGuards = guarded.contains(true)
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
         groups = GroupTree(
@@ -41,10 +43,14 @@ package final class Table {
         for column in definition.columns {
             let index = record.trees.first { $0.column == column.key && $0.role == .index }
             let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
-            indexes.append(column.isIndexed || column.isPrimaryKey
-                ? ColumnIndex(column, space: session.space, root: index?.root ?? .none, count: index?.count ?? 0) : nil)
-            backlinkTrees.append(column.hasBacklinks
-                ? IndexTree(space: session.space, kind: .fixed, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
+            indexes.append(
+                column.isIndexed || column.isPrimaryKey
+                    ? ColumnIndex(column, space: session.space, root: index?.root ?? .none, count: index?.count ?? 0)
+                    : nil)
+            backlinkTrees.append(
+                column.hasBacklinks
+                    ? IndexTree(
+                        space: session.space, kind: .fixed, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
         }
     }
 
@@ -169,13 +175,17 @@ package final class Table {
 
     /// The object with that primary key, or nil. O(log n).
     package func key(forPrimaryKey value: Value) throws(EngineError) -> ObjectKey? {
-        guard let column = definition.primaryKey, let index = indexes[column] else { preconditionFailure("no primary key") }
+        guard let column = definition.primaryKey, let index = indexes[column] else {
+            preconditionFailure("no primary key")
+        }
         return try index.first(value, self)
     }
 
     /// As `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
     package func key(forIntegerPrimaryKey value: Int64) throws(EngineError) -> ObjectKey? {
-        guard let column = definition.primaryKey, let index = indexes[column] else { preconditionFailure("no primary key") }
+        guard let column = definition.primaryKey, let index = indexes[column] else {
+            preconditionFailure("no primary key")
+        }
         return try index.tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
     }
 

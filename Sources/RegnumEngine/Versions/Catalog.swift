@@ -64,9 +64,10 @@ package struct SchemaBlock: Sendable, Equatable {
                 writer.integer(column.key.rawValue)
                 writer.integer(column.type.rawValue)
                 writer.integer(column.collection.rawValue)
-                writer.integer(UInt8(
-                    (column.isNullable ? 1 : 0) | (column.isIndexed ? 2 : 0) | (column.isPrimaryKey ? 4 : 0)
-                        | (column.isHidden ? 8 : 0)))
+                writer.integer(
+                    UInt8(
+                        (column.isNullable ? 1 : 0) | (column.isIndexed ? 2 : 0) | (column.isPrimaryKey ? 4 : 0)
+                            | (column.isHidden ? 8 : 0)))
                 writer.integer(UInt8(0))
                 writer.integer(column.target?.rawValue ?? .max)
                 writer.string(column.name)
@@ -75,7 +76,9 @@ package struct SchemaBlock: Sendable, Equatable {
     }
 
     package static func read(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> SchemaBlock {
-        guard ref.kind == BlockKind.schema.rawValue else { throw corrupted("the schema is a block of another kind", page: ref.page) }
+        guard ref.kind == BlockKind.schema.rawValue else {
+            throw corrupted("the schema is a block of another kind", page: ref.page)
+        }
         var reader = ByteReader(bytes, from: BlockHeader.byteCount, to: ref.byteCount, page: ref.page)
         var schema = SchemaBlock()
         let features = Int(try reader.integer(UInt32.self))
@@ -107,10 +110,11 @@ package struct SchemaBlock: Sendable, Equatable {
             let target = try reader.integer(UInt32.self)
             let name = try reader.string()
             guard let type, let collection else { throw corrupted("a column has an unknown type", page: page) }
-            table.columns.append(ColumnDefinition(
-                key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
-                isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
-                target: target == .max ? nil : TableKey(target)))
+            table.columns.append(
+                ColumnDefinition(
+                    key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
+                    isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
+                    target: target == .max ? nil : TableKey(target)))
         }
         return table
     }
@@ -146,7 +150,9 @@ package struct Catalog: Sendable, Equatable {
     }
 
     package static func read(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> Catalog {
-        guard ref.kind == BlockKind.catalog.rawValue else { throw corrupted("the catalog is a block of another kind", page: ref.page) }
+        guard ref.kind == BlockKind.catalog.rawValue else {
+            throw corrupted("the catalog is a block of another kind", page: ref.page)
+        }
         var reader = ByteReader(bytes, from: BlockHeader.byteCount, to: ref.byteCount, page: ref.page)
         var catalog = Catalog()
         catalog.schema = try reader.ref()
@@ -166,8 +172,9 @@ package struct Catalog: Sendable, Equatable {
                 guard let role = TreeRole(rawValue: try reader.integer(UInt32.self)) else {
                     throw corrupted("a tree has an unknown role", page: ref.page)
                 }
-                table.trees.append(TreeRecord(
-                    column: column, role: role, count: try reader.integer(UInt64.self), root: try reader.ref()))
+                table.trees.append(
+                    TreeRecord(
+                        column: column, role: role, count: try reader.integer(UInt64.self), root: try reader.ref()))
             }
             guard table.nextObjectKey >= 1, table.nextObjectKey < 1 << 62, table.count < 1 << 56 else {
                 throw corrupted("a table has impossible counts", page: ref.page)

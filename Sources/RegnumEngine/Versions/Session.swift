@@ -255,14 +255,16 @@ package final class Session {
             }
             let target = column.targetName.flatMap { keys[$0] }
             precondition(column.type != .link || target != nil, "link to an unknown table")
-            columns.append(ColumnDefinition(
-                key: ColumnKey(UInt32(i + 1)), name: column.name, type: column.type, collection: column.collection,
-                isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
-                isHidden: column.isHidden, target: target))
+            columns.append(
+                ColumnDefinition(
+                    key: ColumnKey(UInt32(i + 1)), name: column.name, type: column.type, collection: column.collection,
+                    isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
+                    isHidden: column.isHidden, target: target))
         }
         guard let key = keys[new.name] else { preconditionFailure("a new table without a key") }
         let definition = TableDefinition(
-            key: key, name: new.name, isEmbedded: new.isEmbedded, columns: columns, nextColumnKey: UInt32(columns.count + 1))
+            key: key, name: new.name, isEmbedded: new.isEmbedded, columns: columns,
+            nextColumnKey: UInt32(columns.count + 1))
         let record = TableRecord(key: key, nextObjectKey: 1, count: 0, root: .none, trees: [])
         tables.append(try Table(definition, record, self))
     }

@@ -67,11 +67,14 @@ final class SharedFile: @unchecked Sendable {
     }
 
     private func isValid(_ header: FileHeader) -> Bool {
-        guard base.load(as: UInt64.self) == Self.magic, base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
+        guard base.load(as: UInt64.self) == Self.magic,
+            base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
             base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh
         else { return false }
         let boot = Array(Machine.bootIdentifier.utf8.prefix(40))
-        return (0..<40).allSatisfy { base.load(fromByteOffset: 24 + $0, as: UInt8.self) == ($0 < boot.count ? boot[$0] : 0) }
+        return (0..<40).allSatisfy {
+            base.load(fromByteOffset: 24 + $0, as: UInt8.self) == ($0 < boot.count ? boot[$0] : 0)
+        }
     }
 
     /// Begins anew: nobody else has the file open.
@@ -158,7 +161,9 @@ final class SharedFile: @unchecked Sendable {
         var floor: UInt64?
         do {
             for i in 0..<Self.slotCount where i != slot {
-                let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).pointee.load(ordering: .sequentiallyConsistent) }
+                let words = (0...Self.pinsPerSlot).map {
+                    pinWord(i, $0).pointee.load(ordering: .sequentiallyConsistent)
+                }
                 guard words.contains(where: { $0 != 0 }) else { continue }
                 guard try file.isLocked(byte: Self.firstSlotByte + i) else {
                     // Claimed only with this lock: whoever takes the slot clears it too.

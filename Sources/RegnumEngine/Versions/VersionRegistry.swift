@@ -57,7 +57,8 @@ package final class VersionRegistry: Sendable {
             while true {
                 let number = latestNumber
                 if state.pins[number] == nil { shared?.pin(number, oldest: state.pins.keys.min() ?? number) }
-                guard latestNumber == number, let version = try state.newest.number == number ? state.newest : load(number)
+                guard latestNumber == number,
+                    let version = try state.newest.number == number ? state.newest : load(number)
                 else {
                     if state.pins[number] == nil { shared?.unpin(number, remaining: state.pins.keys) }
                     continue

@@ -156,8 +156,7 @@ struct ConstantBinder {
         }
     }
 
-    private func uuid(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest
-    {
+    private func uuid(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
         switch constant {
         case .uuid(let low, let high): return .uuid(comparison, low, high)
         case .string(let text):
@@ -167,8 +166,7 @@ struct ConstantBinder {
         }
     }
 
-    private func link(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest
-    {
+    private func link(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
         guard case .object(let object) = constant else { throw mismatch(constant) }
         if object.isOfOtherRealm {
             throw QueryError(.argument, "Object must be from the Realm being queried.")

@@ -44,8 +44,7 @@ package struct TableSchema: QuerySchema, Sendable {
     }
 
     /// Adds a LinkingObjects property.
-    package mutating func addBacklinks(_ name: String, to table: TableKey, from origin: TableKey, column: Int)
-    {
+    package mutating func addBacklinks(_ name: String, to table: TableKey, from origin: TableKey, column: Int) {
         let originName = classes[origin]?.name ?? ""
         classes[table]?.properties[name] = .backlinks(
             originTable: origin, originColumn: column, originClassName: originName)

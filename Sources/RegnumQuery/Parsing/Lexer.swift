@@ -89,8 +89,7 @@ struct Lexer {
 
     private mutating func symbol(_ first: UInt8) -> Token {
         let pair = [first, byte(1)]
-        for symbol in ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"] where Array(symbol.utf8) == pair
-        {
+        for symbol in ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"] where Array(symbol.utf8) == pair {
             position += 2
             return .symbol(symbol)
         }

@@ -15,8 +15,7 @@ package struct PredicateParser {
 
     /// Parses `format`, whose placeholders stand for `arguments` in order. `%K` takes a string. Arguments that
     /// no placeholder asks for are passed over.
-    package static func parse(_ format: String, _ arguments: [Constant] = []) throws(QueryError) -> Predicate
-    {
+    package static func parse(_ format: String, _ arguments: [Constant] = []) throws(QueryError) -> Predicate {
         var parser = PredicateParser(lexer: Lexer(format), arguments: arguments)
         try parser.advance()
         let predicate = try parser.disjunction()

@@ -43,8 +43,7 @@ package struct SortKey: Sendable, Equatable {
                     .keyPath, intro + "property '\(current.name).\(name)' is of unsupported type.")
             }
             let isLast = index == names.count - 1
-            if definition.type == .link, let target = definition.target, let next = schema.queryClass(target)
-            {
+            if definition.type == .link, let target = definition.target, let next = schema.queryClass(target) {
                 if isLast {
                     throw QueryError(
                         .keyPath,

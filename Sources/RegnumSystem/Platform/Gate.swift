@@ -3,11 +3,11 @@
 // the order in which they came.
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Musl)
-import Musl
+    import Musl
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 package final class Gate: @unchecked Sendable {

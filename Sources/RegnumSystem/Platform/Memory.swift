@@ -13,15 +13,13 @@
 package enum Memory {
     /// Copies bytes that do not overlap.
     @inlinable @inline(__always)
-    package static func copy(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int)
-    {
+    package static func copy(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int) {
         target.copyMemory(from: source, byteCount: byteCount)
     }
 
     /// Copies bytes that may overlap.
     @inlinable @inline(__always)
-    package static func move(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int)
-    {
+    package static func move(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int) {
         target.copyMemory(from: source, byteCount: byteCount)
     }
 

@@ -38,7 +38,8 @@ final class SampleColumn {
 
     /// Texts in the column's form.
     func fill(texts: [[UInt8]]) {
-        let heap = UnsafeMutableRawPointer.allocate(byteCount: max(1, texts.reduce(0) { $0 + $1.count }), alignment: 1)
+        let heap = UnsafeMutableRawPointer.allocate(
+            byteCount: max(1, texts.reduce(0) { $0 + $1.count }), alignment: 1)
         owned.append(heap)
         var end = 0
         for (row, text) in texts.enumerated() {
@@ -51,7 +52,8 @@ final class SampleColumn {
             case .text16: view.data.storeBytes(of: UInt16(end), toByteOffset: row * 2, as: UInt16.self)
             case .text32: view.data.storeBytes(of: UInt32(end), toByteOffset: row * 4, as: UInt32.self)
             default:
-                let slot = ByteSlot(length: UInt32(text.count), blobFlag: 0, address: UInt64(UInt(bitPattern: heap + start)))
+                let slot = ByteSlot(
+                    length: UInt32(text.count), blobFlag: 0, address: UInt64(UInt(bitPattern: heap + start)))
                 view.data.storeBytes(of: slot, toByteOffset: row * 16, as: ByteSlot.self)
             }
         }
@@ -72,7 +74,9 @@ struct SplitMix: RandomNumberGenerator {
 
 @Suite struct ScanTests {
     static let counts = [0, 1, 7, 63, 64, 65, 1000, 1024]
-    static let operators: [ScanOperator] = [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual]
+    static let operators: [ScanOperator] = [
+        .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,
+    ]
 
     static func rows(_ bitmap: RowBitmap) -> [Int] { (0..<1024).filter { bitmap.hasRow($0) } }
 
@@ -86,13 +90,16 @@ struct SplitMix: RandomNumberGenerator {
         return rows(bitmaps)
     }
 
-    @Test("integers match as a loop over the rows says", arguments: [
-        ColumnForm.constant, .uint8, .uint16, .uint32, .int64,
-    ], [false, true])
+    @Test(
+        "integers match as a loop over the rows says",
+        arguments: [
+            ColumnForm.constant, .uint8, .uint16, .uint32, .int64,
+        ], [false, true])
     func integers(form: ColumnForm, nulls: Bool) {
         for count in Self.counts {
             for base in [Int64(0), -5, 1 << 40, .min, form == .uint8 ? .max - 255 : 3] {
-                let sample = SampleColumn(form: form, count: count, nulls: nulls, seed: UInt64(count) &+ UInt64(bitPattern: base))
+                let sample = SampleColumn(
+                    form: form, count: count, nulls: nulls, seed: UInt64(count) &+ UInt64(bitPattern: base))
                 sample.view.base = form == .int64 ? 0 : base
                 let found = (0..<count).map { sample.view.integer($0) }
                 var constants: [Int64] = [0, .min, .max, base, base &+ 100, base &- 1, base &+ 70_000]
@@ -103,15 +110,21 @@ struct SplitMix: RandomNumberGenerator {
                             sample.view.isNull($0)
                                 ? operation == .notEqual : CompareScan.matches(found[$0], operation, constant)
                         }
-                        let actual = Self.run { out, _ in CompareScan.integers(sample.view, count, operation, constant, out) }
-                        #expect(actual == expected, "\(form) \(operation) \(constant) base \(base) count \(count)")
+                        let actual = Self.run { out, _ in
+                            CompareScan.integers(sample.view, count, operation, constant, out)
+                        }
+                        #expect(
+                            actual == expected, "\(form) \(operation) \(constant) base \(base) count \(count)"
+                        )
                         var zoned = sample.view
                         let valid = (0..<count).filter { !zoned.isNull($0) }.map { found[$0] }
                         guard let low = valid.min(), let high = valid.max() else { continue }
                         zoned.hasZone = true
                         zoned.zoneMin = low
                         zoned.zoneMax = high
-                        let skipped = Self.run { out, _ in CompareScan.integers(zoned, count, operation, constant, out) }
+                        let skipped = Self.run { out, _ in
+                            CompareScan.integers(zoned, count, operation, constant, out)
+                        }
                         #expect(skipped == expected, "with zones")
                     }
                 }
@@ -137,11 +150,16 @@ struct SplitMix: RandomNumberGenerator {
                 for operation in Self.operators {
                     let expected = (0..<count).filter {
                         sample.view.isNull($0)
-                            ? operation == .notEqual : CompareScan.matches(order(values[$0], constant), operation, 0)
+                            ? operation == .notEqual
+                            : CompareScan.matches(order(values[$0], constant), operation, 0)
                     }
-                    #expect(Self.run { out, _ in CompareScan.doubles(sample.view, count, operation, constant, out) } == expected)
                     #expect(
-                        Self.run { out, _ in CompareScan.floats(single.view, count, operation, Float(constant), out) }
+                        Self.run { out, _ in CompareScan.doubles(sample.view, count, operation, constant, out)
+                        } == expected)
+                    #expect(
+                        Self.run { out, _ in
+                            CompareScan.floats(single.view, count, operation, Float(constant), out)
+                        }
                             == expected)
                 }
             }
@@ -156,53 +174,77 @@ struct SplitMix: RandomNumberGenerator {
             let seconds = (0..<count).map { _ in Int64.random(in: -2...2, using: &sample.random) }
             sample.fill(seconds)
             if hasNanoseconds {
-                for row in 0..<count { nanoseconds[row] = seconds[row] < 0 ? -Int32(row % 3) : Int32(row % 3) }
+                for row in 0..<count {
+                    nanoseconds[row] = seconds[row] < 0 ? -Int32(row % 3) : Int32(row % 3)
+                }
             }
             nanoseconds.withUnsafeMutableBytes { memory in
                 sample.view.aux = hasNanoseconds ? memory.baseAddress : nil
-                for constant in [(-1, -1), (-1, 0), (0, 0), (0, 1), (1, 2), (0, -1)].map({ Timestamp(seconds: $0.0, nanoseconds: $0.1) }) {
+                for constant in [(-1, -1), (-1, 0), (0, 0), (0, 1), (1, 2), (0, -1)].map({
+                    Timestamp(seconds: $0.0, nanoseconds: $0.1)
+                }) {
                     for operation in Self.operators {
                         let expected = (0..<count).filter { row in
                             if sample.view.isNull(row) { return operation == .notEqual }
-                            let found = Timestamp(seconds: seconds[row], nanoseconds: sample.view.nanoseconds(row))
+                            let found = Timestamp(
+                                seconds: seconds[row], nanoseconds: sample.view.nanoseconds(row))
                             return CompareScan.matches(found, operation, constant)
                         }
                         #expect(
-                            Self.run { out, _ in CompareScan.dates(sample.view, count, operation, constant, out) } == expected)
+                            Self.run { out, _ in
+                                CompareScan.dates(sample.view, count, operation, constant, out)
+                            } == expected)
                     }
                 }
             }
         }
     }
 
-    @Test("bits and fixed bytes match as a loop over the rows says", arguments: [false, true], [false, true])
+    @Test(
+        "bits and fixed bytes match as a loop over the rows says", arguments: [false, true], [false, true])
     func fixed(nulls: Bool, isEqual: Bool) {
         for count in Self.counts {
             let bits = SampleColumn(form: .bits, count: count, nulls: nulls, seed: 11)
             let expected = (0..<count).filter { ((bits.view.bit($0)) && !bits.view.isNull($0)) == isEqual }
-            #expect(Self.run { out, _ in CompareScan.bools(bits.view, count, true, isEqual: isEqual, out) } == expected)
+            #expect(
+                Self.run { out, _ in CompareScan.bools(bits.view, count, true, isEqual: isEqual, out) }
+                    == expected)
             let wide = SampleColumn(form: .bytes16, count: count, nulls: nulls, seed: 12)
             let narrow = SampleColumn(form: .bytes12, count: count, nulls: nulls, seed: 13)
             guard count > 0 else { continue }
             let (low, high) = wide.view.bytes16(count / 2)
-            let wideRows = (0..<count).filter { (wide.view.bytes16($0) == (low, high) && !wide.view.isNull($0)) == isEqual }
-            #expect(Self.run { out, _ in CompareScan.bytes16(wide.view, count, low, high, isEqual: isEqual, out) } == wideRows)
+            let wideRows = (0..<count).filter {
+                (wide.view.bytes16($0) == (low, high) && !wide.view.isNull($0)) == isEqual
+            }
+            #expect(
+                Self.run { out, _ in CompareScan.bytes16(wide.view, count, low, high, isEqual: isEqual, out) }
+                    == wideRows)
             let (a, b) = narrow.view.bytes12(count / 2)
-            let narrowRows = (0..<count).filter { (narrow.view.bytes12($0) == (a, b) && !narrow.view.isNull($0)) == isEqual }
-            #expect(Self.run { out, _ in CompareScan.bytes12(narrow.view, count, a, b, isEqual: isEqual, out) } == narrowRows)
+            let narrowRows = (0..<count).filter {
+                (narrow.view.bytes12($0) == (a, b) && !narrow.view.isNull($0)) == isEqual
+            }
+            #expect(
+                Self.run { out, _ in CompareScan.bytes12(narrow.view, count, a, b, isEqual: isEqual, out) }
+                    == narrowRows)
         }
     }
 
-    @Test("texts match as the test of one value says", arguments: [ColumnForm.text16, .text32, .slots], [false, true])
+    @Test(
+        "texts match as the test of one value says", arguments: [ColumnForm.text16, .text32, .slots],
+        [false, true])
     func texts(form: ColumnForm, nulls: Bool) {
-        let pieces = ["a", "A", "b", "ä", "Ä", "×", "÷", "*", "?", "n", "N", "Hannah", "é", "ÿ", "\u{0}", "日", " "]
+        let pieces = [
+            "a", "A", "b", "ä", "Ä", "×", "÷", "*", "?", "n", "N", "Hannah", "é", "ÿ", "\u{0}", "日", " ",
+        ]
         let operations: [BytesOperator] = [
-            .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .prefix, .suffix, .contains, .like,
+            .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .prefix, .suffix, .contains,
+            .like,
         ]
         for count in Self.counts {
             let sample = SampleColumn(form: form, count: count, nulls: nulls, seed: UInt64(count) + 5)
             func word(_ length: Int) -> [UInt8] {
-                Array((0..<length).map { _ in pieces.randomElement(using: &sample.random) ?? "" }.joined().utf8)
+                Array(
+                    (0..<length).map { _ in pieces.randomElement(using: &sample.random) ?? "" }.joined().utf8)
             }
             var texts = (0..<count).map { _ in word(Int.random(in: 0...9, using: &sample.random)) }
             for row in 0..<count where sample.view.isNull(row) { texts[row] = [] }
@@ -220,7 +262,8 @@ struct SplitMix: RandomNumberGenerator {
                         let actual = Self.run { out, undecided in
                             TextScan.scan(sample.view, count, test, out, undecided: undecided)
                         }
-                        #expect(actual == expected, "\(operation) \(needle) folded \(isFolded) count \(count)")
+                        #expect(
+                            actual == expected, "\(operation) \(needle) folded \(isFolded) count \(count)")
                     }
                 }
             }
@@ -232,7 +275,9 @@ struct SplitMix: RandomNumberGenerator {
     }
 
     /// Said with Swift's own means.
-    private func naive(_ value: [UInt8], _ operation: BytesOperator, _ needle: [UInt8], _ isFolded: Bool) -> Bool {
+    private func naive(_ value: [UInt8], _ operation: BytesOperator, _ needle: [UInt8], _ isFolded: Bool)
+        -> Bool
+    {
         let value = isFolded ? fold(value) : value
         let needle = isFolded ? fold(needle) : needle
         switch operation {
@@ -280,7 +325,8 @@ struct SplitMix: RandomNumberGenerator {
         blobs.insertRow(129)
         sample.view.blobs = blobs
         for operation in [BytesOperator.equal, .contains, .prefix, .like] {
-            TextScan.scan(sample.view, 130, BytesTest(operation, Array("abc".utf8)), blobs + 16, undecided: blobs + 32)
+            TextScan.scan(
+                sample.view, 130, BytesTest(operation, Array("abc".utf8)), blobs + 16, undecided: blobs + 32)
             #expect(Self.rows(blobs + 32) == [3, 129])
             #expect((blobs + 16).rowCount == 128)
             #expect(!(blobs + 16).hasRow(3))
@@ -297,7 +343,9 @@ struct SplitMix: RandomNumberGenerator {
         #expect(Self.run { out, _ in set.scan(sample.view, 1000, out) } == expected)
     }
 
-    @Test("aggregates leave nulls, NaN and rows that are not asked for out", arguments: [false, true], [false, true])
+    @Test(
+        "aggregates leave nulls, NaN and rows that are not asked for out", arguments: [false, true],
+        [false, true])
     func aggregates(nulls: Bool, isFiltered: Bool) {
         for count in Self.counts {
             let rows = RowBitmap.makeRowBitmaps(1)
@@ -308,8 +356,10 @@ struct SplitMix: RandomNumberGenerator {
                 for word in 0..<16 { rows[word] = sample.random.next() }
                 var total = IntegerAggregate()
                 AggregateScan.integers(sample.view, count, isFiltered ? rows : nil, into: &total)
-                let values = (0..<count).filter { !sample.view.isNull($0) && (!isFiltered || rows.hasRow($0)) }
-                    .map { sample.view.integer($0) }
+                let values = (0..<count).filter {
+                    !sample.view.isNull($0) && (!isFiltered || rows.hasRow($0))
+                }
+                .map { sample.view.integer($0) }
                 #expect(total.count == values.count)
                 #expect(total.sum == values.reduce(0, &+))
                 #expect(total.min == values.min() ?? .max)
@@ -321,8 +371,10 @@ struct SplitMix: RandomNumberGenerator {
                 if form == .float64 { sample.fill(all) } else { sample.fill(all.map { Float($0) }) }
                 var total = DoubleAggregate()
                 AggregateScan.doubles(sample.view, count, isFiltered ? rows : nil, into: &total)
-                let values = (0..<count).filter { !sample.view.isNull($0) && (!isFiltered || rows.hasRow($0)) }
-                    .map { all[$0] }.filter { !$0.isNaN }
+                let values = (0..<count).filter {
+                    !sample.view.isNull($0) && (!isFiltered || rows.hasRow($0))
+                }
+                .map { all[$0] }.filter { !$0.isNaN }
                 #expect(total.count == values.count)
                 // Whole numbers: exact in any order.
                 #expect(total.sum == values.reduce(0, +))

@@ -41,7 +41,9 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    static let seeds: [(IndexTree.Kind, UInt64)] = (0..<(RunScale.isOptimized ? 24 : 3)).flatMap { [(.fixed, $0), (.bytes, $0)] }
+    static let seeds: [(IndexTree.Kind, UInt64)] = (0..<(RunScale.isOptimized ? 24 : 3)).flatMap {
+        [(.fixed, $0), (.bytes, $0)]
+    }
 
     @Test("damage under a recomputed tag is refused or read within the block", arguments: seeds)
     func craftedDamage(_ kind: IndexTree.Kind, _ seed: UInt64) throws {
@@ -177,7 +179,9 @@ import Testing
         #expect(throws: EngineError.self) { try IndexNodeLayout.check(ref, block) }
     }
 
-    @Test("the layout check survives blocks of random bytes", arguments: 0..<(RunScale.isOptimized ? 20 : 3) as Range<UInt64>)
+    @Test(
+        "the layout check survives blocks of random bytes",
+        arguments: 0..<(RunScale.isOptimized ? 20 : 3) as Range<UInt64>)
     func randomBytes(_ seed: UInt64) throws {
         var random = SeededNumbers(seed)
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 4096)

@@ -24,16 +24,16 @@ struct CitiesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
+        let folder = try data.map { try DataFolder(URL(fileURLWithPath: $0, isDirectory: true)) }
         let file = try realm.map { URL(fileURLWithPath: $0) } ?? Self.temporaryFile()
         note("File: \(file.path)")
         do {
-            let folder = try data.map { try DataFolder(URL(fileURLWithPath: $0, isDirectory: true)) }
             // Each function opens the file and lets go of it, so the answers come from what was written.
             try Self.load(folder, into: file)
             let answers = try Self.ask(file)
             print(json ? try answers.json() : answers.table())
         } catch let error as Realm.Error {
-            throw Failure("\(file.path): \(error.localizedDescription)")
+            throw Failure(error.localizedDescription)
         }
     }
 
