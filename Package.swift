@@ -54,6 +54,8 @@ let package = Package(
         tests("RegnumQueryTests", ["RegnumQuery", "RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         tests("IntegrationTests", ["RealmSwift", "Regnum", "RegnumTestKit"]),
+        tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
+        tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
     ]

@@ -200,6 +200,7 @@ extension RealmCore {
     func begin() throws(EngineError) {
         try session.beginWrite()
         reloadTables()
+        WriteHook.didBegin?(self)
     }
 
     func rollBack() {

@@ -46,7 +46,7 @@ extension Database {
         let before = versions.newest
         let number = before.number + 1
         var space = try loadRecordedSpace()
-        let isSnapshot = space.wantsSnapshot
+        let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
         if options.mutant == .freedPagesReusedAtOnce {
             for entry in freed { try space.free.release(entry.extent) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of free space in the file: each commit writes what it freed and what it took (a delta); every 64th
-// commit, or when the deltas have grown to 64 KiB, writes everything (a snapshot) and frees the chain before it.
-// Opening reads one snapshot and at most 64 deltas.
+// The record of free space in the file: a commit writes what it freed and what it took (a delta), or everything (a
+// snapshot), which frees the chain of logs before it: always while that fits into a page, else every 64th commit
+// or when the deltas have grown to 64 KiB. Opening reads one snapshot and at most 64 deltas.
 //
 //   offset size  meaning
 //        0   32  block header
@@ -118,9 +118,16 @@ package struct RecordedSpace: Sendable {
         self.deltaByteCount = deltaByteCount
     }
 
-    /// True if the next commit should write everything.
-    package var wantsSnapshot: Bool {
-        chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit
+    /// Entries of a snapshot that fit into one page.
+    private static let pageEntries = 120
+
+    /// True if the next commit, which frees `freed` extents, should write everything: when the chain has grown long,
+    /// and always when everything fits into a page. Then no log outlives its commit, what a commit wrote is free
+    /// again as a whole two commits later, and small commits keep finding one contiguous run.
+    package func wantsSnapshot(freed: Int) -> Bool {
+        if chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit { return true }
+        let known = freed + chain.count + free.pending.count
+        return known < Self.pageEntries && known + free.freeExtents.count < Self.pageEntries
     }
 
     /// Reads the state that the free log `newest` describes.

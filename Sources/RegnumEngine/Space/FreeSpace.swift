@@ -150,7 +150,8 @@ package struct FreeSpace: Sendable {
         if total <= freePages {
             if let start = findRun(total) {
                 runs = [Extent(page: start, pageCount: total)]
-            } else {
+            } else if UInt64(freePages) > highWater / 8 {
+                // Scattered writes cost more than the space, as long as little is free.
                 runs = Array(freeExtents.sorted { $0.pageCount > $1.pageCount }.prefix(8))
                 if runs.reduce(0, { $0 + $1.pageCount }) < total { runs = [] }
             }

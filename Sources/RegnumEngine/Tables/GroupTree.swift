@@ -25,6 +25,9 @@ package final class GroupTree {
     final class Node {
         let level: Int
         @exclusivity(unchecked) var entries: [Entry]
+        /// Rows before each entry, as of `stamp` (GroupTree.rowStamp).
+        @exclusivity(unchecked) var rowsBefore: [Int] = []
+        @exclusivity(unchecked) var stamp = -1
         init(level: Int, entries: [Entry]) {
             self.level = level
             self.entries = entries
@@ -34,7 +37,13 @@ package final class GroupTree {
         func child(for key: UInt64) -> Int {
             var a = 0
             var b = entries.count
-            if let last = entries.last, last.firstKey <= key { return b - 1 }
+            let low = entries[0].firstKey
+            let high = entries[b - 1].firstKey
+            if high <= key { return b - 1 }
+            if key <= low { return 0 }
+            // Keys are handed out in sequence: a guess between the ends is mostly right.
+            let guess = Int(Double(key - low) / Double(high - low) * Double(b - 1))
+            if guess + 1 < b, entries[guess].firstKey <= key, key < entries[guess + 1].firstKey { return guess }
             while b - a > 1 {
                 let middle = (a + b) / 2
                 if entries[middle].firstKey <= key { a = middle } else { b = middle }
@@ -56,6 +65,8 @@ package final class GroupTree {
     @exclusivity(unchecked) var tail: DirtyGroup?
     /// Rows that `tail` may get.
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
+    /// Moves when rows are added or removed: what nodes in memory know of row counts is old then.
+    @exclusivity(unchecked) private var rowStamp = 0
     /// Called when group pointers that accessors may hold are about to go.
     private let willMove: () -> Void
 
@@ -172,12 +183,24 @@ package final class GroupTree {
     }
 
     private func step(_ node: Node, _ left: inout Int) -> Child? {
-        for entry in node.entries {
-            let count = Self.count(entry)
-            if left < count { return entry.child }
-            left -= count
+        if node.stamp != rowStamp {
+            var before = 0
+            node.rowsBefore = node.entries.map { entry in
+                defer { before += Self.count(entry) }
+                return before
+            }
+            node.rowsBefore.append(before)
+            node.stamp = rowStamp
         }
-        return nil
+        guard left < node.rowsBefore[node.entries.count] else { return nil }
+        var low = 0
+        var high = node.entries.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if node.rowsBefore[middle] <= left { low = middle } else { high = middle }
+        }
+        left -= node.rowsBefore[low]
+        return node.entries[low].child
     }
 
     /// Rows below an entry.
@@ -305,6 +328,7 @@ package final class GroupTree {
     /// Appends an object whose key is above all others.
     @inline(__always)
     func append(_ key: UInt64) throws(EngineError) -> RowLocation {
+        rowStamp &+= 1
         if let tail, tail.view.pointee.count < tailLimit {
             return RowLocation(group: tail.view, row: tail.append(key))
         }
@@ -458,6 +482,7 @@ package final class GroupTree {
     func remove(_ key: UInt64) throws(EngineError) {
         guard let group = try dirtyGroup(for: key) else { return }
         let row = group.view.pointee.row(of: key)
+        rowStamp &+= 1
         willMove()
         lastGroup = nil
         group.remove(row: row)

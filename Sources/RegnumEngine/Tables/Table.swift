@@ -87,14 +87,20 @@ package final class Table {
 
     package func contains(_ key: ObjectKey) throws(EngineError) -> Bool { try locate(key) != nil }
 
-    /// The key of the object at `position` in key order. O(log n).
+    /// True where no object was ever deleted: the object at position p has key p + 1.
+    @inline(__always)
+    private var isDense: Bool { UInt64(count) &+ 1 == nextKey }
+
+    /// The key of the object at `position` in key order. O(log n), O(1) where no object was ever deleted.
     package func key(atPosition position: Int) throws(EngineError) -> ObjectKey {
-        let location = try location(atPosition: position)
-        return location.key
+        precondition(position >= 0 && position < count, "position \(position) of \(count)")
+        if isDense { return ObjectKey(UInt64(position) &+ 1) }
+        return try location(atPosition: position).key
     }
 
     package func location(atPosition position: Int) throws(EngineError) -> RowLocation {
         precondition(position >= 0 && position < count, "position \(position) of \(count)")
+        if isDense, let location = try groups.locate(UInt64(position) &+ 1) { return location }
         guard let (group, before) = try groups.group(atPosition: position) else {
             throw corrupted("a table's counts do not add up")
         }

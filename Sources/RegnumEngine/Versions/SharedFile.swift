@@ -8,6 +8,7 @@
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
 //      512    8  number of the newest version (atomic)
+//      520    8  slots in use: none from this number on has ever been claimed (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -61,7 +62,7 @@ final class SharedFile: @unchecked Sendable {
     func hasOthers(_ header: FileHeader) throws(EngineError) -> Bool {
         guard isValid(header) else { return false }
         do {
-            for i in 0..<Self.slotCount where try file.isLocked(byte: Self.firstSlotByte + i) { return true }
+            for i in 0..<slotsInUse where try file.isLocked(byte: Self.firstSlotByte + i) { return true }
         } catch { throw .system(error) }
         return false
     }
@@ -95,6 +96,7 @@ final class SharedFile: @unchecked Sendable {
             for i in 0..<Self.slotCount where try file.tryLock(byte: Self.firstSlotByte + i) {
                 clearSlot(i)
                 slot = i
+                if slotsInUse < i + 1 { slotLimitWord.pointee.store(UInt64(i + 1), ordering: .sequentiallyConsistent) }
                 return
             }
         } catch { throw .system(error) }
@@ -109,6 +111,14 @@ final class SharedFile: @unchecked Sendable {
 
     private var newestWord: UnsafeMutablePointer<Atomic<UInt64>> {
         (base + 512).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
+    private var slotLimitWord: UnsafeMutablePointer<Atomic<UInt64>> {
+        (base + 520).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
+    private var slotsInUse: Int {
+        Int(min(slotLimitWord.pointee.load(ordering: .sequentiallyConsistent), UInt64(Self.slotCount)))
     }
 
     /// Word 0 of a slot is the floor, the others are pins.
@@ -160,7 +170,7 @@ final class SharedFile: @unchecked Sendable {
         var pins: [UInt64] = []
         var floor: UInt64?
         do {
-            for i in 0..<Self.slotCount where i != slot {
+            for i in 0..<slotsInUse where i != slot {
                 let words = (0...Self.pinsPerSlot).map {
                     pinWord(i, $0).pointee.load(ordering: .sequentiallyConsistent)
                 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many bytes of the file each part of a table takes: what inspection shows to people.
+
+/// Whole pages, in bytes, at the version that the session sees.
+package struct TableSpace: Sendable, Equatable {
+    /// Row groups and the nodes above them.
+    package var rowGroupBytes = 0
+    /// Values and lists that lie in blocks of their own.
+    package var blobBytes = 0
+    package var indexBytes = 0
+    /// The reverse of the table's links.
+    package var backlinkBytes = 0
+    package var totalBytes: Int { rowGroupBytes + blobBytes + indexBytes + backlinkBytes }
+}
+
+extension Table {
+    /// Counts the blocks of the table. Reads all row groups; call it outside of a write, where the session is
+    /// confined to.
+    package func measureSpace() throws(EngineError) -> TableSpace {
+        var space = TableSpace()
+        try groups.forEachBlock { space.rowGroupBytes += $0.byteCount }
+        for index in indexes { try index?.tree.forEachBlock { space.indexBytes += $0.byteCount } }
+        for tree in backlinkTrees { try tree?.forEachBlock { space.backlinkBytes += $0.byteCount } }
+        if byteColumns.isEmpty { return space }
+        var blobBytes = 0
+        try forEachGroup { group throws(EngineError) in
+            for column in byteColumns {
+                let view = group.pointee.columns[column]
+                for row in 0..<group.pointee.count where view.isBlob(row) {
+                    guard let record = view.bytes(row).baseAddress else {
+                        throw corrupted("a blob without a record")
+                    }
+                    blobBytes += BlockRef(reading: record).byteCount
+                }
+            }
+            return true
+        }
+        space.blobBytes = blobBytes
+        return space
+    }
+}

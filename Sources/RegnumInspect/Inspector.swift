@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a database file to look at it from outside, without the classes of the program that wrote it.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
+
+/// Shows what lies in a database file: sizes, schema, tables, versions, and whether the file is whole.
+///
+/// **Unstable.** Everything in this module may change in any release; what it writes is for people, not for
+/// programs.
+///
+/// ```swift
+/// let inspector = try Inspector(fileURL: realm.configuration.fileURL!)
+/// var text = ""
+/// try inspector.dump(to: &text)
+/// ```
+///
+/// Thread: use an instance from one thread at a time. Its methods wait until nobody writes, so calling them
+/// inside a write transaction of the same thread on the same file waits for ever.
+public final class Inspector {
+    let database: Database
+
+    /// Opens the file at `path`, which must exist.
+    ///
+    /// With `isReadOnly` nothing is written, not even a lock file beside it: right for files that nobody
+    /// writes meanwhile, and for damaged ones, which opening for writing may repair. Otherwise the file is
+    /// opened as any other process would open it, and may be in use.
+    ///
+    /// Throws `InspectionError` where there is no such file or it is not a database.
+    public init(path: String, isReadOnly: Bool = false) throws {
+        let fileSystem = PosixFileSystem.shared
+        database = try inspecting(path) { () throws(EngineError) in
+            do throws(SystemError) {
+                guard try fileSystem.status(path) != nil else {
+                    throw SystemError(.notFound, "open", path)
+                }
+            } catch { throw .system(error) }
+            return try Database.openAsOtherProcess(
+                path: path, fileSystem: fileSystem, options: Database.OpenOptions(isReadOnly: isReadOnly))
+        }
+    }
+
+    /// As `init(path:isReadOnly:)`.
+    public convenience init(fileURL: URL, isReadOnly: Bool = false) throws {
+        try self.init(path: fileURL.path, isReadOnly: isReadOnly)
+    }
+
+    /// What the integrity check finds wrong, one sentence each, at most 100; empty where the file is whole.
+    /// Reads everything once; memory is one byte a page of the file.
+    public func integrityFindings() -> [String] {
+        IntegrityCheck.run(database).findings.map(\.description)
+    }
+}
+
+/// Why a file cannot be inspected.
+public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertible {
+    public let path: String
+    /// A sentence for people.
+    public let description: String
+}
+
+/// Runs engine calls; their errors become `InspectionError`.
+func inspecting<R>(_ path: String, _ body: () throws(EngineError) -> R) throws -> R {
+    do { return try body() } catch {
+        throw InspectionError(path: path, description: "'\(path)' cannot be read: \(error)")
+    }
+}

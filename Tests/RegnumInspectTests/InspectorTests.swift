@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the inspector tells of a file that a Realm has written.
+
+import Foundation
+import Regnum
+import RegnumInspect
+import Testing
+
+final class Ship: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted(indexed: true) var name = ""
+    @Persisted var log: String?
+    @Persisted var fleet: Fleet?
+}
+
+final class Fleet: Object {
+    @Persisted var name = ""
+    @Persisted var ships: List<Ship>
+}
+
+@Suite("Inspecting a file")
+struct InspectorTests {
+    private func withFile(_ body: (URL, Realm) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "inspect-\(UUID().uuidString)", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = folder.appendingPathComponent("ships.realm")
+        let realm = try Realm(
+            configuration: Realm.Configuration(
+                fileURL: url, schemaVersion: 3, objectTypes: [Ship.self, Fleet.self]))
+        try realm.write {
+            let fleet = Fleet()
+            realm.add(fleet)
+            for id in 0..<3_000 {
+                let ship = Ship(value: ["id": id, "name": "ship \(id)"])
+                if id == 5 { ship.log = String(repeating: "storm ", count: 2_000) }
+                ship.fleet = fleet
+                realm.add(ship)
+            }
+        }
+        try body(url, realm)
+    }
+
+    @Test(
+        "the report counts the objects and bytes of each table, and pages add up", arguments: [false, true])
+    func report(_ isReadOnly: Bool) throws {
+        try withFile { url, realm in
+            let report = try Inspector(fileURL: url, isReadOnly: isReadOnly).report()
+            #expect(report.tables.map(\.name) == ["Fleet", "Ship"])
+            #expect(report.tables.map(\.objects) == [1, 3_000])
+            #expect(report.objects == 3_001)
+            let size = try FileManager.default.attributesOfItem(atPath: url.path)[.size] as? Int
+            #expect(report.fileBytes == size)
+            let ships = report.tables[1]
+            #expect(ships.rowGroupBytes >= 3_000 * 8)
+            #expect(ships.blobBytes >= 12_000)
+            #expect(ships.indexBytes > 0)
+            #expect(ships.backlinkBytes > 0)
+            #expect(report.tables[0].blobBytes == 0)
+            let tables = report.tables.reduce(0) { $0 + $1.totalBytes }
+            #expect(report.reachablePages * report.pageBytes > tables)
+            let pages = report.reservedPages + report.reachablePages + report.pendingPages + report.freePages
+            #expect(pages * report.pageBytes <= report.fileBytes)
+            withExtendedLifetime(realm) {}
+        }
+    }
+
+    @Test("pages of deleted objects become free or pending")
+    func deleting() throws {
+        try withFile { url, realm in
+            let inspector = try Inspector(fileURL: url)
+            let before = try inspector.report()
+            try realm.write { realm.deleteAll() }
+            let after = try inspector.report()
+            #expect(after.version > before.version)
+            #expect(after.objects == 0)
+            #expect(after.reachablePages < before.reachablePages)
+            #expect(after.freePages + after.pendingPages > before.freePages + before.pendingPages)
+        }
+    }
+
+    @Test("the dump names tables, columns and versions")
+    func dump() throws {
+        try withFile { url, realm in
+            var text = ""
+            try Inspector(path: url.path).dump(to: &text)
+            let lines = text.split(separator: "\n").map(String.init)
+            #expect(lines.first == "file \(url.path)")
+            #expect(lines.contains { $0.hasPrefix("table Ship: 3000 objects, ") })
+            #expect(lines.contains("  id: int, primary key"))
+            #expect(lines.contains("  name: string, indexed"))
+            #expect(lines.contains("  log: string?"))
+            #expect(lines.contains { $0.hasPrefix("  ships: list of Ship") })
+            #expect(lines.contains { $0.contains("schema version 3; read here: ") })
+            withExtendedLifetime(realm) {}
+        }
+    }
+
+    @Test("a file that is whole has no findings, a damaged one has")
+    func findings() throws {
+        try withFile { url, realm in
+            #expect(try Inspector(fileURL: url).integrityFindings() == [])
+            let bytes = try Data(contentsOf: url)
+            let place = try #require(bytes.range(of: Data("storm ".utf8)))
+            let file = try FileHandle(forWritingTo: url)
+            try file.seek(toOffset: UInt64(place.lowerBound))
+            try file.write(contentsOf: Data("Storm ".utf8))
+            try file.close()
+            #expect(try !Inspector(fileURL: url).integrityFindings().isEmpty)
+            withExtendedLifetime(realm) {}
+        }
+    }
+
+    @Test("a path without a database is refused, and nothing is made there")
+    func refused() throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        #expect(throws: InspectionError.self) { _ = try Inspector(path: path) }
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try Data("no database, but long enough to be looked at".utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(throws: InspectionError.self) { _ = try Inspector(path: path, isReadOnly: true) }
+    }
+}
