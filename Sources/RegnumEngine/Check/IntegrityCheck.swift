@@ -120,7 +120,9 @@ package enum IntegrityCheck {
         private mutating func check(_ table: Table, _ record: TableRecord, _ session: Session) throws(EngineError) {
             var blocks: [BlockRef] = []
             try table.groups.forEachBlock { blocks.append($0) }
-            for tree in table.indexes.compactMap({ $0?.tree }) + table.backlinkTrees.compactMap({ $0 }) {
+            var trees = table.indexes.compactMap { $0?.tree }
+            for links in table.backlinkTrees { if let links { trees.append(try links.settled()) } }
+            for tree in trees {
                 try tree.forEachBlock { blocks.append($0) }
                 for text in try tree.findings() { find(5, "\(table.definition.name): \(text)") }
             }
@@ -179,7 +181,7 @@ package enum IntegrityCheck {
         }
 
         private mutating func checkLinks(_ table: Table, _ column: Int, _ session: Session) throws(EngineError) {
-            guard let tree = table.backlinkTrees[column], let target = table.definition.columns[column].target,
+            guard let tree = try table.backlinkTrees[column]?.settled(), let target = table.definition.columns[column].target,
                 let targetTable = session.table(target)
             else { return find(6, "\(table.definition.name): a link column without a target") }
             let name = "\(table.definition.name).\(table.definition.columns[column].name)"

@@ -99,12 +99,12 @@ extension Table {
 
     private func link(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
         guard let tree = backlinkTrees[column] else { return }
-        for case .link(let target) in values { try tree.insert(value: target.rawValue, key: key.rawValue) }
+        for case .link(let target) in values { try tree.insert(target: target.rawValue, origin: key.rawValue) }
     }
 
     private func unlink(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
         guard let tree = backlinkTrees[column] else { return }
-        for case .link(let target) in values { _ = try tree.remove(value: target.rawValue, key: key.rawValue) }
+        for case .link(let target) in values { _ = try tree.remove(target: target.rawValue, origin: key.rawValue) }
     }
 
     private func open(_ column: Int, _ key: ObjectKey) throws(EngineError) {

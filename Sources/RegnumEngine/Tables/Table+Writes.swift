@@ -34,7 +34,7 @@ extension Table {
             if let index = indexes[column] { try index.insert(location, column, key, self) }
             if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
                 let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
-                if target != 0 { try tree.insert(value: target, key: key) }
+                if target != 0 { try tree.insert(target: target, origin: key) }
             }
         }
     }
@@ -66,8 +66,8 @@ extension Table {
         if let index = indexes[column] { try index.remove(location, column, key.rawValue, self) }
         if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
             let old = UInt64(bitPattern: group.view.pointee.columns[column].integer(row))
-            if old != 0 { _ = try tree.remove(value: old, key: key.rawValue) }
-            if case .link(let target) = value { try tree.insert(value: target.rawValue, key: key.rawValue) }
+            if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
+            if case .link(let target) = value { try tree.insert(target: target.rawValue, origin: key.rawValue) }
         }
         freeBlob(column, location)
         group.makeWritable(column)
@@ -156,7 +156,7 @@ extension Table {
         for column in definition.columns.indices {
             if let index = indexes[column] { try index.remove(location, column, key, self) }
             guard let tree = backlinkTrees[column] else { continue }
-            for target in try links(column, location) { _ = try tree.remove(value: target, key: key) }
+            for target in try links(column, location) { _ = try tree.remove(target: target, origin: key) }
         }
     }
 
@@ -237,7 +237,7 @@ extension Table {
                     TreeRecord(column: column.key, role: .index, count: UInt64(index.tree.count), root: root))
             }
             if let tree = backlinkTrees[i] {
-                let root = try tree.seal(into: session.space.sealer)
+                let root = try tree.settled().seal(into: session.space.sealer)
                 record.trees.append(
                     TreeRecord(column: column.key, role: .backlinks, count: UInt64(tree.count), root: root))
             }

@@ -12,7 +12,7 @@ package final class Table {
     /// By column number; nil where there is no index.
     @exclusivity(unchecked) var indexes: [ColumnIndex?]
     /// By column number: (target key, object key) of each link of a link column; nil elsewhere.
-    @exclusivity(unchecked) var backlinkTrees: [IndexTree?]
+    @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
     /// Columns of all tables whose links lead here; see `resolveOrigins`.
     @exclusivity(unchecked) var origins: [(table: TableKey, column: Int)] = []
     @exclusivity(unchecked) var nextKey: UInt64
@@ -49,8 +49,7 @@ package final class Table {
                     : nil)
             backlinkTrees.append(
                 column.hasBacklinks
-                    ? IndexTree(
-                        space: session.space, kind: .fixed, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
+                    ? LinkTree(space: session.space, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
         }
     }
 
@@ -210,13 +209,13 @@ package final class Table {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
         try origin.flushOpenList()
         var keys: [ObjectKey] = []
-        try tree.forEachKey(value: target.rawValue) { keys.append(ObjectKey($0)) }
+        try tree.settled().forEachKey(value: target.rawValue) { keys.append(ObjectKey($0)) }
         return keys
     }
 
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
         try origin.flushOpenList()
-        return try tree.count(value: target.rawValue)
+        return try tree.settled().count(value: target.rawValue)
     }
 }
