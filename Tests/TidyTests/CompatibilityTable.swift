@@ -96,7 +96,7 @@ enum CompatibilityTable {
 
     private static func declaredNames(_ line: Substring) -> [String] {
         let pattern =
-            #/\b(?:func|var|let|class|struct|enum|protocol|typealias|actor|macro|associatedtype)\s+`?(\w+)/#
+            #/\b(?:func|var|let|class(?!\s+(?:func|var))|struct|enum|protocol|typealias|actor|macro|associatedtype)\s+`?(\w+)/#
         var names = line.firstMatch(of: pattern).map { [String($0.1)] } ?? []
         if line.contains(#/\bsubscript\b/#) { names.append("subscript") }
         return names
