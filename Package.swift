@@ -53,7 +53,7 @@ let package = Package(
         tests("RegnumEngineTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("RegnumQueryTests", ["RegnumQuery", "RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
-        tests("IntegrationTests", ["RealmSwift", "Regnum", "RegnumTestKit"]),
+        tests("IntegrationTests", ["RealmSwift", "Regnum", "RegnumEngine", "RegnumTestKit"]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),

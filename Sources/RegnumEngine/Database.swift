@@ -17,6 +17,9 @@ package final class Database: @unchecked Sendable {
         package var isReadOnly: Bool
         /// The file system is memory that ends with the database: no checksums, no slots, nothing to recover.
         var isVolatile = false
+        /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
+        /// it off to meet damage later.
+        package var checksSmallFiles = true
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
@@ -123,6 +126,16 @@ package final class Database: @unchecked Sendable {
         try DatabaseRegistry.shared.openInMemory(identifier)
     }
 
+    /// The database in memory of that name where somebody holds it, else nil.
+    package static func openedInMemory(identifier: String) -> Database? {
+        DatabaseRegistry.shared.openedInMemory(identifier)
+    }
+
+    /// True while the file at `path` is open in this process, whatever path led to it.
+    package static func isOpen(path: String, fileSystem: any FileSystem) -> Bool {
+        DatabaseRegistry.shared.isOpen(path: path, fileSystem: fileSystem)
+    }
+
     package func makeSession() throws(EngineError) -> Session { try Session(self, at: try versions.pinNewest()) }
 }
 
@@ -150,6 +163,20 @@ final class DatabaseRegistry: Sendable {
             state.files = state.files.filter { $0.value.database != nil }
             state.files[opening.file.identity] = Weak(database: database)
             return database
+        }
+    }
+
+    func openedInMemory(_ identifier: String) -> Database? {
+        state.withLock { $0.inMemory[identifier]?.database }
+    }
+
+    func isOpen(path: String, fileSystem: any FileSystem) -> Bool {
+        state.withLock { state in
+            guard let status = try? fileSystem.status(path), status.kind == .file,
+                let file = try? fileSystem.open(path, .readOnly)
+            else { return false }
+            defer { file.close() }
+            return state.files[file.identity]?.database != nil
         }
     }
 

@@ -36,8 +36,10 @@ public final class Inspector {
                     throw SystemError(.notFound, "open", path)
                 }
             } catch { throw .system(error) }
-            return try Database.openAsOtherProcess(
-                path: path, fileSystem: fileSystem, options: Database.OpenOptions(isReadOnly: isReadOnly))
+            var options = Database.OpenOptions(isReadOnly: isReadOnly)
+            // Damage is what an inspector is to find.
+            options.checksSmallFiles = false
+            return try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
         }
     }
 

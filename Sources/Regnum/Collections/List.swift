@@ -148,7 +148,8 @@ extension List: RealmCollection, MutableCollection {
         guard let place = checkedPlace() else { return items.firstIndex(of: object) }
         let values = values(place)
         guard let target = Element._shape.target, let wanted = object as? ObjectBase else {
-            return values.firstIndex(of: Element._toRaw(object).value)
+            let wanted = Element._toRaw(object).value
+            return values.firstIndex { $0.matches(wanted) }
         }
         if !type(of: wanted).isKind(of: target) {
             misuse(
@@ -224,6 +225,8 @@ protocol AnyList: AnyObject {
     init()
     /// The type of the elements, in messages.
     static var elementName: String { get }
+    /// The class of the elements; nil where they are values.
+    static var targetClass: ObjectBase.Type? { get }
     var isManaged: Bool { get }
     func becomeManaged(_ place: ManagedPlace)
     func trace(_ recorder: _KeyPathRecorder, as name: String?)
@@ -242,6 +245,7 @@ extension List: AnyList {
         return (shape.target.map { ClassNames.name(of: $0) } ?? shape.type.text)
             + (shape.isOptional ? "?" : "")
     }
+    static var targetClass: ObjectBase.Type? { Element._shape.target }
     var isManaged: Bool { place != nil }
     func becomeManaged(_ place: ManagedPlace) { self.place = place }
     func dropItems() { items = [] }

@@ -46,7 +46,10 @@ extension ObjectBase {
     /// The value of a property by its name: nil for null, enums as raw values. Misuse for a name that is not
     /// there and for a value that does not fit.
     public final subscript(key: String) -> Any? {
-        get { property(key).get(self) }
+        get {
+            let property = property(key)
+            return property.get(self) ?? property.unknownRawValue(of: self)
+        }
         set {
             let property = property(key)
             if rowContext != nil {
@@ -56,6 +59,7 @@ extension ObjectBase {
             if property.isComputed {
                 misuse("Cannot modify read-only property '\(ClassSchema.of(type(of: self)).name).\(key)'.")
             }
+            if property.setUnknownRawValue(newValue, of: self) { return }
             ObjectFilling.set(newValue as Any, property, self)
         }
     }

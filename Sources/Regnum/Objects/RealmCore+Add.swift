@@ -179,7 +179,7 @@ extension RealmCore {
         _ new: Value, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey, _ update: Realm.UpdatePolicy
     ) {
         engine { () throws(EngineError) in
-            if update != .all, try binding.table.value(column, of: key) == new { return }
+            if update != .all, try binding.table.value(column, of: key).isIdentical(to: new) { return }
             try binding.table.set(new, column, of: key)
         }
     }
@@ -190,9 +190,28 @@ extension RealmCore {
     ) {
         engine { () throws(EngineError) in
             let old = try binding.table.listValues(column, of: key)
-            if update != .all, old == new { return }
+            if update != .all, old.elementsEqual(new, by: { $0.isIdentical(to: $1) }) { return }
             if !old.isEmpty { try binding.table.listRemove(0..<old.count, column, of: key) }
             if !new.isEmpty { try binding.table.listInsert(new, column, of: key, at: 0) }
         }
+    }
+}
+
+extension Value {
+    /// The same bytes. Swift calls texts equal that differ in theirs (é in one scalar or in two), and the
+    /// two zeros.
+    func isIdentical(to other: Value) -> Bool {
+        switch (self, other) {
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.double(let left), .double(let right)): left.bitPattern == right.bitPattern
+        case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
+        default: self == other
+        }
+    }
+
+    /// Equal as queries see it: texts by their bytes.
+    func matches(_ other: Value) -> Bool {
+        if case .string = self { return isIdentical(to: other) }
+        return self == other
     }
 }

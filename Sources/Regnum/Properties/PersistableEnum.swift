@@ -87,6 +87,59 @@ extension PersistableEnum {
     public static func _dynamic(_ value: Self) -> Any? { RawValue._dynamic(value.rawValue) }
 }
 
+/// Raw values that no case has: newer programs may have stored them, and a subscript shows and stores them.
+extension ClassProperty {
+    /// The raw value in the file that no case of an optional enum has; nil for all other properties.
+    func unknownRawValue(of object: ObjectBase) -> Any? {
+        guard let rawType = unknownRawType, object.rowContext?.pointee.kind == .managed else { return nil }
+        func open<V: _Persistable>(_ type: V.Type, _ value: Value) -> Any? {
+            if case .null = value { return nil }
+            return V._dynamic(V._fromRaw(_RawValue(value)))
+        }
+        guard let column = column(in: object) else { return nil }
+        let binding = object.binding
+        return open(
+            rawType,
+            engine { () throws(EngineError) in
+                try binding.table.value(column, of: object.rowKey)
+            })
+    }
+
+    /// Stores a raw value that no case of an optional enum has. False where the usual way is right.
+    func setUnknownRawValue(_ value: Any?, of object: ObjectBase) -> Bool {
+        guard let rawType = unknownRawType, object.rowContext?.pointee.kind == .managed, let value,
+            let present = unwrapped(value), coercedRaw(present) == nil, let column = column(in: object)
+        else { return false }
+        func open<V: _Persistable>(_ type: V.Type) -> Value? {
+            V._coerced(present).map { V._toRaw($0).value }
+        }
+        guard let raw = open(rawType) else { return false }
+        let binding = object.binding
+        engine { () throws(EngineError) in try binding.table.set(raw, column, of: object.rowKey) }
+        return true
+    }
+
+    /// The raw type of an optional enum.
+    private var unknownRawType: (any _Persistable.Type)? {
+        guard shape.isOptional, let type = type as? any OptionalEnum.Type else { return nil }
+        return type.rawType
+    }
+
+    private func column(in object: ObjectBase) -> Int? {
+        guard let place = object.binding.schema.place(named: name) else { return nil }
+        let column = object.binding.columns[place]
+        return column < 0 ? nil : column
+    }
+}
+
+private protocol OptionalEnum {
+    static var rawType: any _Persistable.Type { get }
+}
+
+extension Optional: OptionalEnum where Wrapped: PersistableEnum {
+    static var rawType: any _Persistable.Type { Wrapped.RawValue.self }
+}
+
 @usableFromInline @inline(never)
 func unknownRawValue(_ raw: String, _ type: String) -> Never {
     misuse(

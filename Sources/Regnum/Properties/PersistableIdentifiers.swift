@@ -17,8 +17,21 @@ enum DateCoding {
         let limit = 9_223_372_035_876_468_000.0
         if whole >= limit { return Timestamp(seconds: .max, nanoseconds: 999_999_999) }
         if whole <= -limit { return Timestamp(seconds: .min, nanoseconds: -999_999_999) }
-        var seconds = Int64(whole) + referenceSeconds
-        var nanoseconds = Int32((interval - whole) * 1_000_000_000)
+        let fraction = interval - whole
+        var nanoseconds = Int32(fraction * 1_000_000_000)
+        // Cutting may lose a nanosecond of a date that was read from a file: its own must come out again.
+        if whole + Double(nanoseconds) / 1_000_000_000 != interval {
+            let next = nanoseconds + (fraction < 0 ? -1 : 1)
+            if whole + Double(next) / 1_000_000_000 == interval { nanoseconds = next }
+        }
+        return timestamp(Int64(whole) + referenceSeconds, nanoseconds)
+    }
+
+    /// With both signs alike.
+    private static func timestamp(_ seconds: Int64, _ nanoseconds: Int32) -> Timestamp {
+        // A fraction near 1 may have been rounded up to it.
+        var seconds = seconds + Int64(nanoseconds / 1_000_000_000)
+        var nanoseconds = nanoseconds % 1_000_000_000
         if seconds > 0, nanoseconds < 0 {
             seconds -= 1
             nanoseconds += 1_000_000_000
@@ -33,7 +46,16 @@ enum DateCoding {
     static func date(seconds: Int64, nanoseconds: Int32) -> Date {
         // Wraps only for the clamped first second.
         let whole = seconds.subtractingReportingOverflow(referenceSeconds)
-        let base = whole.overflow ? Double(seconds) : Double(whole.partialValue)
+        var base = whole.overflow ? Double(seconds) : Double(whole.partialValue)
+        var nanoseconds = nanoseconds
+        // Both with one sign, as they were cut: exact to the nanosecond around the reference date.
+        if base < 0, nanoseconds > 0 {
+            base += 1
+            nanoseconds -= 1_000_000_000
+        } else if base > 0, nanoseconds < 0 {
+            base -= 1
+            nanoseconds += 1_000_000_000
+        }
         return Date(timeIntervalSinceReferenceDate: base + Double(nanoseconds) / 1_000_000_000)
     }
 }

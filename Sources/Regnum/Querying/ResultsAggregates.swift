@@ -53,7 +53,7 @@ extension ColumnType {
 }
 
 /// Turns a figure into the type that the caller asks for.
-private func converted<T>(_ value: Value, to type: T.Type) -> T {
+func converted<T>(_ value: Value, to type: T.Type) -> T {
     let number: NSNumber
     switch value {
     case .int(let value): number = NSNumber(value: value)
@@ -71,7 +71,7 @@ private func converted<T>(_ value: Value, to type: T.Type) -> T {
 }
 
 /// As `converted(_:to:)`; nil for null.
-private func converted<T>(_ value: Value) -> T? {
+func converted<T>(_ value: Value) -> T? {
     if case .null = value { return nil }
     return converted(value, to: T.self)
 }
@@ -82,36 +82,39 @@ private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -
 }
 
 extension _QueryableCollection {
+    /// Of a managed collection by its query, of an unmanaged list by its elements.
+    private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
+        if let state = _handle.state { return state.figure(kind, of: property, operation) }
+        guard let list = self as? any AnyList else { return kind == .sum ? .int(0) : .null }
+        return ValueFigures.figure(kind, of: property, operation, in: list)
+    }
+
     /// The smallest value of the property; nil where there is none.
     public func min<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: MinMaxType {
-        guard let state = _handle.state else { return nil }
-        return converted(state.figure(.min, of: property, "min"))
+        converted(figure(.min, of: property, "min"))
     }
 
     /// The largest value of the property; nil where there is none.
     public func max<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: MinMaxType {
-        guard let state = _handle.state else { return nil }
-        return converted(state.figure(.max, of: property, "max"))
+        converted(figure(.max, of: property, "max"))
     }
 
     /// The sum of the property's values; ints wrap.
     public func sum<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T where T.PersistedType: AddableType {
-        guard let state = _handle.state else { return converted(.int(0), to: T.self) }
-        return converted(state.figure(.sum, of: property, "sum"), to: T.self)
+        converted(figure(.sum, of: property, "sum"), to: T.self)
     }
 
     /// The average of the property's values; nil where there is none.
     public func average<T: _HasPersistedType>(
         ofProperty property: String
     ) -> T? where T.PersistedType: AddableType {
-        guard let state = _handle.state else { return nil }
-        return converted(state.figure(.avg, of: property, "average"))
+        converted(figure(.avg, of: property, "average"))
     }
 }
 

@@ -121,9 +121,11 @@ extension Realm.Configuration {
     public enum DefaultFile {
         /// The file of a configuration that names none. Its folder is made when it is first opened.
         public static var url: URL {
-            folder(environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
-                   program: ProcessInfo.processInfo.processName)
-                .appendingPathComponent("default.realm", isDirectory: false)
+            folder(
+                environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
+                program: ProcessInfo.processInfo.processName
+            )
+            .appendingPathComponent("default.realm", isDirectory: false)
         }
 
         /// The rule itself. A relative `XDG_DATA_HOME` is ignored, as the XDG specification demands.
@@ -160,12 +162,14 @@ final class DefaultConfiguration: Sendable {
             return Realm.Configuration()
         }
         set {
+            // What is open already is kept from now on.
+            let open = newValue.inMemoryIdentifier.flatMap { Database.openedInMemory(identifier: $0) }
             // Freed after the lock is given back.
             let old = state.withLock { state -> Database? in
                 let same = state.configuration?.inMemoryIdentifier == newValue.inMemoryIdentifier
                 state.configuration = newValue
                 if same { return nil }
-                defer { state.kept = nil }
+                defer { state.kept = open }
                 return state.kept
             }
             _ = old

@@ -2,6 +2,8 @@
 // Questions about files of Realms, and their removal.
 
 internal import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
 
 extension Realm {
     /// True where the configuration's file exists; of one in memory where it is open.
@@ -19,9 +21,14 @@ extension Realm {
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
         let path = url.standardizedFileURL.path
-        if RealmCache.shared.isOpen(.file(path: path)) {
-            throw Error(.alreadyOpen, .inUse, "Cannot delete files of an open Realm: '\(path)' is still in use. "
-                + "Release all Realms, objects and collections of it first.", fileURL: url)
+        // Another path may lead to the same file.
+        if RealmCache.shared.isOpen(.file(path: path))
+            || Database.isOpen(path: path, fileSystem: PosixFileSystem.shared)
+        {
+            throw Error(
+                .alreadyOpen, .inUse,
+                "Cannot delete files of an open Realm: '\(path)' is still in use. "
+                    + "Release all Realms, objects and collections of it first.", fileURL: url)
         }
         for suffix in [".note", ".management", ".log", ".log_a", ".log_b"] {
             let side = path + suffix

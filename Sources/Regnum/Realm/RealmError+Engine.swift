@@ -15,25 +15,43 @@ extension Realm.Error {
         switch error {
         case .notADatabase(_, .tooSmall):
             let size = FileFacts.byteCount(path)
-            self = size == 0
+            self =
+                size == 0
                 ? .emptyFile(path)
-                : make(.invalidDatabase, .tooSmall, "file is non-empty but too small (\(size) bytes) to be a "
-                    + "valid Realm. Restore it from a backup, or delete it to start with an empty Realm.")
+                : make(
+                    .invalidDatabase, .tooSmall,
+                    "file is non-empty but too small (\(size) bytes) to be a "
+                        + "valid Realm. Restore it from a backup, or delete it to start with an empty Realm.")
         case .notADatabase(_, .wrongMagic):
-            self = make(.invalidDatabase, .notARealmFile, "header has invalid mnemonic. The file is not a Realm "
-                + "file, or its start was overwritten: choose another fileURL, or restore it from a backup.")
+            self = make(
+                .invalidDatabase, .notARealmFile,
+                "header has invalid mnemonic. The file is not a Realm "
+                    + "file, or its start was overwritten: choose another fileURL, or restore it from a backup.")
         case .notADatabase(_, .oldRealmCore):
             let version = FileFacts.realmCoreVersion(path).map { " (\($0))" } ?? ""
-            self = make(.unsupportedFileFormatVersion, .olderRealmFile, "Database has an unsupported version"
-                + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
-                + "SDK of MongoDB Realm: export its objects there, for example as JSON, and add them to a new file.")
+            self = make(
+                .unsupportedFileFormatVersion, .olderRealmFile,
+                "Database has an unsupported version"
+                    + "\(version) and cannot be upgraded. It is a Realm Core file, written by RealmSwift or another "
+                    + "SDK of MongoDB Realm: export its objects there, for example as JSON, and add them to a new file."
+            )
         case .notADatabase(_, .directory):
-            self = make(.fileOperationFailed, .isAFolder, "Is a directory. "
-                + "fileURL must name a file: append a file name, such as 'default.realm'.")
+            self =
+                FileFacts.isFolder(path)
+                ? make(
+                    .fileOperationFailed, .isAFolder,
+                    "Is a directory. "
+                        + "fileURL must name a file: append a file name, such as 'default.realm'.")
+                : make(
+                    .fileOperationFailed, .notARegularFile,
+                    "Not a regular file. "
+                        + "fileURL must name a file, not a device, a pipe or a socket.")
         case .unsupported(_, let feature):
-            self = make(.unsupportedFileFormatVersion, .newerFormat, "Database has an unsupported version "
-                + "(\(feature)) and cannot be upgraded. A newer version of this library wrote it: update the "
-                + "library to open it.")
+            self = make(
+                .unsupportedFileFormatVersion, .newerFormat,
+                "Database has an unsupported version "
+                    + "(\(feature)) and cannot be upgraded. A newer version of this library wrote it: update the "
+                    + "library to open it.")
         case .corrupted(let damage): self = .damaged(damage, start, path)
         case .system(let system): self = .system(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
@@ -56,22 +74,28 @@ extension Realm.Error {
 
     /// An empty file that may not be written.
     static func emptyFile(_ path: String) -> Realm.Error {
-        Realm.Error(.invalidDatabase, .emptyFile, "Failed to open Realm file at path '\(path)': file is empty. "
-            + "A read-only Realm must have been written before: open it once without `readOnly`.",
+        Realm.Error(
+            .invalidDatabase, .emptyFile,
+            "Failed to open Realm file at path '\(path)': file is empty. "
+                + "A read-only Realm must have been written before: open it once without `readOnly`.",
             fileURL: URL(fileURLWithPath: path))
     }
 
     private static func damaged(_ damage: Corruption, _ start: String, _ path: String) -> Realm.Error {
         let isCut = damage.what.contains("truncated") || damage.what.contains("ends before")
-        return Realm.Error(.invalidDatabase, isCut ? .truncated : .damaged, start + "\(damage). "
-            + (isCut ? "The end of the file is missing" : "A part of the file was overwritten")
-            + ": keep a copy of it, and restore it from a backup.", fileURL: URL(fileURLWithPath: path))
+        return Realm.Error(
+            .invalidDatabase, isCut ? .truncated : .damaged,
+            start + "\(damage). "
+                + (isCut ? "The end of the file is missing" : "A part of the file was overwritten")
+                + ": keep a copy of it, and restore it from a backup.", fileURL: URL(fileURLWithPath: path))
     }
 
     private static func latched(_ words: String, _ path: String) -> Realm.Error {
-        Realm.Error(.fail, .writesStopped, "Failed to write Realm file at path '\(path)': \(words). An earlier "
-            + "commit failed; everything committed before it is safe. Close all Realms of the file and open it "
-            + "again to write.", fileURL: URL(fileURLWithPath: path))
+        Realm.Error(
+            .fail, .writesStopped,
+            "Failed to write Realm file at path '\(path)': \(words). An earlier "
+                + "commit failed; everything committed before it is safe. Close all Realms of the file and open it "
+                + "again to write.", fileURL: URL(fileURLWithPath: path))
     }
 
     private static func system(_ error: SystemError, _ start: String, _ path: String, readOnly: Bool) -> Realm.Error {
@@ -82,37 +106,75 @@ extension Realm.Error {
         switch error.kind {
         case .notFound:
             if !FileFacts.exists(folder) {
-                return make(.fileNotFound, .missingFolder, "No such file or directory. The folder '\(folder)' does "
-                    + "not exist: create it first, or choose another fileURL.")
+                return make(
+                    .fileNotFound, .missingFolder,
+                    "No such file or directory. The folder '\(folder)' does "
+                        + "not exist: create it first, or choose another fileURL.")
             }
-            return make(.fileNotFound, .missingFile, "No such file or directory. " + (readOnly
-                ? "A read-only Realm must exist: open it once without `readOnly`."
-                : "Check the fileURL of the configuration."))
+            return make(
+                .fileNotFound, .missingFile,
+                "No such file or directory. "
+                    + (readOnly
+                        ? "A read-only Realm must exist: open it once without `readOnly`."
+                        : "Check the fileURL of the configuration."))
         case .permissionDenied:
-            return make(.filePermissionDenied, .noPermission, "Permission denied. Please use a path where your app "
-                + "has read-write permissions. Neither the file nor the folder '\(folder)' may be write-protected; "
-                + "a file that is only read can be opened with `readOnly`.")
+            return make(
+                .filePermissionDenied, .noPermission,
+                "Permission denied. Please use a path where your app "
+                    + "has read-write permissions. Neither the file nor the folder '\(folder)' may be write-protected; "
+                    + "a file that is only read can be opened with `readOnly`.")
         case .isDirectory:
-            return make(.fileOperationFailed, .isAFolder, "Is a directory. fileURL must name a file: append a file "
-                + "name, such as 'default.realm'.")
+            return make(
+                .fileOperationFailed, .isAFolder,
+                "Is a directory. fileURL must name a file: append a file "
+                    + "name, such as 'default.realm'.")
         case .notDirectory:
-            return make(.fileOperationFailed, .parentIsNotAFolder, "parent path is not a directory. A part of "
-                + "'\(folder)' is a file: choose another fileURL.")
+            // RealmSwift's words: its first step is the lock file.
+            let first = readOnly ? start : "Failed to open file at path '\(path).lock': "
+            return Realm.Error(
+                .fileOperationFailed, .parentIsNotAFolder,
+                first + "parent path is not a directory. "
+                    + "A part of '\(folder)' is a file: choose another fileURL.", fileURL: URL(fileURLWithPath: path))
         case .exists:
             return make(.fileExists, .fileExists, "File exists. Choose a path where no file is.")
         case .noSpace:
-            return make(.outOfDiskSpace, .noSpace, "No space left on device. Nothing was changed: free some space "
-                + "and try again.")
+            return make(
+                .outOfDiskSpace, .noSpace,
+                "No space left on device. Nothing was changed: free some space "
+                    + "and try again.")
         case .addressSpace:
-            return make(.addressSpaceExhausted, .noAddressSpace, "the process has no address space left to map it. "
-                + "Close Realms that are not needed, or raise the limit (ulimit -v).")
+            return make(
+                .addressSpaceExhausted, .noAddressSpace,
+                "the process has no address space left to map it. "
+                    + "Close Realms that are not needed, or raise the limit (ulimit -v).")
         case .tooManyFiles:
-            return make(.fileAccess, .tooManyFiles, "Too many open files. Close Realms that are not needed, or "
-                + "raise the limit (ulimit -n).")
+            return make(
+                .fileAccess, .tooManyFiles,
+                "Too many open files. Close Realms that are not needed, or "
+                    + "raise the limit (ulimit -n).")
         case .io:
             let number = error.code == 0 ? "" : " (errno \(error.code))"
-            return make(.fileAccess, .inputOutput, "\(error.operation) failed\(number). The medium or the file "
-                + "system reported an error: check it, then open the file again.")
+            return make(
+                .fileAccess, .inputOutput,
+                "\(error.operation) failed\(number). The medium or the file "
+                    + "system reported an error: check it, then open the file again.")
+        }
+    }
+}
+
+extension EngineError {
+    /// For messages without a path.
+    var words: String {
+        switch self {
+        case .corrupted(let damage):
+            "\(damage). A part of the file was overwritten or is missing: keep a copy of it, and restore it from a "
+                + "backup."
+        case .system(let error):
+            "\(error)."
+        case .latched(let words):
+            "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
+        case .limit(let words): words
+        case .notADatabase, .unsupported: "\(self)"
         }
     }
 }
@@ -124,6 +186,11 @@ enum FileFacts {
     }
 
     static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+    static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
 
     static func byteCount(_ path: String) -> Int {
         (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0

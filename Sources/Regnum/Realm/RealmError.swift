@@ -61,8 +61,9 @@ extension Realm {
         /// `NSLocalizedDescriptionKey` and `NSFilePathErrorKey` are kept.
         public init(_ code: Code, userInfo: [String: Any] = [:]) {
             let path = userInfo[NSFilePathErrorKey] as? String
-            self.init(code, .unspecified, userInfo[NSLocalizedDescriptionKey] as? String ?? "",
-                      fileURL: path.map { URL(fileURLWithPath: $0) })
+            self.init(
+                code, .unspecified, userInfo[NSLocalizedDescriptionKey] as? String ?? "",
+                fileURL: path.map { URL(fileURLWithPath: $0) })
         }
 
         /// An error whose words are "Call failed".
@@ -89,6 +90,8 @@ extension Realm.Error {
         public static let parentIsNotAFolder = Reason(rawValue: "parentIsNotAFolder")
         /// The path leads to a folder.
         public static let isAFolder = Reason(rawValue: "isAFolder")
+        /// The path leads to a device, a pipe or a socket.
+        public static let notARegularFile = Reason(rawValue: "notARegularFile")
         /// The system denies reading or writing the file or its folder.
         public static let noPermission = Reason(rawValue: "noPermission")
         /// The file has no content, and it may not be written because it is opened read-only.

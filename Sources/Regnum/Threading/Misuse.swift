@@ -23,7 +23,7 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 /// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
-    misuse("The Realm file could not be read: \(error)", file: file, line: line)
+    misuse("The Realm file could not be read: \(error.words)", file: file, line: line)
 }
 
 /// Runs engine calls whose failure the public API cannot pass on.

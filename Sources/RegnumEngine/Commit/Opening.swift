@@ -14,6 +14,8 @@ import RegnumSystem
 struct Opening {
     /// Length of a file just made: reserved pages, first commit, room.
     static let newFileByteCount = 128 * 1024
+    /// Schema, catalog and free log of the empty database.
+    private static let firstCommitPages = 3
 
     let path: String
     let fileSystem: any FileSystem
@@ -42,6 +44,8 @@ struct Opening {
         do throws(EngineError) {
             // A read-only file may lie where nothing can be written: it is taken as nobody changes it.
             guard fileSystem.isShared, !options.isReadOnly else { return try openAlone(nil) }
+            // What is no database is refused before a lock file is put beside it, or another program's is changed.
+            if try !isNew() { _ = try readHeader(try byteCount()) }
             let shared: SharedFile
             do { shared = try SharedFile(path: path, fileSystem: fileSystem) } catch { throw .system(error) }
             return try shared.whileOpening { () throws(EngineError) in
@@ -78,9 +82,11 @@ struct Opening {
             if let slot = try readSlots(hash).first(where: { $0.version == number }) {
                 try reader.extend(toPages: slot.highWater)
                 try checkFeatures(slot, reader)
-                return Database(
+                let database = Database(
                     path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
                     slot: slot, shared: shared)
+                try BlockWalk.checkSmall(database)
+                return database
             }
             // Two commits have passed since the number was read; if not, the slot is damaged.
             if shared.newest == number { throw corrupted("the newest commit's slot is damaged") }
@@ -111,9 +117,24 @@ struct Opening {
         return try isUnfinished(count)
     }
 
-    /// An interrupted `makeFile` has left nothing that a hash vouches for.
+    /// True for what an interrupted `makeFile` leaves: zeros but for the places it writes to. Whatever else begins
+    /// with zeros is somebody's data.
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
-        count == Self.newFileByteCount || count == Int(FormatLimits.reservedPages) * FormatLimits.pageByteCount
+        let reserved = Int(FormatLimits.reservedPages) << 12
+        guard count == Self.newFileByteCount || count == reserved else { return false }
+        let firstSlot = CommitSlot.byteOffset(ofVersion: 1)
+        for offset in stride(from: 0, to: count, by: 4096) {
+            let isWritten =
+                offset == firstSlot || offset == FormatLimits.headerCopyByteOffset
+                || (reserved..<reserved + Self.firstCommitPages << 12).contains(offset)
+            if isWritten { continue }
+            let page = try readPage(at: offset)
+            defer { page.deallocate() }
+            for i in stride(from: 0, to: 4096, by: 8) where page.load(fromByteOffset: i, as: UInt64.self) != 0 {
+                return false
+            }
+        }
+        return true
     }
 
     private func makeFile() throws(EngineError) {
@@ -139,6 +160,7 @@ struct Opening {
             to: log.bytes)
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
+        precondition(pages.next - first <= UInt64(Self.firstCommitPages))
         sealer.place(at: pages.starts, birth: 1, nonce: nonce, hash: hash)
 
         var slot = CommitSlot(
@@ -193,28 +215,33 @@ struct Opening {
                 rejected.append(slot)
                 continue
             }
-            if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
             try checkFeatures(slot, reader)
             shared?.reset(header, newest: slot.version)
             try shared?.claimSlot()
-            return Database(
+            let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
                 slot: slot, shared: shared)
+            try BlockWalk.checkSmall(database)
+            // Last, so that a file that is refused stays as it is.
+            if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
+            return database
+        }
+        if rejected.contains(where: { $0.highWater > UInt64(count >> 12) }) {
+            throw corrupted("the file ends before its content does")
         }
         throw corrupted("no commit of the file is whole")
     }
 
     private func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
         guard count >= FileHeader.byteCount else {
-            if try hasOldCoreMagic(count) { throw .notADatabase(path: path, why: .oldRealmCore) }
-            throw .notADatabase(path: path, why: .tooSmall)
+            throw .notADatabase(path: path, why: try shortFile(count))
         }
         let page = try readPage(at: 0)
         defer { page.deallocate() }
         do throws(EngineError) {
             let header = try FileHeader(reading: page, path: path)
             guard count >= Int(FormatLimits.reservedPages) << 12 else {
-                throw corrupted("the file is cut off in its first pages")
+                throw corrupted("the file ends before its first commit")
             }
             return header
         } catch {
@@ -227,11 +254,13 @@ struct Opening {
         }
     }
 
-    private func hasOldCoreMagic(_ count: Int) throws(EngineError) -> Bool {
-        guard count >= 24 else { return false }
+    /// What a file is that is too short for a header.
+    private func shortFile(_ count: Int) throws(EngineError) -> EngineError.NotADatabase {
+        guard count >= 24 else { return .tooSmall }
         let page = try readPage(at: 0)
         defer { page.deallocate() }
-        return page.load(fromByteOffset: 16, as: UInt32.self) == 0x4244_2D54
+        if page.load(fromByteOffset: 16, as: UInt32.self) == 0x4244_2D54 { return .oldRealmCore }
+        return page.load(as: UInt64.self) == FileHeader.magic ? .tooSmall : .wrongMagic
     }
 
     private func headerCopy() throws(EngineError) -> FileHeader {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Smallest, largest, sum and average of values in memory: of an unmanaged list's elements, and of lists of
+// values.
+// Nulls and NaN are left out, as in queries.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+enum ValueFigures {
+    /// `.null` where there is none; the sum of nothing is 0. Sums of integers wrap, others are made as
+    /// Double.
+    static func figure(_ kind: AggregateKind, of values: [Value]) -> Value {
+        let values = values.filter { !isLeftOut($0) }
+        switch kind {
+        case .count: return .int(Int64(values.count))
+        case .min: return values.min(by: isLess) ?? .null
+        case .max: return values.max(by: isLess) ?? .null
+        case .sum: return sum(values)
+        case .avg:
+            if values.isEmpty { return .null }
+            return .double(values.reduce(0) { $0 + number($1) } / Double(values.count))
+        }
+    }
+
+    private static func sum(_ values: [Value]) -> Value {
+        var whole: Int64 = 0
+        for value in values {
+            guard case .int(let value) = value else { return .double(values.reduce(0) { $0 + number($1) }) }
+            whole &+= value
+        }
+        return .int(whole)
+    }
+
+    private static func isLeftOut(_ value: Value) -> Bool {
+        if case .null = value { return true }
+        return number(value).isNaN
+    }
+
+    private static func isLess(_ left: Value, _ right: Value) -> Bool {
+        switch (left, right) {
+        case (.int(let left), .int(let right)): left < right
+        case (.date(let left), .date(let right)):
+            (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
+        default: number(left) < number(right)
+        }
+    }
+
+    private static func number(_ value: Value) -> Double {
+        switch value {
+        case .int(let value): Double(value)
+        case .float(let value): Double(value)
+        case .double(let value): value
+        default: 0
+        }
+    }
+
+    /// Of a property of the objects in an unmanaged list. Misuse as for managed collections.
+    static func figure(
+        _ kind: AggregateKind, of name: String, _ operation: String, in list: any AnyList
+    ) -> Value {
+        guard let target = type(of: list).targetClass else {
+            misuse("A list of values can only be aggregated on \"self\".")
+        }
+        let schema = ClassSchema.of(target)
+        guard let property = schema.property(named: name) else {
+            misuse("Invalid property name '\(name)' for class '\(schema.name)'.")
+        }
+        let type = property.columnType
+        let takesDates = kind == .min || kind == .max
+        guard !property.isList, !property.isComputed,
+            type == .int || type == .float || type == .double || type == .date && takesDates
+        else {
+            misuse(
+                "Operation '\(operation)' not supported for \(type.shownName) property '\(schema.name).\(name)'"
+            )
+        }
+        return figure(
+            kind,
+            of: list.anyElements.map { element in
+                guard let object = element as? ObjectBase else { return .null }
+                return value(property.get(object))
+            })
+    }
+
+    /// What a subscript shows of a number or a date.
+    private static func value(_ shown: Any?) -> Value {
+        switch shown {
+        case let value as Int: .int(Int64(value))
+        case let value as Float: .float(value)
+        case let value as Double: .double(value)
+        case let value as Date: Date._toRaw(value).value
+        default: .null
+        }
+    }
+}
+
+// MARK: Lists of values
+
+extension List where Element: _HasPersistedType, Element.PersistedType: MinMaxType {
+    /// The smallest element; nil where there is none. Nulls and NaN are left out.
+    public func min() -> Element? { converted(ValueFigures.figure(.min, of: rawItemsOrStored)) }
+
+    /// The largest element; nil where there is none. Nulls and NaN are left out.
+    public func max() -> Element? { converted(ValueFigures.figure(.max, of: rawItemsOrStored)) }
+}
+
+extension List where Element: _HasPersistedType, Element.PersistedType: AddableType {
+    /// The sum of the elements; ints wrap.
+    public func sum() -> Element {
+        converted(ValueFigures.figure(.sum, of: rawItemsOrStored), to: Element.self)
+    }
+
+    /// The average of the elements; nil where there is none.
+    public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
+        converted(ValueFigures.figure(.avg, of: rawItemsOrStored))
+    }
+}
+
+extension List {
+    /// The elements as the engine has them.
+    fileprivate var rawItemsOrStored: [Value] {
+        guard let place = checkedPlace() else { return rawItems.map(\.value) }
+        return values(place)
+    }
+}

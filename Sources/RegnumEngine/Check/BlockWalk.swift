@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads every block that the newest version needs against its checksum, and nothing else: no cross-checks (those
+// are `IntegrityCheck`'s). Small files are read so when they are opened, because damage that is met later, where
+// the API cannot throw, ends the program.
+
+import RegnumSystem
+
+package enum BlockWalk {
+    /// Files of at most this many pages (16 MiB) are read whole at their first opening in the process.
+    package static let pageLimit: UInt64 = 4096
+
+    /// `check` for a small file that can be damaged at all.
+    static func checkSmall(_ database: Database) throws(EngineError) {
+        guard database.options.checksSmallFiles, !database.isVolatile,
+            database.versions.newest.highWater <= pageLimit
+        else { return }
+        try check(database)
+    }
+
+    /// Throws `.corrupted` for the first block that is not what was written. Reads everything once: about 2 ms for
+    /// 16 MiB.
+    package static func check(_ database: Database) throws(EngineError) {
+        let session = try database.makeSession()
+        let version = session.current
+        _ = try RecordedSpace.load(version.freeLog, highWater: version.highWater, database.reader)
+        for table in session.tables {
+            try table.groups.forEachBlock { ref throws(EngineError) in _ = try database.reader.bytes(ref) }
+            var trees = table.indexes.compactMap { $0?.tree }
+            for links in table.backlinkTrees { if let links { trees.append(try links.settled()) } }
+            for tree in trees {
+                try tree.forEachBlock { ref throws(EngineError) in _ = try database.reader.bytes(ref) }
+            }
+            if !table.byteColumns.isEmpty { try checkBlobs(table, database.reader) }
+        }
+    }
+
+    private static func checkBlobs(_ table: Table, _ reader: BlockReader) throws(EngineError) {
+        try table.forEachGroup { group throws(EngineError) in
+            for column in table.byteColumns {
+                let view = group.pointee.columns[column]
+                guard view.blobs != nil || view.form == .slots else { continue }
+                for row in 0..<group.pointee.count where view.isBlob(row) {
+                    if let record = view.bytes(row).baseAddress { _ = try reader.bytes(BlockRef(reading: record)) }
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop may hand out one accessor again and again, but never one that somebody still holds.
+
+import Foundation
+import RealmSwift
+import Testing
+
+private typealias Item = ListModels.Item
+private typealias Holder = ListModels.Holder
+
+private final class Weak {
+    weak var item: ListModels.Item?
+    init(_ item: ListModels.Item) { self.item = item }
+}
+
+private final class Unowned {
+    unowned let item: ListModels.Item
+    init(_ item: ListModels.Item) { self.item = item }
+}
+
+@Suite("Elements held across a loop")
+struct AccessorRecyclingTests {
+    static func realm() throws -> Realm {
+        let realm = try ListModels.realm()
+        try realm.write {
+            let items = (0..<300).map { Item($0) }
+            realm.add(items)
+            realm.create(Holder.self).items.append(objectsIn: items)
+        }
+        return realm
+    }
+
+    /// Sequences over the same 300 items, by other ways.
+    static let ways = ["table", "filter", "sorted", "list", "any", "lazy"]
+
+    private static func items(_ realm: Realm, _ way: String) -> AnySequence<ListModels.Item> {
+        let all = realm.objects(Item.self)
+        switch way {
+        case "filter": return AnySequence(all.filter("n >= 0"))
+        case "sorted": return AnySequence(all.sorted(byKeyPath: "n"))
+        case "list": return AnySequence(realm.objects(Holder.self)[0].items)
+        case "any": return AnySequence(AnyRealmCollection(all))
+        case "lazy": return AnySequence(all.filter { $0.n >= 0 })
+        default: return AnySequence(all)
+        }
+    }
+
+    @Test("strongly, in arrays, closures, properties and tuples", arguments: ways)
+    func strong(_ way: String) throws {
+        let realm = try Self.realm()
+        var held: [ListModels.Item] = []
+        var closures: [() -> Int] = []
+        var previous: ListModels.Item?
+        var pairs: [(ListModels.Item, Int)] = []
+        for item in Self.items(realm, way) {
+            if item.n % 3 == 0 { held.append(item) }
+            if item.n % 3 == 1 { closures.append { item.n } }
+            if item.n % 3 == 2 { pairs.append((item, item.n)) }
+            if let previous { #expect(previous.n == item.n - 1 && previous !== item) }
+            previous = item
+        }
+        #expect(held.map(\.n) == Array(stride(from: 0, to: 300, by: 3)))
+        #expect(closures.map { $0() } == Array(stride(from: 1, to: 300, by: 3)))
+        #expect(pairs.allSatisfy { $0.0.n == $0.1 } && pairs.count == 100)
+    }
+
+    @Test("weakly and unowned", arguments: ways)
+    func weakly(_ way: String) throws {
+        let realm = try Self.realm()
+        var weak: [(Weak, Int)] = []
+        var strong: [ListModels.Item] = []
+        var unowned: [(Unowned, Int)] = []
+        for item in Self.items(realm, way) {
+            weak.append((Weak(item), item.n))
+            if item.n % 7 == 0 {
+                strong.append(item)
+                unowned.append((Unowned(item), item.n))
+            }
+        }
+        #expect(weak.allSatisfy { $0.0.item == nil || $0.0.item?.n == $0.1 })
+        #expect(unowned.allSatisfy { $0.0.item.n == $0.1 } && strong.count == 43)
+    }
+
+    @Test("by its list property and by a link of it", arguments: ways)
+    func throughProperties(_ way: String) throws {
+        let realm = try Self.realm()
+        var seen: [ListModels.Item?] = []
+        let iterator = Self.items(realm, way).makeIterator()
+        while seen.count < 5 { seen.append(iterator.next()) }
+        #expect(seen.map { $0?.n } == [0, 1, 2, 3, 4])
+        #expect(Array(Self.items(realm, way)).map(\.n) == Array(0..<300))
+        #expect(Set(Self.items(realm, way)).count == 300)
+        #expect(
+            Dictionary(grouping: Array(Self.items(realm, way)), by: { $0.n % 2 }).mapValues(\.count) == [
+                0: 150, 1: 150,
+            ])
+        #expect(zip(Self.items(realm, way), Self.items(realm, way)).allSatisfy { $0.n == $1.n })
+        #expect(Self.items(realm, way).reversed().map(\.n) == Array((0..<300).reversed()))
+        #expect(Self.items(realm, way).max { $0.n < $1.n }?.n == 299)
+        #expect(Self.items(realm, way).first { $0.n == 150 }?.n == 150)
+        #expect(Self.items(realm, way).sorted { $0.n > $1.n }.first?.n == 299)
+    }
+
+    @Test("lists of an element that is gone from the loop stay good")
+    func lists() throws {
+        let realm = try ListModels.realm()
+        try realm.write { for n in 0..<50 { realm.create(Holder.self, value: ["ints": [n]]) } }
+        var lists: [List<Int>] = []
+        var filters: [Results<ListModels.Item>] = []
+        for holder in realm.objects(Holder.self) {
+            lists.append(holder.ints)
+            filters.append(holder.items.filter("TRUEPREDICATE"))
+        }
+        #expect(lists.map { $0[0] } == Array(0..<50) && filters.allSatisfy { $0.isEmpty })
+    }
+
+    @Test("writes in the loop's body, with and without deleting the element")
+    func writes() throws {
+        let realm = try Self.realm()
+        var seen = 0
+        for item in realm.objects(Item.self) {
+            #expect(item.n == seen)
+            seen += 1
+            try realm.write {
+                if item.n % 2 == 0 { realm.delete(item) } else { item.n = -item.n }
+            }
+        }
+        #expect(seen == 300 && realm.objects(Item.self).count == 150)
+        #expect(realm.objects(Item.self).filter("n < 0").count == 150)
+    }
+}

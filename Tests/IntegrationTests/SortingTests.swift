@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Orders with nulls, NaN, ties and links; distinct.
+
+import Foundation
+import RealmSwift
+import Testing
+
+@Suite("Sorting")
+struct SortingTests {
+    typealias Thing = FilterModels.Thing
+
+    static func ids(_ keyPath: String, _ ascending: Bool = true) throws -> [Int] {
+        try FilterModels.realm().objects(Thing.self).sorted(byKeyPath: keyPath, ascending: ascending).map(
+            \.id)
+    }
+
+    @Test(
+        "nulls come first ascending, NaN before all numbers, ties stay in their order",
+        arguments: [
+            ("int", [2, 6, 3, 1, 4, 5], [5, 1, 4, 3, 6, 2]),
+            ("indexed", [2, 6, 3, 1, 4, 5], [5, 1, 4, 3, 6, 2]),
+            ("n", [6, 3, 2, 1, 4, 5], [5, 4, 1, 2, 3, 6]),
+            ("d", [2, 3, 4, 1, 6, 5], [5, 6, 1, 4, 3, 2]),
+            ("f", [3, 2, 6, 5, 1, 4], [4, 1, 5, 2, 6, 3]),
+            ("s", [2, 3, 5, 1, 6, 4], [4, 6, 1, 5, 3, 2]),
+            ("t", [2, 3, 5, 6, 1, 4], [4, 1, 6, 5, 3, 2]),
+            ("b", [2, 6, 3, 5, 1, 4], [1, 4, 3, 5, 2, 6]),
+            ("flag", [2, 3, 5, 6, 1, 4], [1, 4, 2, 3, 5, 6]),
+            ("date", [2, 6, 3, 1, 5, 4], [4, 5, 1, 3, 2, 6]),
+            // A null link is last ascending, a null value at the end of a path first.
+            ("owner.age", [3, 6, 1, 4, 5, 2], [2, 5, 1, 4, 3, 6]),
+            ("owner.name", [1, 4, 5, 3, 6, 2], [2, 3, 6, 5, 1, 4]),
+            ("best.n", [1, 6, 4, 3, 2, 5], [2, 5, 3, 4, 6, 1]),
+            ("best.best.id", [4, 1, 2, 3, 5, 6], [2, 3, 5, 6, 1, 4]),
+        ])
+    func order(_ keyPath: String, _ ascending: [Int], _ descending: [Int]) throws {
+        #expect(try Self.ids(keyPath) == ascending)
+        #expect(try Self.ids(keyPath, false) == descending)
+    }
+
+    @Test("the last order is the first to decide; several descriptors decide in turn")
+    func chained() throws {
+        let all = try FilterModels.realm().objects(Thing.self)
+        #expect(
+            all.sorted(byKeyPath: "id", ascending: false).sorted(byKeyPath: "flag").map(\.id) == [
+                6, 5, 3, 2, 4, 1,
+            ])
+        #expect(
+            all.sorted(by: [
+                SortDescriptor(keyPath: "flag", ascending: false), "b",
+                SortDescriptor(keyPath: \Thing.id, ascending: false),
+            ])
+            .map(\.id) == [4, 1, 6, 2, 5, 3])
+        #expect(all.sorted(by: [] as [RealmSwift.SortDescriptor]).map(\.id) == [1, 2, 3, 4, 5, 6])
+        #expect(all.sorted(by: \.n).map(\.id) == [6, 3, 2, 1, 4, 5])
+        #expect(all.sorted(byKeyPath: "n").filter("int == 5 OR int == NULL").map(\.id) == [2, 1, 4])
+        #expect(
+            all.filter("int != NULL").sorted(byKeyPath: "t", ascending: false).map(\.id) == [4, 1, 6, 5, 3])
+    }
+
+    @Test("distinct keeps the first of the order of then, and drops rows behind a null link")
+    func distinct() throws {
+        let all = try FilterModels.realm().objects(Thing.self)
+        #expect(all.distinct(by: ["int"]).map(\.id) == [1, 2, 3, 5, 6])
+        #expect(
+            all.sorted(byKeyPath: "id", ascending: false).distinct(by: ["int"]).map(\.id) == [6, 5, 4, 3, 2])
+        #expect(
+            all.distinct(by: ["int"]).sorted(byKeyPath: "id", ascending: false).map(\.id) == [6, 5, 3, 2, 1])
+        #expect(all.distinct(by: ["flag", "b"]).map(\.id) == [1, 2, 3])
+        #expect(all.distinct(by: ["owner.id"]).map(\.id) == [1, 3, 5])
+        #expect(all.distinct(by: [\Thing.flag]).map(\.id) == [1, 2])
+        // Filters come before orders and distinct, wherever they stand in the chain.
+        #expect(all.distinct(by: ["int"]).filter("id != 1").map(\.id) == [2, 3, 4, 5, 6])
+        #expect(all.filter("id != 1").distinct(by: ["int"]).map(\.id) == [2, 3, 4, 5, 6])
+    }
+
+    static let refusals: [(String, String)] = [
+        ("nope", "Cannot sort on key path 'nope': property 'FilterModels_Thing.nope' does not exist."),
+        (
+            "owner.nope",
+            "Cannot sort on key path 'owner.nope': property 'FilterModels_Owner.nope' does not exist."
+        ),
+        (
+            "friends.@count",
+            "Cannot sort on key path 'friends.@count': KVC collection operators are not supported."
+        ),
+        ("friends", "Cannot sort on key path 'friends'"), ("tags", "Cannot sort on key path 'tags'"),
+        ("fans", "Cannot sort on key path 'fans'"), ("friends.n", "Cannot sort on key path 'friends.n'"),
+        ("data", "is of unsupported type"), ("owner", "cannot be the final property in the key path"),
+        ("n.x", "Cannot sort on key path 'n.x'"), ("", "Cannot sort on key path ''"),
+    ]
+
+    @Test("is refused with the words that RealmSwift's users know", arguments: refusals)
+    func refuses(_ keyPath: String, _ words: String) throws {
+        let message = try misuseText { _ = try Self.ids(keyPath) } ?? "no misuse"
+        #expect(message.contains(words), "\(message)")
+        #expect(
+            try misuseText {
+                _ = try FilterModels.realm().objects(Thing.self).distinct(by: ["friends"]).count
+            } != nil)
+    }
+
+    @Test("random numbers sort as Swift sorts them, in every width of storage")
+    func random() throws {
+        let realm = try FilterModels.realm()
+        try realm.write {
+            realm.deleteAll()
+            for id in 0..<3000 {
+                realm.create(
+                    Thing.self,
+                    value: [
+                        "id": id, "n": Int.random(in: -50...50),
+                        "int": Bool.random() ? nil : Int.random(in: .min ... .max),
+                        "t": String(Int.random(in: 0...300), radix: 36),
+                        "d": Double.random(in: -3...3).rounded(),
+                    ] as [String: Any?])
+            }
+        }
+        let all = realm.objects(Thing.self)
+        let values = all.map { (id: $0.id, n: $0.n, int: $0.int, t: $0.t, d: $0.d ?? 0) }
+        let plain = Array(values)
+        func stable(_ less: (Int, Int) -> Bool) -> [Int] {
+            (0..<plain.count).sorted { less($0, $1) || !less($1, $0) && $0 < $1 }
+        }
+        #expect(all.sorted(byKeyPath: "n").map(\.id) == stable { plain[$0].n < plain[$1].n })
+        #expect(
+            all.sorted(byKeyPath: "n", ascending: false).map(\.id) == stable { plain[$0].n > plain[$1].n })
+        #expect(
+            all.sorted(byKeyPath: "t").map(\.id)
+                == stable { Array(plain[$0].t.utf8).lexicographicallyPrecedes(Array(plain[$1].t.utf8)) })
+        #expect(
+            all.sorted(byKeyPath: "int").map(\.id)
+                == stable {
+                    guard let right = plain[$1].int else { return false }
+                    return plain[$0].int.map { $0 < right } ?? true
+                })
+        #expect(
+            all.sorted(by: ["d", SortDescriptor(keyPath: "n", ascending: false)]).map(\.id)
+                == stable {
+                    plain[$0].d != plain[$1].d ? plain[$0].d < plain[$1].d : plain[$0].n > plain[$1].n
+                })
+        #expect(all.distinct(by: ["n"]).count == Set(plain.map(\.n)).count)
+    }
+}
