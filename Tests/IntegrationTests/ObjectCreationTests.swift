@@ -251,8 +251,7 @@ struct ObjectCreationTests {
             $0.delete(pet)
             $0.add(pet)
         },
-        .inWrite("Object is already managed by another Realm. Use create instead to copy it into this Realm.")
-        {
+        .inWrite("Object is already managed by another Realm. Use create instead to copy it into this Realm.") {
             let other = try CreationModels.realm()
             let pet = Pet()
             try other.write { other.add(pet) }

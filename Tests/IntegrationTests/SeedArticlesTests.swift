@@ -216,7 +216,8 @@ extension DefaultConfigurationTests {
             #expect(personFromDatabase?.age == 21)
         }
 
-        @Test("an update from another primary key changes nothing, from the same one the properties", arguments: [1, 2])
+        @Test(
+            "an update from another primary key changes nothing, from the same one the properties", arguments: [1, 2])
         func updateWithPrimaryKey(id: Int) {
             let personA = Person(id: 1, name: "person", age: 20)
             personA.save()

@@ -63,8 +63,7 @@ extension RealmCore {
 
     // MARK: Primary keys
 
-    private func existingKey(_ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding) -> ObjectKey?
-    {
+    private func existingKey(_ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding) -> ObjectKey? {
         engine { () throws(EngineError) in
             if step.code == .int64, !step.isOptional {
                 let memory = Unmanaged.passUnretained(object).toOpaque()

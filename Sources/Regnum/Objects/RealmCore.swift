@@ -87,7 +87,7 @@ package final class RealmCore {
     package func requireWrite(
         _ outside: @autoclosure () -> String =
             "Can only add, remove, or create objects in a Realm in a write transaction - call "
-                + "beginWrite() first.",
+            + "beginWrite() first.",
         frozen: @autoclosure () -> String =
             "Attempting to modify a frozen object - call thaw on the Object instance first."
     ) {

@@ -11,8 +11,9 @@ extension List: _QueryableCollection {
             misuse("Querying is currently only implemented for arrays of Realm Objects")
         }
         let owner = RowReference(binding: place.binding, key: place.key, rollbacks: Int(place.rollbacks))
-        return _ResultsHandle(state: ResultsState(
-            realm: place.core, elementType: target, binding: place.core.fetchable(target),
-            source: .list(owner: owner, column: place.column)))
+        return _ResultsHandle(
+            state: ResultsState(
+                realm: place.core, elementType: target, binding: place.core.fetchable(target),
+                source: .list(owner: owner, column: place.column)))
     }
 }

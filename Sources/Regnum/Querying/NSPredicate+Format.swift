@@ -18,27 +18,27 @@ private struct ParsedBox: @unchecked Sendable {
 }
 
 #if !canImport(ObjectiveC)
-extension NSPredicate {
-    /// A predicate from its text; misuse where the text is not understood.
-    public convenience init(format: String, _ arguments: Any...) {
-        self.init(format: format, argumentArray: arguments)
-    }
+    extension NSPredicate {
+        /// A predicate from its text; misuse where the text is not understood.
+        public convenience init(format: String, _ arguments: Any...) {
+            self.init(format: format, argumentArray: arguments)
+        }
 
-    /// A predicate from its text; misuse where the text is not understood.
-    public convenience init(format: String, argumentArray: [Any]?) {
-        let box: ParsedBox
-        do {
-            box = ParsedBox(parsed: try ParsedPredicate(parsing: format, arguments: argumentArray ?? []))
-        } catch { misuse(error.description) }
-        self.init(block: { object, _ in
-            if let probe = object as? PredicateProbe {
-                probe.parsed = box.parsed
-                return false
-            }
-            return box.parsed.isSatisfied(by: object)
-        })
+        /// A predicate from its text; misuse where the text is not understood.
+        public convenience init(format: String, argumentArray: [Any]?) {
+            let box: ParsedBox
+            do {
+                box = ParsedBox(parsed: try ParsedPredicate(parsing: format, arguments: argumentArray ?? []))
+            } catch { misuse(error.description) }
+            self.init(block: { object, _ in
+                if let probe = object as? PredicateProbe {
+                    probe.parsed = box.parsed
+                    return false
+                }
+                return box.parsed.isSatisfied(by: object)
+            })
+        }
     }
-}
 #endif
 
 extension NSPredicate {
@@ -57,8 +57,9 @@ extension NSPredicate {
         let probe = PredicateProbe()
         _ = evaluate(with: probe)
         guard let parsed = probe.parsed else {
-            misuse("Only support compound, comparison, and constant predicates. A predicate made of a block cannot be "
-                + "turned into a query: write it as a format, or filter the elements in Swift.")
+            misuse(
+                "Only support compound, comparison, and constant predicates. A predicate made of a block cannot be "
+                    + "turned into a query: write it as a format, or filter the elements in Swift.")
         }
         return parsed.predicate(for: realm)
     }

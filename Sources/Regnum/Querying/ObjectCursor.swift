@@ -140,7 +140,8 @@ package final class ObjectCursor {
     /// The position of the first key greater than `lastKey`. Tries the places where it is when the body of the loop
     /// deleted the element it was given, or nothing before it.
     private func searchPosition(_ table: Table, _ count: Int) throws(EngineError) -> Int {
-        for guess in [position &+ step.pointee.row &- 1, position &+ step.pointee.row] where guess >= 0 && guess < count {
+        for guess in [position &+ step.pointee.row &- 1, position &+ step.pointee.row] where guess >= 0 && guess < count
+        {
             guard try table.key(atPosition: guess).rawValue > step.pointee.lastKey else { continue }
             if guess == 0 { return 0 }
             if try table.key(atPosition: guess - 1).rawValue <= step.pointee.lastKey { return guess }
@@ -149,7 +150,11 @@ package final class ObjectCursor {
         var high = count
         while low < high {
             let middle = (low + high) / 2
-            if try table.key(atPosition: middle).rawValue <= step.pointee.lastKey { low = middle + 1 } else { high = middle }
+            if try table.key(atPosition: middle).rawValue <= step.pointee.lastKey {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
         return low
     }

@@ -9,8 +9,9 @@ extension ParsedPredicate {
     /// the comparison needs.
     func isSatisfied(by object: Any?) -> Bool {
         guard let object = object as? ObjectBase, let realm = object.realm?.core else {
-            misuse("A predicate made from a format can only be evaluated with a managed object. Filter the "
-                + "collection of a Realm with it instead.")
+            misuse(
+                "A predicate made from a format can only be evaluated with a managed object. Filter the "
+                    + "collection of a Realm with it instead.")
         }
         object.requireValid()
         let all = realm.allObjects(type(of: object))

@@ -19,7 +19,8 @@ extension Constant {
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
         case let text as Substring: self = .string(String(text))
         default:
-            self = PredicateArguments.foundationConstant(value)
+            self =
+                PredicateArguments.foundationConstant(value)
                 ?? PredicateArguments.integerConstant(value)
                 ?? PredicateArguments.sequenceConstant(value, realm)
                 ?? .unsupported(typeName: "\(type(of: value))", description: "\(value)")

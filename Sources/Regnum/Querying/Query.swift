@@ -30,7 +30,8 @@ public struct Query<T> {
 
     func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
         if case .path(let left) = node, case .path(let right) = other.node,
-            left.endsInCollection, right.endsInCollection {
+            left.endsInCollection, right.endsInCollection
+        {
             misuse("Comparing two collection columns is not permitted.")
         }
         return Query<Bool>(.comparison(name, node, other.node, options))

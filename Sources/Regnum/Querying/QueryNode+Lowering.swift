@@ -21,8 +21,9 @@ private struct QueryLowering {
     mutating func condition(_ node: QueryNode) -> Predicate {
         switch node {
         case .path(let path):
-            return .comparison(Comparison(
-                operand(path), .equal, .constant(.bool(true)), modifier: path.needsAny ? .any : .direct))
+            return .comparison(
+                Comparison(
+                    operand(path), .equal, .constant(.bool(true)), modifier: path.needsAny ? .any : .direct))
         case .constant(let constant):
             guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
             return .constant(value)
@@ -34,17 +35,20 @@ private struct QueryLowering {
             let first = condition(left)
             return .or([first, condition(right)])
         case .comparison(.isIn, .constant(let value), .path(let path), let options):
-            return .comparison(Comparison(
-                operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
+            return .comparison(
+                Comparison(
+                    operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
         case .comparison(let name, let left, let right, let options):
             let first = operand(left)
-            return .comparison(Comparison(
-                first, name.lowered, operand(right), options: options.lowered,
-                modifier: left.needsAny || right.needsAny ? .any : .direct))
+            return .comparison(
+                Comparison(
+                    first, name.lowered, operand(right), options: options.lowered,
+                    modifier: left.needsAny || right.needsAny ? .any : .direct))
         case .between(let subject, let lower, let upper):
-            return .comparison(Comparison(
-                operand(subject), .between, .constant(.array([constant(lower), constant(upper)])),
-                modifier: subject.needsAny ? .any : .direct))
+            return .comparison(
+                Comparison(
+                    operand(subject), .between, .constant(.array([constant(lower), constant(upper)])),
+                    modifier: subject.needsAny ? .any : .direct))
         case .subqueryCount: misuse("A count alone is no condition: compare it with a number.")
         }
     }
@@ -68,8 +72,9 @@ private struct QueryLowering {
     private func operand(_ path: QueryPath) -> Operand {
         guard let first = path.names.first else { return .keyPath(KeyPathOperand("SELF")) }
         if first.hasPrefix("$") {
-            return .keyPath(KeyPathOperand(
-                variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
+            return .keyPath(
+                KeyPathOperand(
+                    variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
         }
         return .keyPath(KeyPathOperand(path.names.map { KeyPathSegment($0) }))
     }

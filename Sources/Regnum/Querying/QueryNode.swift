@@ -147,8 +147,9 @@ extension QueryNode {
             }
             if collection.isEmpty { collection = first }
             guard collection == first else {
-                misuse("Subqueries must contain a keypath starting with a collection. All key paths of a subquery "
-                    + "must go through '\(collection)'; '\(path.text)' does not.")
+                misuse(
+                    "Subqueries must contain a keypath starting with a collection. All key paths of a subquery "
+                        + "must go through '\(collection)'; '\(path.text)' does not.")
             }
             path.names[0] = variable
             path.startsWithCollection = false

@@ -59,8 +59,9 @@ extension ResultsState {
             case .sort(let descriptors):
                 var keys: [SortKey] = []
                 for descriptor in descriptors {
-                    keys.append(try SortKey.bind(
-                        descriptor.keyPath, isAscending: descriptor.ascending, to: binding.tableKey, in: schema))
+                    keys.append(
+                        try SortKey.bind(
+                            descriptor.keyPath, isAscending: descriptor.ascending, to: binding.tableKey, in: schema))
                 }
                 if !keys.isEmpty { orderings.append(.sort(keys)) }
             case .distinct(let paths):

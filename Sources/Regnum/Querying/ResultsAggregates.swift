@@ -18,11 +18,13 @@ extension ResultsState {
         let definition = column < 0 ? nil : binding.table.definition.columns[column]
         let type = definition?.type ?? .link
         let takesDates = kind == .min || kind == .max
-        let fits = definition?.collection == CollectionKind.none
+        let fits =
+            definition?.collection == CollectionKind.none
             && (type == .int || type == .float || type == .double || type == .date && takesDates)
         guard fits else {
-            misuse("Operation '\(operation)' not supported for \(type.shownName) property "
-                + "'\(binding.schema.name).\(property)'")
+            misuse(
+                "Operation '\(operation)' not supported for \(type.shownName) property "
+                    + "'\(binding.schema.name).\(property)'")
         }
         return engine { () throws(EngineError) in
             let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)

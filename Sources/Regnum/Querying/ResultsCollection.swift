@@ -104,8 +104,9 @@ extension _QueryableCollection {
     /// The state, for what only a managed collection can do.
     private func managed() -> ResultsState {
         guard let state = _handle.state else {
-            misuse("This method may only be called on RLMArray instances retrieved from an RLMRealm. Add the "
-                + "object that has this collection to a Realm first.")
+            misuse(
+                "This method may only be called on RLMArray instances retrieved from an RLMRealm. Add the "
+                    + "object that has this collection to a Realm first.")
         }
         return state
     }

@@ -170,9 +170,10 @@ package final class ResultsState {
         case .backlinks(let owner, let column):
             guard owner.exists else { return [] }
             let target = owner.binding.table
-            return applySteps(engine { () throws(EngineError) in
-                try target.backlinks(to: owner.key, from: binding.table, column: column)
-            })
+            return applySteps(
+                engine { () throws(EngineError) in
+                    try target.backlinks(to: owner.key, from: binding.table, column: column)
+                })
         }
     }
 

@@ -49,8 +49,10 @@ extension Realm.Configuration {
 
     /// The error for a setting whose feature is not here.
     func unavailable(_ property: String, _ words: String) -> Realm.Error {
-        Realm.Error(.fail, .unavailableFeature, "Cannot open Realm with `\(property)` set: this version does not "
-            + "support it (\(words)). Leave `\(property)` at its default.", fileURL: fileURL)
+        Realm.Error(
+            .fail, .unavailableFeature,
+            "Cannot open Realm with `\(property)` set: this version does not "
+                + "support it (\(words)). Leave `\(property)` at its default.", fileURL: fileURL)
     }
 
     private func validatedPlace() -> Place {
@@ -71,9 +73,11 @@ extension Realm.Configuration {
         if url.path == DefaultFile.url.standardizedFileURL.path { try Self.makeDefaultFolder(of: url) }
         guard let seedFilePath, !FileManager.default.fileExists(atPath: path) else { return }
         guard FileManager.default.fileExists(atPath: seedFilePath.path) else {
-            throw Realm.Error(.fileNotFound, .missingFile, "Failed to open Realm file at path "
-                + "'\(seedFilePath.path)': No such file or directory. It is the `seedFilePath` of the "
-                + "configuration, from which '\(path)' is to be copied.", fileURL: seedFilePath)
+            throw Realm.Error(
+                .fileNotFound, .missingFile,
+                "Failed to open Realm file at path "
+                    + "'\(seedFilePath.path)': No such file or directory. It is the `seedFilePath` of the "
+                    + "configuration, from which '\(path)' is to be copied.", fileURL: seedFilePath)
         }
         try Self.copy(seedFilePath, to: url)
     }
@@ -88,9 +92,11 @@ extension Realm.Configuration {
             try? FileManager.default.removeItem(at: temporary)
             // Another thread or process may have copied the seed first: then its copy is the file.
             if FileManager.default.fileExists(atPath: target.path) { return }
-            throw Realm.Error(.fileAccess, .inputOutput, "Failed to copy the seed file '\(source.path)' to "
-                + "'\(target.path)': \(error.localizedDescription) Use a path where your app has read-write "
-                + "permissions.", fileURL: target)
+            throw Realm.Error(
+                .fileAccess, .inputOutput,
+                "Failed to copy the seed file '\(source.path)' to "
+                    + "'\(target.path)': \(error.localizedDescription) Use a path where your app has read-write "
+                    + "permissions.", fileURL: target)
         }
     }
 
@@ -99,9 +105,11 @@ extension Realm.Configuration {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
-            throw Realm.Error(.fileAccess, .noDefaultFolder, "Failed to make the folder '\(folder.path)' of the "
-                + "default Realm: \(error.localizedDescription) Set XDG_DATA_HOME, or HOME, to a folder where "
-                + "your app may write, or set a fileURL.", fileURL: url)
+            throw Realm.Error(
+                .fileAccess, .noDefaultFolder,
+                "Failed to make the folder '\(folder.path)' of the "
+                    + "default Realm: \(error.localizedDescription) Set XDG_DATA_HOME, or HOME, to a folder where "
+                    + "your app may write, or set a fileURL.", fileURL: url)
         }
     }
 }

@@ -24,8 +24,9 @@ extension Realm {
         }
         let property = binding.schema.properties[index]
         guard let value = property.coercedRaw(key)?.value else {
-            misuse("Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "
-                + "'\(property.shape.type.text)' property '\(binding.schema.name).\(property.name)'.")
+            misuse(
+                "Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "
+                    + "'\(property.shape.type.text)' property '\(binding.schema.name).\(property.name)'.")
         }
         guard let found = engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) else {
             return nil

@@ -14,7 +14,10 @@ enum RealmOpening {
         let place = try configuration.validated()
         let confinement = queue.map { QueueConfinement.enter($0) } ?? .current
         if let words = RealmCache.shared.conflict(
-            place, readOnly: configuration.readOnly, schemaVersion: configuration.schemaVersion) { misuse(words) }
+            place, readOnly: configuration.readOnly, schemaVersion: configuration.schemaVersion)
+        {
+            misuse(words)
+        }
         let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
         if let open = RealmCache.shared.core(at: key) {

@@ -51,7 +51,8 @@ struct SchemaUpdate {
         let stored = session.schemaVersion
         let wanted = configuration.schemaVersion
         if stored != Self.neverVersioned, !configuration.readOnly, wanted < stored {
-            throw error(.fail, .newerSchemaVersion,
+            throw error(
+                .fail, .newerSchemaVersion,
                 "Provided schema version \(wanted) is less than last set version \(stored). Raise `schemaVersion` "
                     + "to \(stored) or more.")
         }
@@ -64,24 +65,30 @@ struct SchemaUpdate {
         if !differences.isEmpty { throw migrationNeeded(differences, stored) }
         let isOlder = stored != Self.neverVersioned && wanted > stored
         if configuration.migrationBlock != nil, isOlder, !configuration.readOnly {
-            throw configuration.unavailable("migrationBlock", "migrations are not run, and the file is at schema "
-                + "version \(stored)")
+            throw configuration.unavailable(
+                "migrationBlock",
+                "migrations are not run, and the file is at schema "
+                    + "version \(stored)")
         }
     }
 
     private func migrationNeeded(_ differences: [String], _ stored: UInt64) -> Realm.Error {
         let advice: String
         if configuration.deleteRealmIfMigrationNeeded {
-            advice = "\nThis version does not support `deleteRealmIfMigrationNeeded`: delete the file with "
+            advice =
+                "\nThis version does not support `deleteRealmIfMigrationNeeded`: delete the file with "
                 + "`Realm.deleteFiles(for:)`."
         } else if configuration.migrationBlock != nil {
-            advice = "\nThis version does not support `migrationBlock`: declare the classes as they are in the file, "
+            advice =
+                "\nThis version does not support `migrationBlock`: declare the classes as they are in the file, "
                 + "or start with an empty file."
         } else {
             advice = "\nDeclare the classes as they are in the file, or start with an empty file."
         }
-        return error(.schemaMismatch, .migrationNeeded, "Migration is required due to the following errors:\n"
-            + differences.map { "- " + $0 }.joined(separator: "\n") + advice)
+        return error(
+            .schemaMismatch, .migrationNeeded,
+            "Migration is required due to the following errors:\n"
+                + differences.map { "- " + $0 }.joined(separator: "\n") + advice)
     }
 
     private func error(_ code: Realm.Error.Code, _ reason: Realm.Error.Reason, _ words: String) -> Realm.Error {

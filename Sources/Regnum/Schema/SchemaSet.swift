@@ -98,7 +98,7 @@ package struct SchemaSet: Sendable {
         let modules = types.map { "'\(ClassNames.module(of: $0))'" }.sorted().joined(separator: " and ")
         return
             "RLMObject subclasses with the same name cannot be included twice in the same target. "
-                + "'\(name)' is declared "
+            + "'\(name)' is declared "
             + "in the modules \(modules): list the one that is meant in `objectTypes`, or give one "
             + "another name by "
             + "overriding `_realmObjectName()`."

@@ -37,14 +37,16 @@ enum QueueConfinement {
         let identity = Self.identity(of: queue)
         if identity != main {
             if runsConcurrently(queue) {
-                misuse("Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial "
-                    + "queues or the main queue.")
+                misuse(
+                    "Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial "
+                        + "queues or the main queue.")
             }
             if queue.getSpecific(key: mark) != identity { queue.setSpecific(key: mark, value: identity) }
         }
         guard isCurrent(identity) else {
-            misuse("Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)': open the "
-                + "Realm in a block of that queue.")
+            misuse(
+                "Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)': open the "
+                    + "Realm in a block of that queue.")
         }
         return .queue(identity)
     }
@@ -55,10 +57,10 @@ enum QueueConfinement {
     /// Each `DispatchQueue.main` is another Swift object on Linux: the queue itself is the C object in it.
     private static func identity(of queue: DispatchQueue) -> UInt {
         #if canImport(ObjectiveC)
-        return UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
+            return UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
         #else
-        // The one stored property of the class, behind the two words of the object's header.
-        return Unmanaged.passUnretained(queue).toOpaque().load(fromByteOffset: 16, as: UInt.self)
+            // The one stored property of the class, behind the two words of the object's header.
+            return Unmanaged.passUnretained(queue).toOpaque().load(fromByteOffset: 16, as: UInt.self)
         #endif
     }
 

@@ -181,7 +181,8 @@ package enum IntegrityCheck {
         }
 
         private mutating func checkLinks(_ table: Table, _ column: Int, _ session: Session) throws(EngineError) {
-            guard let tree = try table.backlinkTrees[column]?.settled(), let target = table.definition.columns[column].target,
+            guard let tree = try table.backlinkTrees[column]?.settled(),
+                let target = table.definition.columns[column].target,
                 let targetTable = session.table(target)
             else { return find(6, "\(table.definition.name): a link column without a target") }
             let name = "\(table.definition.name).\(table.definition.columns[column].name)"

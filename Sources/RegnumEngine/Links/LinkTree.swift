@@ -86,7 +86,8 @@ enum PairSort {
                 swap(&second, &otherSecond)
             }
         }
-        for shift in stride(from: 0, to: 64, by: 8) where pass(by: first, first, second, shift, &otherFirst, &otherSecond) {
+        for shift in stride(from: 0, to: 64, by: 8)
+        where pass(by: first, first, second, shift, &otherFirst, &otherSecond) {
             swap(&first, &otherFirst)
             swap(&second, &otherSecond)
         }

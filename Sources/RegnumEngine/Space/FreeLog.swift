@@ -125,7 +125,9 @@ package struct RecordedSpace: Sendable {
     /// and always when everything fits into a page. Then no log outlives its commit, what a commit wrote is free
     /// again as a whole two commits later, and small commits keep finding one contiguous run.
     package func wantsSnapshot(freed: Int) -> Bool {
-        if chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit { return true }
+        if chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit {
+            return true
+        }
         let known = freed + chain.count + free.pending.count
         return known < Self.pageEntries && known + free.freeExtents.count < Self.pageEntries
     }

@@ -171,8 +171,7 @@ internal import Synchronization
             let newest = entries + 1
             begin(newest, newest, Self.tracked, nil)
             var next = newest.pointee.next & ~Self.modifies
-            while next != UInt(bitPattern: entries), let entry = UnsafeMutablePointer<Entry>(bitPattern: next)
-            {
+            while next != UInt(bitPattern: entries), let entry = UnsafeMutablePointer<Entry>(bitPattern: next) {
                 next = entry.pointee.next & ~Self.modifies
                 end(entry)
             }

@@ -121,7 +121,8 @@ struct ObjectCursorTests {
             for row in rows(way) {
                 numbers.append(row.number)
                 if row.number % 10 == 5 {
-                    realm.delete(realm.objects(Row.self).filter("number < %@ OR number == %@", row.number, row.number + 1))
+                    realm.delete(
+                        realm.objects(Row.self).filter("number < %@ OR number == %@", row.number, row.number + 1))
                 }
             }
         }

@@ -39,49 +39,51 @@ private struct Printed: Sendable, CustomTestStringConvertible {
 }
 
 struct QueryPrintingTests {
-    @Test("a type-safe query prints as RealmSwift prints it", arguments: [
-        Printed("(age == %@)", 1) { $0.age == 5 },
-        Printed("(age != %@)", 1) { $0.age != 5 },
-        Printed("(age > %@)", 1) { $0.age > 5 },
-        Printed("(nick == %@)", 1) { $0.nick == nil },
-        Printed("(best.age <= %@)", 1) { $0.best.age <= 5 },
-        Printed("(best.best.name == %@)", 1) { $0.best.best.name == "a" },
-        Printed("(age == height)", 0) { $0.age == $0.age } .with("(age == age)"),
-        Printed("isTall == true", 0) { $0.isTall },
-        Printed("isTall == false", 0) { !$0.isTall },
-        Printed("(isTall == %@)", 1) { $0.isTall == true },
-        Printed("(NOT age == %@)", 1) { !($0.age == 5) },
-        Printed("((age == %@) && (name == %@))", 2) { $0.age == 5 && $0.name == "a" },
-        Printed("((age == %@) || isTall == true)", 1) { $0.age == 5 || $0.isTall },
-        Printed("NOT ((age == %@) && (name == %@))", 2) { !($0.age == 5 && $0.name == "a") },
-        Printed("(age BETWEEN {%@, %@})", 2) { $0.age.contains(1...5) },
-        Printed("((age >= %@) && (age < %@))", 2) { $0.age.contains(1..<5) },
-        Printed("(age IN %@)", 1) { $0.age.in([1, 2]) },
-        Printed("(name CONTAINS[cd] %@)", 1) {
-            $0.name.contains("a", options: [.caseInsensitive, .diacriticInsensitive])
-        },
-        Printed("(name BEGINSWITH %@)", 1) { $0.name.starts(with: "a") },
-        Printed("(name ENDSWITH[c] %@)", 1) { $0.name.ends(with: "a", options: .caseInsensitive) },
-        Printed("(name LIKE[c] %@)", 1) { $0.name.like("a*", caseInsensitive: true) },
-        Printed("(name ==[d] %@)", 1) { $0.name.equals("a", options: .diacriticInsensitive) },
-        Printed("(name BEGINSWITH nick)", 0) { $0.name.starts(with: $0.nick) },
-        Printed("(photo CONTAINS %@)", 1) { $0.photo.contains(Data([1])) },
-        Printed("(ANY toys.price > %@)", 1) { $0.toys.price > 5 },
-        Printed("(ANY marks == %@)", 1) { $0.marks == 5 },
-        Printed("(%@ IN marks)", 1) { $0.marks.contains(5) },
-        Printed("(ANY marks IN %@)", 1) { $0.marks.containsAny(in: [5]) },
-        Printed("((marks.@min >= %@) && (marks.@max < %@))", 2) { $0.marks.contains(1..<5) },
-        Printed("(marks.@count == %@)", 1) { $0.marks.count == 5 },
-        Printed("(toys.@count > %@)", 1) { $0.toys.count > 5 },
-        Printed("(marks.@sum > %@)", 1) { $0.marks.sum > 5 },
-        Printed("(toys.@min.price == %@)", 1) { $0.toys.price.min == 5 },
-        Printed("(ANY fans.age == %@)", 1) { $0.fans.age == 5 },
-        Printed("(ANY toys.tags == %@)", 1) { $0.toys.tags == "x" },
-        Printed("(SUBQUERY(toys, $col1, ($col1.price > %@)).@count > %@)", 2) { ($0.toys.price > 5).count > 2 },
-        Printed("(SUBQUERY(toys, $col1, (($col1.price > %@) && ($col1.name == %@))).@count == %@)", 3) {
-            ($0.toys.price > 5 && $0.toys.name == "a").count == 1
-        },
-    ])
+    @Test(
+        "a type-safe query prints as RealmSwift prints it",
+        arguments: [
+            Printed("(age == %@)", 1) { $0.age == 5 },
+            Printed("(age != %@)", 1) { $0.age != 5 },
+            Printed("(age > %@)", 1) { $0.age > 5 },
+            Printed("(nick == %@)", 1) { $0.nick == nil },
+            Printed("(best.age <= %@)", 1) { $0.best.age <= 5 },
+            Printed("(best.best.name == %@)", 1) { $0.best.best.name == "a" },
+            Printed("(age == height)", 0) { $0.age == $0.age }.with("(age == age)"),
+            Printed("isTall == true", 0) { $0.isTall },
+            Printed("isTall == false", 0) { !$0.isTall },
+            Printed("(isTall == %@)", 1) { $0.isTall == true },
+            Printed("(NOT age == %@)", 1) { !($0.age == 5) },
+            Printed("((age == %@) && (name == %@))", 2) { $0.age == 5 && $0.name == "a" },
+            Printed("((age == %@) || isTall == true)", 1) { $0.age == 5 || $0.isTall },
+            Printed("NOT ((age == %@) && (name == %@))", 2) { !($0.age == 5 && $0.name == "a") },
+            Printed("(age BETWEEN {%@, %@})", 2) { $0.age.contains(1...5) },
+            Printed("((age >= %@) && (age < %@))", 2) { $0.age.contains(1..<5) },
+            Printed("(age IN %@)", 1) { $0.age.in([1, 2]) },
+            Printed("(name CONTAINS[cd] %@)", 1) {
+                $0.name.contains("a", options: [.caseInsensitive, .diacriticInsensitive])
+            },
+            Printed("(name BEGINSWITH %@)", 1) { $0.name.starts(with: "a") },
+            Printed("(name ENDSWITH[c] %@)", 1) { $0.name.ends(with: "a", options: .caseInsensitive) },
+            Printed("(name LIKE[c] %@)", 1) { $0.name.like("a*", caseInsensitive: true) },
+            Printed("(name ==[d] %@)", 1) { $0.name.equals("a", options: .diacriticInsensitive) },
+            Printed("(name BEGINSWITH nick)", 0) { $0.name.starts(with: $0.nick) },
+            Printed("(photo CONTAINS %@)", 1) { $0.photo.contains(Data([1])) },
+            Printed("(ANY toys.price > %@)", 1) { $0.toys.price > 5 },
+            Printed("(ANY marks == %@)", 1) { $0.marks == 5 },
+            Printed("(%@ IN marks)", 1) { $0.marks.contains(5) },
+            Printed("(ANY marks IN %@)", 1) { $0.marks.containsAny(in: [5]) },
+            Printed("((marks.@min >= %@) && (marks.@max < %@))", 2) { $0.marks.contains(1..<5) },
+            Printed("(marks.@count == %@)", 1) { $0.marks.count == 5 },
+            Printed("(toys.@count > %@)", 1) { $0.toys.count > 5 },
+            Printed("(marks.@sum > %@)", 1) { $0.marks.sum > 5 },
+            Printed("(toys.@min.price == %@)", 1) { $0.toys.price.min == 5 },
+            Printed("(ANY fans.age == %@)", 1) { $0.fans.age == 5 },
+            Printed("(ANY toys.tags == %@)", 1) { $0.toys.tags == "x" },
+            Printed("(SUBQUERY(toys, $col1, ($col1.price > %@)).@count > %@)", 2) { ($0.toys.price > 5).count > 2 },
+            Printed("(SUBQUERY(toys, $col1, (($col1.price > %@) && ($col1.name == %@))).@count == %@)", 3) {
+                ($0.toys.price > 5 && $0.toys.name == "a").count == 1
+            },
+        ])
     private func printing(printed: Printed) {
         let (text, arguments) = printed.query(Query<Child>._constructForTesting())._constructPredicate()
         #expect(text == printed.text)

@@ -25,12 +25,14 @@ struct ResultsTests {
     private var dogs: Results<Dog> { realm.objects(Dog.self) }
 
     init() throws {
-        realm = try Realm(configuration: .init(
-            inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Owner.self]))
+        realm = try Realm(
+            configuration: .init(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self, Owner.self]))
         try realm.write {
             let ann = realm.create(Owner.self, value: ["name": "Ann"])
             for (index, name) in ["Rex", "Bello", "Fido", "Waldi"].enumerated() {
-                let dog = realm.create(Dog.self, value: ["name": name, "age": index * 2, "owner": index < 3 ? ann : nil])
+                let dog = realm.create(
+                    Dog.self, value: ["name": name, "age": index * 2, "owner": index < 3 ? ann : nil])
                 dog.weight = index == 1 ? nil : Double(index)
                 dog.born = Date(timeIntervalSince1970: Double(index))
                 ann.dogs.insert(dog, at: 0)
@@ -47,7 +49,8 @@ struct ResultsTests {
         #expect(names(dogs.filter(NSPredicate(format: "age > %d", 2))) == ["Fido", "Waldi"])
         #expect(names(dogs.where { $0.age > 2 }) == ["Fido", "Waldi"])
         let compound = NSCompoundPredicate(andPredicateWithSubpredicates: [
-            NSPredicate(format: "age > 0"), NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate(format: "age = 4")),
+            NSPredicate(format: "age > 0"),
+            NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate(format: "age = 4")),
         ])
         #expect(names(dogs.filter(compound)) == ["Bello", "Waldi"])
         #expect(dogs.filter(NSPredicate(value: true)).count == 4)
@@ -136,17 +139,23 @@ struct ResultsTests {
         #expect(dogs.filter("age == 50").count == 2)
     }
 
-    @Test("text from a person that is not understood throws", arguments: [
-        ("age >", true), ("", true), ("age === 25", true), ("agee > 5", false), ("name > 5", false),
-    ])
+    @Test(
+        "text from a person that is not understood throws",
+        arguments: [
+            ("age >", true), ("", true), ("age === 25", true), ("agee > 5", false), ("name > 5", false),
+        ])
     func people(text: String, isSyntax: Bool) throws {
         if isSyntax {
             let error = #expect(throws: ParsedPredicate.Error.self) { try ParsedPredicate(parsing: text) }
-            #expect(error?.description.contains("Unable to parse the format string") == true, "\(String(describing: error))")
+            #expect(
+                error?.description.contains("Unable to parse the format string") == true, "\(String(describing: error))"
+            )
         } else {
             let parsed = try ParsedPredicate(parsing: text)
             let error = #expect(throws: ParsedPredicate.Error.self) { try dogs.filter(parsed) }
-            #expect(text != "agee > 5" || error?.message.contains("Property 'agee' not found in object of type 'Dog'") == true)
+            #expect(
+                text != "agee > 5"
+                    || error?.message.contains("Property 'agee' not found in object of type 'Dog'") == true)
             #expect(text != "agee > 5" || error?.description.contains("age") == true)
         }
     }

@@ -46,26 +46,31 @@ struct ConfigurationTests {
         #expect(lines.contains("\tencryptionKey = <64 bytes>;"))
         #expect(lines.contains("\tschemaVersion = 3;"))
         let keys = lines.dropFirst().dropLast().map { String($0.dropFirst().prefix { $0 != " " }) }
-        #expect(keys == [
-            "fileURL", "inMemoryIdentifier", "encryptionKey", "readOnly", "schemaVersion", "migrationBlock",
-            "deleteRealmIfMigrationNeeded", "shouldCompactOnLaunch", "dynamic", "customSchema",
-        ])
+        #expect(
+            keys == [
+                "fileURL", "inMemoryIdentifier", "encryptionKey", "readOnly", "schemaVersion", "migrationBlock",
+                "deleteRealmIfMigrationNeeded", "shouldCompactOnLaunch", "dynamic", "customSchema",
+            ])
     }
 
-    @Test("the default file lies where the XDG specification says", arguments: [
-        (["XDG_DATA_HOME": "/data", "HOME": "/home/a"], "/data/prog"),
-        (["XDG_DATA_HOME": "relative", "HOME": "/home/a"], "/home/a/.local/share/prog"),
-        (["HOME": "/home/a"], "/home/a/.local/share/prog"),
-        ([:], "/root/.local/share/prog"),
-    ])
+    @Test(
+        "the default file lies where the XDG specification says",
+        arguments: [
+            (["XDG_DATA_HOME": "/data", "HOME": "/home/a"], "/data/prog"),
+            (["XDG_DATA_HOME": "relative", "HOME": "/home/a"], "/home/a/.local/share/prog"),
+            (["HOME": "/home/a"], "/home/a/.local/share/prog"),
+            ([:], "/root/.local/share/prog"),
+        ])
     func defaultFile(environment: [String: String], path: String) {
         let folder = Realm.Configuration.DefaultFile.folder(environment: environment, home: "/root", program: "prog")
         #expect(folder.path == path)
     }
 
-    @Test("a setting whose feature is not here is refused by name", arguments: [
-        "encryptionKey", "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
-    ])
+    @Test(
+        "a setting whose feature is not here is refused by name",
+        arguments: [
+            "encryptionKey", "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
+        ])
     func unavailable(name: String) throws {
         var configuration = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/never-made.realm"))
         switch name {

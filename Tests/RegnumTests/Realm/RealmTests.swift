@@ -202,7 +202,9 @@ struct RealmTests {
         #expect(try open(10) == 10)
         let error = #expect(throws: Realm.Error.self) { try open(5) }
         #expect(error?.code == .fail)
-        #expect(error?.localizedDescription.hasPrefix("Provided schema version 5 is less than last set version 10.") == true)
+        #expect(
+            error?.localizedDescription.hasPrefix("Provided schema version 5 is less than last set version 10.") == true
+        )
         let block = #expect(throws: Realm.Error.self) { try open(11, { _, _ in }) }
         #expect(block?.localizedDescription.contains("`migrationBlock`") == true)
     }
@@ -251,12 +253,14 @@ struct RealmOpeningErrorTests {
         let path = folder.url.path
         #expect(error("no/such/a.realm")?.reason == .missingFolder)
         #expect(error("missing.realm", readOnly: true)?.code == .fileNotFound)
-        #expect(error("missing.realm", readOnly: true)?.localizedDescription.hasPrefix(
-            "Failed to open Realm file at path '\(path)/missing.realm': No such file or directory") == true)
+        #expect(
+            error("missing.realm", readOnly: true)?.localizedDescription.hasPrefix(
+                "Failed to open Realm file at path '\(path)/missing.realm': No such file or directory") == true)
         try put([1], "small.realm")
         #expect(error("small.realm")?.code == .invalidDatabase)
-        #expect(error("small.realm")?.localizedDescription.contains(
-            "file is non-empty but too small (1 bytes) to be a valid Realm.") == true)
+        #expect(
+            error("small.realm")?.localizedDescription.contains(
+                "file is non-empty but too small (1 bytes) to be a valid Realm.") == true)
         try put([], "empty.realm")
         #expect(error("empty.realm", readOnly: true)?.reason == .emptyFile)
         try put([UInt8](repeating: 65, count: 100_000), "text.realm")
