@@ -7,6 +7,7 @@
 // only ever set to a value that is true, and setting it twice is harmless.
 
 package import RegnumSystem
+import Synchronization
 
 package final class BlockReader: @unchecked Sendable {
     // Sendable: `verified` is a table of aligned words with idempotent stores; `readablePages` is atomic.
@@ -16,7 +17,8 @@ package final class BlockReader: @unchecked Sendable {
     /// 32 bits of birth a page; 0 = not verified. Reserved for the region's capacity, touched where used.
     private let verified: UnsafeMutablePointer<UInt32>
     private let verifiedMemory: ReservedMemory
-    /// Pages that may be read: grows with the file.
+    private let extending = Mutex(())
+    /// Pages that may be read: grows with the file, below `extending`.
     private let readable: UnsafeMutablePointer<UInt64>
 
     package init(region: any MappedRegion, hash: ContentHash) throws(SystemError) {
@@ -34,11 +36,15 @@ package final class BlockReader: @unchecked Sendable {
     /// Pages that are mapped.
     package var readablePages: UInt64 { readable.pointee }
 
-    /// Maps the file up to `pages`. Called under the database's lock.
+    /// Maps the file up to `pages`. Any thread.
     package func extend(toPages pages: UInt64) throws(EngineError) {
-        guard pages > readable.pointee else { return }
-        do { try region.extend(to: Int(pages) << 12) } catch { throw .system(error) }
-        readable.pointee = pages
+        try extending.withLock { _ throws(EngineError) in
+            guard pages > readable.pointee else { return }
+            do throws(SystemError) {
+                try region.extend(to: Int(pages) << 12)
+            } catch { throw EngineError.system(error) }
+            readable.pointee = pages
+        }
     }
 
     /// The bytes of a committed block, header included, good while the version they belong to is pinned.

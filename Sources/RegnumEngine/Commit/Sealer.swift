@@ -34,36 +34,44 @@ package final class Sealer {
     }
 
     /// Address space, so that pointers into it stay good while the transaction lasts.
-    private static let reservation = 1 << 38
+    private static let reservation = 1 << 36
     /// Memory that stays with the session between transactions.
     private static let keptByteCount = 4 << 20
-    private let memory: ReservedMemory
-    private let buffer: UnsafeMutableRawPointer
+    /// Made at the first block: sessions that only read need none.
+    private var memory: ReservedMemory?
+    private var buffer = ZeroBytes.base
     private var used = 0
     /// Bytes from the start that earlier transactions may have written to.
     private var touched = 0
     private var entries: [Entry] = []
     private var fixups: [Fixup] = []
 
-    package init() {
+    package init() {}
+
+    /// Bytes that the buffer may hold; makes the buffer.
+    private var capacity: Int {
+        if let memory { return memory.byteCount }
         do {
-            memory = try ReservedMemory(byteCount: Self.reservation, minimum: 1 << 28)
+            let made = try ReservedMemory(byteCount: Self.reservation, minimum: 1 << 28)
+            memory = made
+            buffer = made.base
+            return made.byteCount
         } catch {
             fatalError("no address space for a write transaction: \(error)")
         }
-        buffer = memory.base
     }
 
     /// Adds a block of `byteCount` bytes (its header counted in), rounded up to pages.
     package func addBlock(_ kind: BlockKind, byteCount: Int, rows: Int = 0, aux: UInt32 = 0) -> SealedBlock {
         let pages = (byteCount + FormatLimits.pageByteCount - 1) / FormatLimits.pageByteCount
         precondition(pages > 0 && pages <= 65536, "a block of \(byteCount) bytes")
+        let capacity = capacity
         let bytes = buffer + used
         let info = BlockRef.info(kind, rows: rows, aux: aux)
         let index = entries.count
         entries.append(Entry(byteOffset: used, info: info, pageCount: pages, isDropped: false, placed: .none))
         let end = used + pages * FormatLimits.pageByteCount
-        precondition(end <= memory.byteCount, "a transaction of more than \(memory.byteCount) bytes")
+        precondition(end <= capacity, "a transaction of more than \(capacity) bytes")
         if used < touched { Memory.zero(bytes, min(end, touched) - used) }
         used = end
         return SealedBlock(index: index, bytes: bytes, ref: BlockRef(pending: index, info: info))
@@ -143,7 +151,7 @@ package final class Sealer {
     package func reset() {
         touched = max(touched, used)
         if touched > Self.keptByteCount {
-            memory.discard(0..<touched)
+            memory?.discard(0..<touched)
             touched = 0
         }
         used = 0
