@@ -19,7 +19,7 @@ package final class BlockReader: @unchecked Sendable {
     private let verifiedMemory: ReservedMemory
     private let extending = Mutex(())
     /// Pages that may be read: grows with the file, below `extending`.
-    private let readable: UnsafeMutablePointer<UInt64>
+    private let readable = Atomic<UInt64>(0)
 
     package init(region: any MappedRegion, hash: ContentHash) throws(SystemError) {
         self.region = region
@@ -27,23 +27,20 @@ package final class BlockReader: @unchecked Sendable {
         base = region.base
         verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 10, 4096))
         verified = verifiedMemory.base.assumingMemoryBound(to: UInt32.self)
-        readable = .allocate(capacity: 1)
-        readable.initialize(to: UInt64(region.byteCount >> 12))
+        readable.store(UInt64(region.byteCount >> 12), ordering: .releasing)
     }
 
-    deinit { readable.deallocate() }
-
     /// Pages that are mapped.
-    package var readablePages: UInt64 { readable.pointee }
+    package var readablePages: UInt64 { readable.load(ordering: .acquiring) }
 
     /// Maps the file up to `pages`. Any thread.
     package func extend(toPages pages: UInt64) throws(EngineError) {
         try extending.withLock { _ throws(EngineError) in
-            guard pages > readable.pointee else { return }
+            guard pages > readable.load(ordering: .acquiring) else { return }
             do throws(SystemError) {
                 try region.extend(to: Int(pages) << 12)
             } catch { throw EngineError.system(error) }
-            readable.pointee = pages
+            readable.store(pages, ordering: .releasing)
         }
     }
 
@@ -52,7 +49,9 @@ package final class BlockReader: @unchecked Sendable {
     @inline(__always)
     package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let page = ref.page
-        if page < readable.pointee, verified[Int(page)] == UInt32(truncatingIfNeeded: ref.birth) | 1 << 31 {
+        if page < readable.load(ordering: .acquiring),
+            verified[Int(page)] == UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
+        {
             return base + Int(page) << 12
         }
         return try verify(ref)
@@ -60,13 +59,17 @@ package final class BlockReader: @unchecked Sendable {
 
     /// Says that a block just written by this process needs no check.
     package func markVerified(_ ref: BlockRef) {
-        if ref.page < readable.pointee { verified[Int(ref.page)] = UInt32(truncatingIfNeeded: ref.birth) | 1 << 31 }
+        if ref.page < readable.load(ordering: .acquiring) {
+            verified[Int(ref.page)] = UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
+        }
     }
 
     @inline(never)
     private func verify(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let (end, overflow) = ref.page.addingReportingOverflow(UInt64(ref.pageCount))
-        guard !ref.isPending, !overflow, ref.page >= FormatLimits.reservedPages, end <= readable.pointee else {
+        guard !ref.isPending, !overflow, ref.page >= FormatLimits.reservedPages,
+            end <= readable.load(ordering: .acquiring)
+        else {
             throw corrupted("a reference points outside the file", page: ref.isPending ? nil : ref.page)
         }
         let bytes = base + Int(ref.page) << 12

@@ -142,6 +142,9 @@ package struct FreeSpace: Sendable {
 
     // MARK: Placement
 
+    /// Commits of up to this many pages are written in one piece while less than half of the file is free.
+    private static let smallCommitPages = 64
+
     /// Pages for blocks of the given sizes, in order: one contiguous run where there is one, else up to eight
     /// runs, else new pages at the end of the file. Also the runs used, ascending.
     package mutating func place(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
@@ -150,8 +153,9 @@ package struct FreeSpace: Sendable {
         if total <= freePages {
             if let start = findRun(total) {
                 runs = [Extent(page: start, pageCount: total)]
-            } else if UInt64(freePages) > highWater / 8 {
-                // Scattered writes cost more than the space, as long as little is free.
+            } else if UInt64(freePages) > highWater / (total > Self.smallCommitPages ? 8 : 2) {
+                // Scattered writes cost more than space, as long as little is free; and what a small commit takes at
+                // the end of the file comes free again as a whole, for the next ones.
                 runs = Array(freeExtents.sorted { $0.pageCount > $1.pageCount }.prefix(8))
                 if runs.reduce(0, { $0 + $1.pageCount }) < total { runs = [] }
             }
