@@ -23,33 +23,13 @@ extension ResultsState {
             && (type == .int || type == .float || type == .double || type == .date && takesDates)
         guard fits else {
             misuse(
-                "Operation '\(operation)' not supported for \(type.shownName) property "
+                "Operation '\(operation)' not supported for \(type.shown) property "
                     + "'\(binding.schema.name).\(property)'")
         }
         return engine { () throws(EngineError) in
             let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)
             if case .table = source { return try query.aggregate(kind, column) }
             return try query.aggregate(kind, column, among: currentKeys())
-        }
-    }
-}
-
-extension ColumnType {
-    /// As RealmSwift's messages name it.
-    var shownName: String {
-        switch self {
-        case .bool: "bool"
-        case .int: "int"
-        case .float: "float"
-        case .double: "double"
-        case .string: "string"
-        case .data: "data"
-        case .date: "date"
-        case .objectID: "object id"
-        case .uuid: "uuid"
-        case .link: "object"
-        case .decimal128: "decimal128"
-        case .mixed: "mixed"
         }
     }
 }

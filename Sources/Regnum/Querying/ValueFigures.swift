@@ -72,7 +72,7 @@ enum ValueFigures {
             type == .int || type == .float || type == .double || type == .date && takesDates
         else {
             misuse(
-                "Operation '\(operation)' not supported for \(type.shownName) property '\(schema.name).\(name)'"
+                "Operation '\(operation)' not supported for \(type.shown) property '\(schema.name).\(name)'"
             )
         }
         return figure(

@@ -2,6 +2,7 @@
 // How a class and its table differ, in the words of RealmSwift.
 
 internal import RegnumEngine
+internal import RegnumQuery
 
 struct SchemaDifferences {
     let schema: ClassSchema
@@ -60,7 +61,7 @@ struct SchemaDifferences {
     }
 
     private static func name(_ type: ColumnType, _ collection: CollectionKind, _ target: String?) -> String {
-        let element = type == .link ? "<\(target ?? "?")>" : type.shownName
+        let element = type == .link ? "<\(target ?? "?")>" : type.shown
         return switch collection {
         case .none: element
         case .list: type == .link ? "array<\(target ?? "?")>" : "array<\(element)>"

@@ -54,8 +54,8 @@ package struct TableSchema: QuerySchema, Sendable {
 }
 
 extension ColumnType {
-    /// As messages name it.
-    var shown: String {
+    /// As RealmSwift's messages name it.
+    package var shown: String {
         switch self {
         case .bool: "bool"
         case .int: "int"
