@@ -50,9 +50,11 @@ internal import Regnum
         static func listen() { _ = hooks }
 
         private static let hooks: Void = {
+            let previous = MisuseHook.handler
             MisuseHook.handler = { text in
-                // Without a body on this thread the handler returns, and the misuse ends the process.
                 BodyStack.current?.abandon(text)
+                // Without a body on this thread the misuse ends the process, unless somebody else listens.
+                previous?(text)
             }
             WriteHook.didBegin = { core in BodyStack.current?.note(core) }
         }()
