@@ -160,7 +160,7 @@ final class InsertPlan {
         if case .null = value { return }
         column.pointee.markPresent(row)
         switch value {
-        case .null, .date, .objectID, .uuid, .link:
+        case .null, .date, .objectID, .uuid, .link, .decimal128, .typedLink, .list, .dictionary:
             // No enum and no box has such a value.
             break
         case .bool(let value):

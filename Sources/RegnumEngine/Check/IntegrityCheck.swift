@@ -7,7 +7,8 @@
 //  4  a table's rows are as many as its record and its nodes say; keys ascend; the next key is above all
 //  5  an index holds exactly the values of its column; a primary key value is there once
 //  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
-//  7  zone maps bound the values; texts are UTF-8
+//  7  zone maps bound the values; texts are UTF-8; mixed values can be read
+//  8  the elements of a set and the keys of a dictionary ascend, none is there twice
 //
 // Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
 
@@ -130,6 +131,7 @@ package enum IntegrityCheck {
             try checkRows(table, record)
             for column in table.definition.columns.indices {
                 if table.indexes[column] != nil { try checkIndex(table, column) }
+                try checkElements(table, column)
                 if table.backlinkTrees[column] != nil { try checkLinks(table, column, session) }
             }
         }
@@ -181,9 +183,9 @@ package enum IntegrityCheck {
         }
 
         private mutating func checkLinks(_ table: Table, _ column: Int, _ session: Session) throws(EngineError) {
+            let target = table.definition.columns[column].target
             guard let tree = try table.backlinkTrees[column]?.settled(),
-                let target = table.definition.columns[column].target,
-                let targetTable = session.table(target)
+                target.flatMap({ session.table($0) }) != nil || table.definition.columns[column].type == .mixed
             else { return find(6, "\(table.definition.name): a link column without a target") }
             let name = "\(table.definition.name).\(table.definition.columns[column].name)"
             var links: [UInt64: [UInt64]] = [:]
@@ -200,7 +202,9 @@ package enum IntegrityCheck {
             }
             if count != Int(tree.count) { find(6, "\(name): \(count) links, \(tree.count) backlinks") }
             for (link, origins) in links {
-                if try !targetTable.contains(ObjectKey(link)) {
+                // A mixed column says in each link which table it leads to.
+                let targetTable = session.table(target ?? TableKey(UInt32(link >> 48)))
+                if try targetTable?.contains(ObjectKey(target == nil ? link & (1 << 48 - 1) : link)) != true {
                     find(6, "\(name): a link leads to object \(link), which is not there")
                 }
                 var entries: [UInt64] = []

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a list in a var-bytes column. The empty list has no bytes.
+// The bytes of a list or set in a var-bytes column. The empty one has no bytes. The elements of a set ascend by
+// MixedOrder, none equal to another.
 //
 //   offset size  meaning
 //        0    1  kind: 0 elements follow
 //        1    1  flags: 1 validity words follow the head, 2 reserved for stable element ids
 //        2    1  width: bytes of an integer or of an end offset (1, 2, 4, 8); 1 a Bool, 4 a Float, 8 a Double,
-//                12 an ObjectId, 16 a UUID or a Date (seconds, nanoseconds, 4 zero bytes)
+//                12 an ObjectId, 16 a UUID, a decimal or a Date (seconds, nanoseconds, 4 zero bytes)
 //        3    1  zero
 //        4    4  elements
 //        8   8v  validity, one bit an element, where there are nulls
-//        …   wn  values; integers unsigned from 0 where narrower than 8; of texts the end offsets
-//        …       heap of texts
+//        …   wn  values; integers unsigned from 0 where narrower than 8; of texts, data and
+//                mixed values (MixedCodec) the end offsets
+//        …       heap of texts, data, mixed values
 //
 // Random access to an element is O(1).
 
@@ -34,7 +36,8 @@ package enum ListCodec {
             words.withUnsafeBytes { out.append(contentsOf: $0) }
         }
         switch type {
-        case .string, .data, .mixed: encodeBytes(values, &out)
+        case .string, .data: encodeBytes(values, &out)
+        case .mixed: encodeMixed(values, &out)
         case .int, .link: encodeIntegers(values, &out)
         default: encodeFixed(values, type, &out)
         }
@@ -82,6 +85,21 @@ package enum ListCodec {
             }
             ends.append(UInt64(heap.count))
         }
+        append(heap, ends, &out)
+    }
+
+    private static func encodeMixed(_ values: [Value], _ out: inout [UInt8]) {
+        var heap: [UInt8] = []
+        var ends: [UInt64] = []
+        ends.reserveCapacity(values.count)
+        for value in values {
+            MixedCodec.append(value, to: &heap)
+            ends.append(UInt64(heap.count))
+        }
+        append(heap, ends, &out)
+    }
+
+    private static func append(_ heap: [UInt8], _ ends: [UInt64], _ out: inout [UInt8]) {
         out[2] = width(UInt64(heap.count))
         for end in ends { append(end, width: out[2], &out) }
         out.append(contentsOf: heap)
@@ -101,7 +119,7 @@ package enum ListCodec {
             case .objectID(let low, let high):
                 append(low, &out)
                 append(high, &out)
-            case .uuid(let low, let high):
+            case .uuid(let low, let high), .decimal128(let low, let high):
                 append(low, &out)
                 append(high, &out)
             default: out.append(contentsOf: repeatElement(0, count: Int(out[2])))
@@ -180,7 +198,7 @@ package enum ListCodec {
             }
         }
 
-        /// The bytes of a text; empty where damaged offsets lead out of the heap.
+        /// The bytes of a text, of data or of a mixed value; empty where damaged offsets lead out of the heap.
         package func bytes(_ i: Int) -> UnsafeRawBufferPointer {
             let start = i == 0 ? 0 : integer(i - 1)
             let end = integer(i)
@@ -207,10 +225,16 @@ package enum ListCodec {
             case .objectID:
                 return .objectID(
                     at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
-            case .uuid, .decimal128:
+            case .uuid:
                 return .uuid(at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            case .decimal128:
+                return .decimal128(
+                    at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
             case .string: return .string(String(decoding: bytes(i), as: UTF8.self))
-            case .data, .mixed: return .data([UInt8](bytes(i)))
+            case .data: return .data([UInt8](bytes(i)))
+            case .mixed:
+                // As `bytes`: what is damaged behind its checksum reads as nothing; the integrity check tells.
+                do throws(EngineError) { return try MixedCodec.decode(bytes(i)) } catch { return .null }
             }
         }
 

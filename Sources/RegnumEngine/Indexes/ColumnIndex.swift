@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The index of one column: turns values into entries of the tree. Int and Bool are fixed entries; String, Date,
-// ObjectId and UUID are bytes whose order is the order of the values.
+// ObjectId and UUID are bytes whose order is the order of the values. Mixed values are bytes that are equal where
+// the values are (MixedOrder); their order means nothing.
 
 import RegnumSystem
 
@@ -25,7 +26,9 @@ package final class ColumnIndex {
     @inline(__always)
     func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
         let view = location.group.pointee.columns[column]
-        if view.isNull(location.row) { return try tree.insertNull(key: key) }
+        if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
+            return try tree.insertNull(key: key)
+        }
         switch type {
         case .int: try tree.insert(value: IndexKey.encode(view.integer(location.row)), key: key)
         case .bool: try tree.insert(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
@@ -38,7 +41,7 @@ package final class ColumnIndex {
 
     func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
         let view = location.group.pointee.columns[column]
-        if view.isNull(location.row) {
+        if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
             _ = try tree.removeNull(key: key)
             return
         }
@@ -61,24 +64,46 @@ package final class ColumnIndex {
 
     func all(_ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
+        if type == .mixed { return try allMixed(value, table) }
         switch value {
         case .null: try tree.forEachNullKey { keys.append(ObjectKey($0)) }
         case .int(let integer): try tree.forEachKey(value: IndexKey.encode(integer)) { keys.append(ObjectKey($0)) }
         case .bool(let bit): try tree.forEachKey(value: IndexKey.encode(bit ? 1 : 0)) { keys.append(ObjectKey($0)) }
         default:
             let bytes = Self.bytes(value)
-            var error: EngineError?
-            bytes.withUnsafeBytes { buffer in
-                do throws(EngineError) {
-                    try tree.forEachKey(bytes: buffer) { keys.append(ObjectKey($0)) }
-                } catch let thrown { error = thrown }
-            }
-            if let error { throw error }
+            keys = try self.keys(bytes)
             if !IndexKey.isExact(byteCount: bytes.count) {
                 keys = try exact(keys, value, table)
             }
         }
         return keys
+    }
+
+    private func keys(_ bytes: [UInt8]) throws(EngineError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        var error: EngineError?
+        bytes.withUnsafeBytes { buffer in
+            do throws(EngineError) {
+                try tree.forEachKey(bytes: buffer) { keys.append(ObjectKey($0)) }
+            } catch let thrown { error = thrown }
+        }
+        if let error { throw error }
+        return keys
+    }
+
+    private func allMixed(_ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        if value == .null {
+            try tree.forEachNullKey { keys.append(ObjectKey($0)) }
+            return keys
+        }
+        let bytes = Self.mixedBytes(value)
+        keys = try self.keys(bytes)
+        if IndexKey.isExact(byteCount: bytes.count) { return keys }
+        guard let column = table.indexes.firstIndex(where: { $0 === self }) else { return keys }
+        var kept: [ObjectKey] = []
+        for key in keys where MixedOrder.areEqual(try table.value(column, of: key), value) { kept.append(key) }
+        return kept
     }
 
     private func exact(_ keys: [ObjectKey], _ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
@@ -110,6 +135,24 @@ package final class ColumnIndex {
         }
     }
 
+    /// Bytes that are equal for equal mixed values: numbers of all types in one form.
+    static func mixedBytes(_ value: Value) -> [UInt8] {
+        switch value {
+        case .int, .float, .double, .decimal128:
+            return [MixedCodec.Tag.decimal128.rawValue] + (ExactNumber(value)?.canonicalBytes ?? [])
+        case .list(let values):
+            return [MixedCodec.Tag.list.rawValue] + values.flatMap { framed(mixedBytes($0)) }
+        case .dictionary(let entries):
+            return [MixedCodec.Tag.dictionary.rawValue]
+                + entries.flatMap { framed(Array($0.key.utf8)) + framed(mixedBytes($0.value)) }
+        default: return MixedCodec.encode(value)
+        }
+    }
+
+    private static func framed(_ bytes: [UInt8]) -> [UInt8] {
+        withUnsafeBytes(of: UInt32(bytes.count)) { [UInt8]($0) } + bytes
+    }
+
     private static func dateBytes(_ seconds: Int64, _ nanoseconds: Int32) -> [UInt8] {
         var out = [UInt8]()
         withUnsafeBytes(of: (UInt64(bitPattern: seconds) ^ 1 << 63).bigEndian) { out.append(contentsOf: $0) }
@@ -124,7 +167,8 @@ package final class ColumnIndex {
     ) throws(EngineError) {
         let view = location.group.pointee.columns[column]
         switch type {
-        case .string, .data, .mixed:
+        case .mixed: try call(Self.mixedBytes(try table.value(column, at: location)), body)
+        case .string, .data:
             var bytes = view.bytes(location.row)
             if view.isBlob(location.row) { bytes = try table.blob(bytes) }
             try body(bytes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of things inside the engine: keys, column types, values, and the definition of a table.
+// The names of things inside the engine: keys, column types, and the definition of a table.
 
 /// Identity of an object in its table: 1, 2, 3 ... in the order of insertion, never used again. 0 is no object.
 @usableFromInline @frozen
@@ -125,23 +125,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 }
 
-/// One value on its slow way in or out. Hot paths read and write columns directly.
-package enum Value: Hashable, Sendable {
-    case null
-    case bool(Bool)
-    case int(Int64)
-    case float(Float)
-    case double(Double)
-    case string(String)
-    case data([UInt8])
-    case date(Timestamp)
-    /// The 12 bytes: the first 8 loaded little endian, then the last 4.
-    case objectID(UInt64, UInt32)
-    /// The 16 bytes as two words loaded little endian.
-    case uuid(UInt64, UInt64)
-    case link(ObjectKey)
-}
-
 extension ColumnDefinition {
     /// How one value of the column lies in a writable group.
     package var writableForm: ColumnForm {
@@ -160,5 +143,5 @@ extension ColumnDefinition {
     /// True where nulls are told by the validity bits (a null link is key 0).
     package var hasValidity: Bool { isNullable && collection == .none && type != .link }
     /// True where the column keeps the reverse of its links.
-    package var hasBacklinks: Bool { type == .link }
+    package var hasBacklinks: Bool { type == .link || type == .mixed }
 }

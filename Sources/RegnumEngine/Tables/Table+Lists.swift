@@ -1,133 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of an object. A list is one var-bytes value (ListCodec); the one that the running transaction changed
-// last is kept decoded, so that a loop of appends costs what an array's does.
+// Lists of an object; reading is the same for sets. The collection that the running transaction changed last is
+// kept decoded (OpenCollection), so that a loop of appends costs what an array's does.
 
 import RegnumSystem
-
-/// A list taken out of its bytes to be changed.
-struct OpenList {
-    var column: Int
-    var key: ObjectKey
-    var values: [Value]
-    var isChanged = false
-}
 
 extension Table {
     // MARK: Reading
 
+    /// Elements of a list or set. O(log n).
     package func listCount(_ column: Int, of key: ObjectKey) throws(EngineError) -> Int {
-        if let open = openList, open.column == column, open.key == key { return open.values.count }
-        return try withList(column, try place(key)) { $0.count }
+        if let open = openCollection, open.column == column, open.key == key { return open.values.count }
+        return try elementCount(column, try place(key))
     }
 
+    /// Element `index` of a list or set. O(log n).
     package func listValue(_ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) -> Value {
-        if let open = openList, open.column == column, open.key == key { return open.values[index] }
-        return try withList(column, try place(key)) { list in
-            precondition(index >= 0 && index < list.count, "element \(index) of \(list.count)")
-            return list.value(index)
+        if let open = openCollection, open.column == column, open.key == key { return open.values[index] }
+        var found: Value?
+        var left = index
+        try forEachLeaf(column, try place(key)) { leaf in
+            if left >= 0, left < leaf.count { found = leaf.value(left) }
+            left -= leaf.count
+            return left >= 0
         }
+        guard let found else { preconditionFailure("no element \(index)") }
+        return found
     }
 
+    /// All elements of a list or set.
     package func listValues(_ column: Int, of key: ObjectKey) throws(EngineError) -> [Value] {
-        if let open = openList, open.column == column, open.key == key { return open.values }
-        return try withList(column, try place(key)) { $0.all }
+        if let open = openCollection, open.column == column, open.key == key { return open.values }
+        return try listValues(column, at: try place(key))
     }
 
-    /// As `listValues`, with the object located.
+    /// As `listValues`, with the object located; of a dictionary its values.
     package func listValues(_ column: Int, at location: RowLocation) throws(EngineError) -> [Value] {
-        try flushOpenList()
-        return try withList(column, location) { $0.all }
-    }
-
-    /// Calls `body` with the list's elements in place; changes made so far are seen.
-    package func withList<R>(
-        _ column: Int, _ location: RowLocation, _ body: (ListCodec.Reader) throws(EngineError) -> R
-    ) throws(EngineError) -> R {
-        if openList != nil { try flushOpenList() }
-        let view = location.group.pointee.columns[column]
-        var bytes = view.bytes(location.row)
-        if view.isBlob(location.row) { bytes = try blob(bytes) }
-        return try body(try ListCodec.Reader(bytes, definition.columns[column].type))
-    }
-
-    private func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
-        guard let location = try locate(key) else { preconditionFailure("no object \(key.rawValue)") }
-        return location
+        var values: [Value] = []
+        try forEachLeaf(column, location) { leaf in
+            if values.isEmpty { values = leaf.all } else { values.append(contentsOf: leaf.all) }
+            return true
+        }
+        return values
     }
 
     // MARK: Changing
 
     package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         try open(column, key)
-        openList?.values.insert(contentsOf: values, at: index)
+        openCollection?.values.insert(contentsOf: values, at: index)
         try link(column, key, values)
-        try changed(column)
+        collectionChanged()
     }
 
     package func listSet(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         try open(column, key)
-        guard let old = openList?.values[index] else { return }
-        openList?.values[index] = value
+        guard let old = openCollection?.values[index] else { return }
+        openCollection?.values[index] = value
         try unlink(column, key, CollectionOfOne(old))
         try link(column, key, CollectionOfOne(value))
-        try changed(column)
+        collectionChanged()
     }
 
+    /// Removes elements of a list or set.
     package func listRemove(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try open(column, key)
-        guard let old = openList?.values[range] else { return }
+        guard let old = openCollection?.values[range] else { return }
         try unlink(column, key, old)
-        openList?.values.removeSubrange(range)
-        try changed(column)
+        openCollection?.values.removeSubrange(range)
+        collectionChanged()
     }
 
     package func listMove(_ column: Int, of key: ObjectKey, from: Int, to: Int) throws(EngineError) {
         try open(column, key)
-        guard let value = openList?.values.remove(at: from) else { return }
-        openList?.values.insert(value, at: to)
-        try changed(column)
+        guard let value = openCollection?.values.remove(at: from) else { return }
+        openCollection?.values.insert(value, at: to)
+        collectionChanged()
     }
 
-    /// Removes every element that equals `value`.
-    func listRemoveAll(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+    // MARK: Links
+
+    /// Enters the links in new values.
+    func link(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
+        guard let tree = backlinkTrees[column] else { return }
+        for value in values {
+            try value.forEachLink { word throws(EngineError) in try tree.insert(target: word, origin: key.rawValue) }
+        }
+    }
+
+    /// Takes the links in values that go away out.
+    func unlink(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
+        guard let tree = backlinkTrees[column], tree.count > 0 else { return }
+        for value in values {
+            try value.forEachLink { word throws(EngineError) in
+                _ = try tree.remove(target: word, origin: key.rawValue)
+            }
+        }
+    }
+
+    /// The target of a link goes away: lists and sets of links lose the elements that lead there, in dictionaries
+    /// and mixed values the link becomes null; a set of mixed values loses the element.
+    func clearLinks(inCollection column: Int, to word: UInt64, of key: ObjectKey) throws(EngineError) {
         try open(column, key)
-        guard let before = openList?.values else { return }
-        try unlink(column, key, before.filter { $0 == value })
-        openList?.values.removeAll { $0 == value }
-        try changed(column)
+        guard let before = openCollection?.values else { return }
+        let old = before.filter { $0.leads(to: word) }
+        if old.isEmpty { return }
+        try unlink(column, key, old)
+        let kind = definition.columns[column]
+        if kind.collection == .set || kind.collection == .list && kind.type == .link {
+            openCollection?.values.removeAll { $0.leads(to: word) }
+        } else {
+            let new = old.map { $0.clearingLinks(to: word) }
+            openCollection?.values = before.map { $0.leads(to: word) ? $0.clearingLinks(to: word) : $0 }
+            try link(column, key, new)
+        }
+        collectionChanged()
     }
+}
 
-    private func link(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
-        guard let tree = backlinkTrees[column] else { return }
-        for case .link(let target) in values { try tree.insert(target: target.rawValue, origin: key.rawValue) }
-    }
-
-    private func unlink(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
-        guard let tree = backlinkTrees[column] else { return }
-        for case .link(let target) in values { _ = try tree.remove(target: target.rawValue, origin: key.rawValue) }
-    }
-
-    private func open(_ column: Int, _ key: ObjectKey) throws(EngineError) {
-        if let open = openList, open.column == column, open.key == key { return }
-        try flushOpenList()
-        let values = try withList(column, try place(key)) { $0.all }
-        openList = OpenList(column: column, key: key, values: values)
-    }
-
-    private func changed(_ column: Int) throws(EngineError) {
-        openList?.isChanged = true
-        session.changeCount &+= 1
-    }
-
-    /// Writes the decoded list back into its object.
-    func flushOpenList() throws(EngineError) {
-        guard let open = openList else { return }
-        openList = nil
-        guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
-        let row = group.view.pointee.row(of: open.key.rawValue)
-        freeBlob(open.column, RowLocation(group: group.view, row: row))
-        group.makeWritable(open.column)
-        let bytes = ListCodec.encode(open.values, definition.columns[open.column].type)
-        bytes.withUnsafeBytes { group.setBytes(open.column, row, $0) }
+extension Value {
+    fileprivate func leads(to word: UInt64) -> Bool {
+        switch self {
+        case .link(let key): key.rawValue == word
+        case .typedLink(let table, let key): Value.targetWord(table, key) == word
+        case .list(let values): values.contains { $0.leads(to: word) }
+        case .dictionary(let entries): entries.contains { $0.value.leads(to: word) }
+        default: false
+        }
     }
 }

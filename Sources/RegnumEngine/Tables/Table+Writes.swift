@@ -3,7 +3,7 @@
 //
 // Laws kept here
 //  1. An index holds one entry for each object: its value (or null) and its key.
-//  2. The backlink tree of a link column holds one entry for each link: target, object.
+//  2. The backlink tree of a link or mixed column holds one entry for each link: target, object.
 //  3. No link leads to an object that is not there: deleting an object clears the links to it.
 
 import RegnumSystem
@@ -33,8 +33,7 @@ extension Table {
         for column in definition.columns.indices {
             if let index = indexes[column] { try index.insert(location, column, key, self) }
             if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
-                let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
-                if target != 0 { try tree.insert(target: target, origin: key) }
+                for target in try links(column, location) { try tree.insert(target: target, origin: key) }
             }
         }
     }
@@ -65,9 +64,10 @@ extension Table {
         session.changeCount &+= 1
         if let index = indexes[column] { try index.remove(location, column, key.rawValue, self) }
         if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
-            let old = UInt64(bitPattern: group.view.pointee.columns[column].integer(row))
-            if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
-            if case .link(let target) = value { try tree.insert(target: target.rawValue, origin: key.rawValue) }
+            if tree.count > 0 {
+                for old in try links(column, location) { _ = try tree.remove(target: old, origin: key.rawValue) }
+            }
+            try link(column, key, CollectionOfOne(value))
         }
         freeBlob(column, location)
         group.makeWritable(column)
@@ -99,6 +99,10 @@ extension Table {
     func store(_ value: Value, _ column: Int, _ group: DirtyGroup, _ row: Int) {
         let data = group.view.pointee.columns[column].data
         group.setValid(column, row, value != .null)
+        if definition.columns[column].type == .mixed {
+            MixedCodec.encode(value).withUnsafeBytes { group.setBytes(column, row, $0) }
+            return
+        }
         switch value {
         case .null: storeZero(column, group, row)
         case .bool(let bit):
@@ -116,11 +120,12 @@ extension Table {
         case .objectID(let low, let high):
             data.storeBytes(of: low, toByteOffset: row * 12, as: UInt64.self)
             data.storeBytes(of: high, toByteOffset: row * 12 + 8, as: UInt32.self)
-        case .uuid(let low, let high):
+        case .uuid(let low, let high), .decimal128(let low, let high):
             data.storeBytes(of: low, toByteOffset: row * 16, as: UInt64.self)
             data.storeBytes(of: high, toByteOffset: row * 16 + 8, as: UInt64.self)
         case .string(var text): text.withUTF8 { group.setBytes(column, row, UnsafeRawBufferPointer($0)) }
         case .data(let bytes): bytes.withUnsafeBytes { group.setBytes(column, row, $0) }
+        case .typedLink, .list, .dictionary: preconditionFailure("a mixed value in a column of another type")
         }
     }
 
@@ -140,7 +145,7 @@ extension Table {
 
     /// Deletes the object, clears the links that lead to it, and takes it out of the lists it is in.
     package func delete(_ key: ObjectKey) throws(EngineError) {
-        try flushOpenList()
+        try flushOpenCollection()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { preconditionFailure("no object \(key.rawValue)") }
         for origin in origins { try clearLinks(to: key, from: origin) }
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
@@ -160,35 +165,53 @@ extension Table {
         }
     }
 
-    /// The keys that a link column or a list of links leads to.
+    /// The target words (`Value.targetWord`) of the links in a link or mixed column, or in a collection of such.
     func links(_ column: Int, _ location: RowLocation) throws(EngineError) -> [UInt64] {
+        let isLink = definition.columns[column].type == .link
+        var words: [UInt64] = []
         if definition.columns[column].collection == .none {
-            let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
-            return target == 0 ? [] : [target]
+            if isLink {
+                let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
+                return target == 0 ? [] : [target]
+            }
+            try value(column, at: location).forEachLink { word in words.append(word) }
+            return words
         }
-        return try listValues(column, at: location).compactMap {
-            if case .link(let target) = $0 { target.rawValue } else { nil }
+        try forEachLeaf(column, location) { leaf throws(EngineError) in
+            for i in 0..<leaf.count where !leaf.isNull(i) {
+                if isLink {
+                    words.append(leaf.integer(i))
+                } else {
+                    try leaf.value(i).forEachLink { word in words.append(word) }
+                }
+            }
+            return true
         }
+        return words
     }
 
     private func clearLinks(to key: ObjectKey, from origin: (table: TableKey, column: Int)) throws(EngineError) {
-        guard let table = session.table(origin.table) else { return }
-        let isList = table.definition.columns[origin.column].collection != .none
+        guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column] else { return }
+        try table.flushOpenCollection()
+        if tree.count == 0 { return }
+        let column = table.definition.columns[origin.column]
+        let word = targetWord(key, in: table, origin.column)
         var last = ObjectKey.none
         for object in try backlinks(to: key, from: table, column: origin.column) {
             if object == last { continue }
             last = object
-            if isList {
-                try table.listRemoveAll(.link(key), origin.column, of: object)
+            if column.collection != .none {
+                try table.clearLinks(inCollection: origin.column, to: word, of: object)
             } else {
-                try table.set(.null, origin.column, of: object)
+                let old = try table.value(origin.column, of: object)
+                try table.set(old.clearingLinks(to: word), origin.column, of: object)
             }
         }
     }
 
     /// Deletes every object of the table.
     package func deleteAll() throws(EngineError) {
-        try flushOpenList()
+        try flushOpenCollection()
         if count == 0 { return }
         for origin in origins where origin.table != definition.key {
             guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column], tree.count > 0
@@ -227,7 +250,7 @@ extension Table {
 
     /// Seals what changed; the record holds pending refs.
     func seal() throws(EngineError) -> TableRecord {
-        try flushOpenList()
+        try flushOpenCollection()
         var record = TableRecord(
             key: definition.key, nextObjectKey: nextKey, count: UInt64(count), root: try groups.seal(), trees: [])
         for (i, column) in definition.columns.enumerated() {
@@ -265,7 +288,7 @@ extension Table {
 
     /// After a rollback: nothing of the transaction may be left.
     func abandon() {
-        openList = nil
+        openCollection = nil
         groups.dropPendingGroups()
     }
 }

@@ -21,8 +21,8 @@ package final class Table {
     let hasGuards: Bool
     /// Numbers of the columns whose values may lie in blocks of their own.
     let byteColumns: [Int]
-    /// The list that was changed last, decoded. See Table+Lists.
-    @exclusivity(unchecked) var openList: OpenList?
+    /// The collection that was changed last, decoded. See OpenCollection.
+    @exclusivity(unchecked) var openCollection: OpenCollection?
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
         self.definition = definition
@@ -59,7 +59,7 @@ package final class Table {
         if groups.decodedGroupCount > 256 + Int(record.count) / 256 { groups.dropDecodedGroups() }
         nextKey = record.nextObjectKey
         count = Int(record.count)
-        openList = nil
+        openCollection = nil
         for (i, column) in definition.columns.enumerated() {
             let index = record.trees.first { $0.column == column.key && $0.role == .index }
             let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
@@ -68,11 +68,13 @@ package final class Table {
         }
     }
 
-    /// Which columns of which tables lead here. Called when the session's tables change.
+    /// Which columns of which tables may lead here: links to this table, and all mixed values. Called when the
+    /// session's tables change.
     func resolveOrigins() {
         origins = []
         for table in session.tables {
-            for (i, column) in table.definition.columns.enumerated() where column.target == definition.key {
+            for (i, column) in table.definition.columns.enumerated()
+            where column.hasBacklinks && (column.type == .mixed || column.target == definition.key) {
                 origins.append((table.definition.key, i))
             }
         }
@@ -138,13 +140,20 @@ package final class Table {
         case .double: return .double(view.double(row))
         case .date: return .date(Timestamp(seconds: view.integer(row), nanoseconds: view.nanoseconds(row)))
         case .string: return .string(try withBytes(column, at: location) { String(decoding: $0, as: UTF8.self) })
-        case .data, .mixed: return .data(try withBytes(column, at: location) { [UInt8]($0) })
+        case .data: return .data(try withBytes(column, at: location) { [UInt8]($0) })
+        case .mixed:
+            var bytes = view.bytes(row)
+            if view.isBlob(row) { bytes = try blob(bytes) }
+            return try MixedCodec.decode(bytes)
         case .objectID:
             let (low, high) = view.bytes12(row)
             return .objectID(low, high)
-        case .uuid, .decimal128:
+        case .uuid:
             let (low, high) = view.bytes16(row)
             return .uuid(low, high)
+        case .decimal128:
+            let (low, high) = view.bytes16(row)
+            return .decimal128(low, high)
         case .link:
             let target = UInt64(bitPattern: view.integer(row))
             return target == 0 ? .null : .link(ObjectKey(target))
@@ -202,20 +211,26 @@ package final class Table {
 
     package func hasIndex(_ column: Int) -> Bool { indexes[column] != nil }
 
-    /// The objects of `origin` whose link column leads to `target`, ascending, each as often as it links.
+    /// What the backlink tree of a column of `origin` calls the object `target` of this table.
+    func targetWord(_ target: ObjectKey, in origin: Table, _ column: Int) -> UInt64 {
+        origin.definition.columns[column].type == .mixed
+            ? Value.targetWord(definition.key, target) : target.rawValue
+    }
+
+    /// The objects of `origin` whose link or mixed column leads to `target`, ascending, each as often as it links.
     package func backlinks(
         to target: ObjectKey, from origin: Table, column: Int
     ) throws(EngineError) -> [ObjectKey] {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
-        try origin.flushOpenList()
+        try origin.flushOpenCollection()
         var keys: [ObjectKey] = []
-        try tree.settled().forEachKey(value: target.rawValue) { keys.append(ObjectKey($0)) }
+        try tree.settled().forEachKey(value: targetWord(target, in: origin, column)) { keys.append(ObjectKey($0)) }
         return keys
     }
 
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
-        try origin.flushOpenList()
-        return try tree.settled().count(value: target.rawValue)
+        try origin.flushOpenCollection()
+        return try tree.settled().count(value: targetWord(target, in: origin, column))
     }
 }

@@ -17,9 +17,9 @@ extension Evaluator {
         case .column(let number, let type, let test): return try passes(table, location, number, type, test)
         case .key(let test): return test.matches(int: Int64(bitPattern: location.key.rawValue))
         case .elements(let number, let type, let test):
-            return try table.withList(number, location) { list in
-                for index in 0..<list.count where test.matches(list, index, type) { return true }
-                return false
+            return try !table.forEachLeaf(number, location) { list in
+                for index in 0..<list.count where test.matches(list, index, type) { return false }
+                return true
             }
         case .through(let through):
             if case .link(let number, _) = through.step,
@@ -68,7 +68,8 @@ extension Evaluator {
         case .uuid, .decimal128:
             let (low, high) = column.bytes16(row)
             return test.matches(low: low, high: high)
-        case .string, .data, .mixed:
+        case .mixed: return test.matches(try table.value(number, at: location))
+        case .string, .data:
             return try table.withBytes(number, at: location) { test.matches(bytes: $0) }
         }
     }
@@ -90,8 +91,8 @@ extension Evaluator {
             guard key != 0, let place = try other.locate(ObjectKey(key)) else { return true }
             return try forEachObject(rest, other, place, body)
         case .links(let number, _):
-            return try table.withList(number, location) { list throws(EngineError) in
-                for index in 0..<list.count {
+            return try table.forEachLeaf(number, location) { list throws(EngineError) in
+                for index in 0..<list.count where !list.isNull(index) {
                     guard let place = try other.locate(ObjectKey(list.integer(index))) else { continue }
                     guard try forEachObject(rest, other, place, body) else { return false }
                 }
@@ -139,7 +140,8 @@ extension Evaluator {
         case .double(let value): test = .double(comparison, value)
         case .date(let value): test = .date(comparison, value)
         case .objectID(let low, let high): test = .objectID(comparison, low, high)
-        case .uuid(let low, let high): test = .uuid(comparison, low, high)
+        case .uuid(let low, let high), .decimal128(let low, let high): test = .uuid(comparison, low, high)
+        case .typedLink, .list, .dictionary: return false
         case .link(let key): test = .link(comparison, key)
         case .string(let value): test = .bytes(BytesTest(comparison, Array(value.utf8), options))
         case .data(let value): test = .bytes(BytesTest(comparison, value, options))
@@ -156,7 +158,7 @@ extension Evaluator {
         let steps = aggregate.path.steps
         if aggregate.kind == .count, steps.count == 1, case .object = aggregate.path.end {
             switch steps[0] {
-            case .links(let number, _): return .int(Int64(try table.withList(number, location) { $0.count }))
+            case .links(let number, _): return .int(Int64(try table.elementCount(number, location)))
             case .backlinks(let origin, let number):
                 guard let other = session.table(origin) else { return .int(0) }
                 return .int(Int64(try table.backlinkCount(to: location.key, from: other, column: number)))
@@ -165,10 +167,11 @@ extension Evaluator {
         }
         _ = try forEachObject(steps[...], table, location) { other, place throws(EngineError) in
             if case .elements(let number, _) = aggregate.path.end {
-                try other.withList(number, place) { list in
+                try other.forEachLeaf(number, place) { list in
                     for index in 0..<list.count {
                         total.add(aggregate.kind == .count ? .int(1) : list.value(index))
                     }
+                    return true
                 }
             } else if let number = aggregate.column {
                 total.add(try other.value(number, at: place))

@@ -151,11 +151,12 @@ struct Evaluator {
             }
         case .links(let number, _):
             for row in 0..<count where mask.hasRow(row) {
-                let isFound = try table.withList(number, RowLocation(group: group, row: row)) { list in
-                    for index in 0..<list.count where passing.contains(list.integer(index)) { return true }
-                    return false
+                let isMissing = try table.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
+                    for index in 0..<list.count
+                    where !list.isNull(index) && passing.contains(list.integer(index)) { return false }
+                    return true
                 }
-                if isFound { out.insertRow(row) }
+                if !isMissing { out.insertRow(row) }
             }
         case .backlinks:
             for row in 0..<count where mask.hasRow(row) && passing.contains(group.pointee.key(at: row)) {
@@ -178,12 +179,15 @@ struct Evaluator {
         case .backlinks(_, let number):
             guard let limit = try table.keyLimit() else { return nil }
             let passing = KeyBitmap(limit: limit)
-            let isList = other.definition.columns[number].collection == .list
+            let isList = other.definition.columns[number].collection != .none
             try Evaluator(session: session, table: other, expectedRows: other.count)
                 .forEachMatch(through.inner) { group, row throws(EngineError) in
                     if isList {
-                        try other.withList(number, RowLocation(group: group, row: row)) { list in
-                            for index in 0..<list.count { passing.insert(list.integer(index)) }
+                        try other.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
+                            for index in 0..<list.count where !list.isNull(index) {
+                                passing.insert(list.integer(index))
+                            }
+                            return true
                         }
                     } else {
                         passing.insert(UInt64(bitPattern: group.pointee.columns[number].integer(row)))
@@ -202,12 +206,13 @@ struct Evaluator {
             let limit = try table.keyLimit()
         else { return false }
         let counts = KeyCounts(limit: limit)
-        let isList = other.definition.columns[number].collection == .list
+        let isList = other.definition.columns[number].collection != .none
         try other.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 if isList {
-                    try other.withList(number, RowLocation(group: group, row: row)) { list in
-                        for index in 0..<list.count { counts.add(list.integer(index)) }
+                    try other.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
+                        for index in 0..<list.count where !list.isNull(index) { counts.add(list.integer(index)) }
+                        return true
                     }
                 } else {
                     counts.add(UInt64(bitPattern: group.pointee.columns[number].integer(row)))

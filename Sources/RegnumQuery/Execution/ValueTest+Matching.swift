@@ -33,6 +33,17 @@ extension ValueTest {
         }
     }
 
+    /// Whether a value passes that no test of another type is meant for.
+    private var matchesOther: Bool {
+        switch self {
+        case .isNull: false
+        case .isNotNull, .always: true
+        case .all(let tests): tests.allSatisfy(\.matchesOther)
+        case .any(let tests): tests.contains(where: \.matchesOther)
+        default: matchesNull
+        }
+    }
+
     /// NaN is less than everything and equal to NaN.
     @inline(__always)
     static func compare<T: BinaryFloatingPoint>(_ found: T, _ comparison: ComparisonOperator, _ value: T)
@@ -122,7 +133,7 @@ extension ValueTest {
         if list.isNull(index) { return matchesNull }
         switch type {
         case .int, .link: return matches(int: Int64(bitPattern: list.integer(index)))
-        case .string, .data, .mixed: return matches(bytes: list.bytes(index))
+        case .string, .data: return matches(bytes: list.bytes(index))
         default: return matches(list.value(index))
         }
     }
@@ -136,7 +147,8 @@ extension ValueTest {
         case .double(let value): matches(double: value)
         case .date(let value): matches(date: value)
         case .objectID(let low, let high): matches(low: low, high: UInt64(high))
-        case .uuid(let low, let high): matches(low: low, high: high)
+        case .uuid(let low, let high), .decimal128(let low, let high): matches(low: low, high: high)
+        case .typedLink, .list, .dictionary: matchesOther
         case .link(let key): matches(int: Int64(bitPattern: key.rawValue))
         case .string(let value): Array(value.utf8).withUnsafeBytes { matches(bytes: $0) }
         case .data(let value): value.withUnsafeBytes { matches(bytes: $0) }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// A number of any type without rounding: coefficient * 2^binaryExponent * 10^decimalExponent, one of the
+// exponents 0. Makes numbers of different types comparable, in an order that is the same whoever is asked first.
+
+struct ExactNumber {
+    /// -1, 0, 1; for what is infinite too.
+    private var sign: Int
+    private var isNaN = false
+    private var isInfinite = false
+    private var coefficient: UInt128 = 0
+    private var binaryExponent = 0
+    private var decimalExponent = 0
+
+    /// Nil where the value is no number.
+    init?(_ value: Value) {
+        switch value {
+        case .int(let value): self.init(value)
+        case .float(let value): self.init(Double(value))
+        case .double(let value): self.init(value)
+        case .decimal128(let low, let high): self.init(decimalLow: low, high)
+        default: return nil
+        }
+    }
+
+    private init(_ value: Int64) {
+        sign = value < 0 ? -1 : value == 0 ? 0 : 1
+        coefficient = UInt128(value.magnitude)
+    }
+
+    private init(_ value: Double) {
+        sign = value.isNaN || value == 0 ? 0 : value < 0 ? -1 : 1
+        isNaN = value.isNaN
+        isInfinite = value.isInfinite
+        guard value.isFinite, value != 0 else { return }
+        coefficient = UInt128(value.significandBitPattern | (value.isNormal ? 1 << 52 : 0))
+        binaryExponent = max(Int(value.exponentBitPattern), 1) - 1075
+    }
+
+    /// A decimal128 in binary integer form: sign, exponent of 14 bits, coefficient of 113 bits. A coefficient above
+    /// 34 digits counts as 0.
+    private init(decimalLow low: UInt64, _ high: UInt64) {
+        sign = high >> 63 == 0 ? 1 : -1
+        if high >> 61 & 3 == 3 {
+            isNaN = high >> 58 & 31 == 31
+            isInfinite = high >> 58 & 31 == 30
+        } else {
+            coefficient = UInt128(high & (1 << 49 - 1)) << 64 | UInt128(low)
+            decimalExponent = Int(high >> 49 & 0x3fff) - 6176
+            if coefficient > Self.greatestDecimal { coefficient = 0 }
+        }
+        if isNaN || coefficient == 0 && !isInfinite { sign = 0 }
+        if coefficient == 0 { decimalExponent = 0 }
+        while coefficient != 0, coefficient % 10 == 0 {
+            coefficient /= 10
+            decimalExponent += 1
+        }
+    }
+
+    private static let greatestDecimal: UInt128 = {
+        var power: UInt128 = 1
+        for _ in 0..<34 { power *= 10 }
+        return power - 1
+    }()
+
+    func compare(_ other: ExactNumber) -> Int {
+        if isNaN || other.isNaN { return (isNaN ? 0 : 1) - (other.isNaN ? 0 : 1) }
+        if sign != other.sign { return sign < other.sign ? -1 : 1 }
+        if sign == 0 { return 0 }
+        return sign * compareMagnitude(other)
+    }
+
+    private func compareMagnitude(_ other: ExactNumber) -> Int {
+        if isInfinite || other.isInfinite { return (isInfinite ? 1 : 0) - (other.isInfinite ? 1 : 0) }
+        // The coarse look keeps the exact one within some hundred bits.
+        let (size, otherSize) = (binaryLogarithm, other.binaryLogarithm)
+        if abs(size - otherSize) > 2 { return size < otherSize ? -1 : 1 }
+        // What has negative exponents goes to the other side.
+        var left = WideNumber(coefficient)
+        var right = WideNumber(other.coefficient)
+        let tens = min(decimalExponent, other.decimalExponent, 0)
+        let twos = min(binaryExponent, other.binaryExponent, 0)
+        left.scale(tens: decimalExponent - tens, twos: binaryExponent - twos)
+        right.scale(tens: other.decimalExponent - tens, twos: other.binaryExponent - twos)
+        return left.compare(right)
+    }
+
+    /// Within 2 of the logarithm to the base 2.
+    private var binaryLogarithm: Double {
+        Double(128 - coefficient.leadingZeroBitCount) + Double(binaryExponent)
+            + Double(decimalExponent) * 3.321928094887362
+    }
+
+    // MARK: One form for each number
+
+    /// Bytes that are the same for all values of the same worth, whatever their type.
+    var canonicalBytes: [UInt8] {
+        var out: [UInt8] = [UInt8(sign + 1) | (isNaN ? 4 : 0) | (isInfinite ? 8 : 0)]
+        if isNaN || isInfinite || sign == 0 { return out }
+        // coefficient * 2^b * 10^d as odd * 2^twos * 5^fives, the coefficient without factors of 2 and 5.
+        var wide = coefficient
+        var twos = binaryExponent + decimalExponent
+        var fives = decimalExponent
+        let shift = wide.trailingZeroBitCount
+        wide >>= UInt128(shift)
+        twos += shift
+        while wide % 5 == 0 {
+            wide /= 5
+            fives += 1
+        }
+        withUnsafeBytes(of: Int16(truncatingIfNeeded: twos)) { out.append(contentsOf: $0) }
+        withUnsafeBytes(of: Int16(truncatingIfNeeded: fives)) { out.append(contentsOf: $0) }
+        withUnsafeBytes(of: wide) { out.append(contentsOf: $0) }
+        return out
+    }
+}
+
+/// A whole number of any length: words of 32 bits, the lowest first.
+private struct WideNumber {
+    private var words: [UInt32] = []
+
+    init(_ value: UInt128) {
+        var left = value
+        while left != 0 {
+            words.append(UInt32(truncatingIfNeeded: left))
+            left >>= 32
+        }
+    }
+
+    mutating func scale(tens: Int, twos: Int) {
+        for _ in 0..<tens / 9 { multiply(1_000_000_000) }
+        for _ in 0..<tens % 9 { multiply(10) }
+        words.insert(contentsOf: repeatElement(0, count: twos / 32), at: 0)
+        multiply(1 << UInt32(twos % 32))
+    }
+
+    private mutating func multiply(_ factor: UInt32) {
+        var carry: UInt64 = 0
+        for i in words.indices {
+            let product = UInt64(words[i]) * UInt64(factor) + carry
+            words[i] = UInt32(truncatingIfNeeded: product)
+            carry = product >> 32
+        }
+        if carry != 0 { words.append(UInt32(carry)) }
+    }
+
+    func compare(_ other: WideNumber) -> Int {
+        if words.count != other.words.count { return words.count < other.words.count ? -1 : 1 }
+        for i in words.indices.reversed() where words[i] != other.words[i] {
+            return words[i] < other.words[i] ? -1 : 1
+        }
+        return 0
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one order of values: of the elements of sets, and of mixed values among each other.
+//
+//   null < bool < numbers < string < data < date < object id < UUID < link < list < dictionary
+//
+// Numbers of all types are compared by what they are worth, exactly: 1, 1.0 and the decimal 1.00 are equal. NaN
+// equals NaN and is below all other numbers; -0 equals 0. Texts and data go by their bytes, unsigned.
+
+import RegnumSystem
+
+package enum MixedOrder {
+    /// Negative, 0 or positive, as `a` comes before, is equal to or comes after `b`.
+    package static func compare(_ a: Value, _ b: Value) -> Int {
+        let rank = rank(a)
+        let other = self.rank(b)
+        if rank != other { return rank < other ? -1 : 1 }
+        switch (a, b) {
+        case (.bool(let a), .bool(let b)): return a == b ? 0 : a ? 1 : -1
+        case (.string(let a), .string(let b)): return compare(a, b)
+        case (.data(let a), .data(let b)):
+            return a.withUnsafeBytes { a in b.withUnsafeBytes { b in compare(a, b) } }
+        case (.date(let a), .date(let b)): return a == b ? 0 : a < b ? -1 : 1
+        case (.objectID(let a, let aTail), .objectID(let b, let bTail)):
+            return a == b ? order(aTail.byteSwapped, bTail.byteSwapped) : order(a.byteSwapped, b.byteSwapped)
+        case (.uuid(let a, let aTail), .uuid(let b, let bTail)):
+            return a == b ? order(aTail.byteSwapped, bTail.byteSwapped) : order(a.byteSwapped, b.byteSwapped)
+        case (.list(let a), .list(let b)): return compare(a, b)
+        case (.dictionary(let a), .dictionary(let b)): return compare(a, b)
+        default: break
+        }
+        if rank == numberRank { return compareNumbers(a, b) }
+        if rank == linkRank { return order(linkWord(a), linkWord(b)) }
+        return 0
+    }
+
+    /// True where storage takes both for one value.
+    package static func areEqual(_ a: Value, _ b: Value) -> Bool { compare(a, b) == 0 }
+
+    /// By UTF-8 bytes, unsigned.
+    package static func compare(_ a: String, _ b: String) -> Int {
+        var (a, b) = (a, b)
+        return a.withUTF8 { a in
+            b.withUTF8 { b in compare(UnsafeRawBufferPointer(a), UnsafeRawBufferPointer(b)) }
+        }
+    }
+
+    /// By bytes, unsigned; a prefix before what it begins.
+    package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+        guard let start = a.baseAddress, let other = b.baseAddress else { return a.count - b.count }
+        return IndexKey.compare(start, a.count, other, b.count)
+    }
+
+    private static let numberRank = 2
+    private static let linkRank = 8
+
+    private static func rank(_ value: Value) -> Int {
+        switch value {
+        case .null: 0
+        case .bool: 1
+        case .int, .float, .double, .decimal128: numberRank
+        case .string: 3
+        case .data: 4
+        case .date: 5
+        case .objectID: 6
+        case .uuid: 7
+        case .link, .typedLink: linkRank
+        case .list: 9
+        case .dictionary: 10
+        }
+    }
+
+    private static func linkWord(_ value: Value) -> UInt64 {
+        switch value {
+        case .link(let key): key.rawValue
+        case .typedLink(let table, let key): Value.targetWord(table, key)
+        default: 0
+        }
+    }
+
+    @inline(__always)
+    private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a == b ? 0 : a < b ? -1 : 1 }
+
+    private static func compare(_ a: [Value], _ b: [Value]) -> Int {
+        for (a, b) in zip(a, b) {
+            let order = compare(a, b)
+            if order != 0 { return order }
+        }
+        return a.count - b.count
+    }
+
+    private static func compare(_ a: [DictionaryEntry], _ b: [DictionaryEntry]) -> Int {
+        for (a, b) in zip(a, b) {
+            let keys = compare(a.key, b.key)
+            if keys != 0 { return keys }
+            let order = compare(a.value, b.value)
+            if order != 0 { return order }
+        }
+        return a.count - b.count
+    }
+
+    // MARK: Numbers
+
+    private static func compareNumbers(_ a: Value, _ b: Value) -> Int {
+        switch (a, b) {
+        case (.int(let a), .int(let b)): return order(a, b)
+        case (.float(let a), .float(let b)): return compare(Double(a), Double(b))
+        case (.double(let a), .double(let b)): return compare(a, b)
+        case (.float(let a), .double(let b)): return compare(Double(a), b)
+        case (.double(let a), .float(let b)): return compare(a, Double(b))
+        default:
+            guard let a = ExactNumber(a), let b = ExactNumber(b) else { return 0 }
+            return a.compare(b)
+        }
+    }
+
+    private static func compare(_ a: Double, _ b: Double) -> Int {
+        if a.isNaN || b.isNaN { return order(a.isNaN ? 0 : 1, b.isNaN ? 0 : 1) }
+        return order(a, b)
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One value of a column or of a collection, as it is handed in and out.
+
+/// One value on its slow way in or out. Hot paths read and write columns directly.
+///
+/// `==` is that of Swift (NaN differs from itself, texts are equal where their characters are);
+/// `MixedOrder.compare` is what storage goes by.
+package enum Value: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case data([UInt8])
+    case date(Timestamp)
+    /// The 12 bytes: the first 8 loaded little endian, then the last 4.
+    case objectID(UInt64, UInt32)
+    /// The 16 bytes as two words loaded little endian.
+    case uuid(UInt64, UInt64)
+    case link(ObjectKey)
+    /// IEEE 754 decimal128 in its binary integer form: the low word, the high one.
+    case decimal128(UInt64, UInt64)
+    /// In mixed columns only: an object of any table.
+    case typedLink(TableKey, ObjectKey)
+    /// In mixed columns only.
+    case list([Value])
+    /// In mixed columns only: ascending by the UTF-8 bytes of the keys, each there once.
+    case dictionary([DictionaryEntry])
+}
+
+/// A key of a dictionary with its value.
+package struct DictionaryEntry: Hashable, Sendable {
+    package var key: String
+    package var value: Value
+    package init(key: String, value: Value) {
+        self.key = key
+        self.value = value
+    }
+}
+
+extension Value {
+    /// The target word of a link: what backlink trees hold. A link of a link column is its object's key; one of a
+    /// mixed column has the number of the table in its upper 16 bits.
+    package static func targetWord(_ table: TableKey, _ object: ObjectKey) -> UInt64 {
+        UInt64(table.rawValue) << 48 | object.rawValue
+    }
+
+    /// Calls `body` with the target word of each link in the value, nested ones too.
+    func forEachLink(_ body: (UInt64) throws(EngineError) -> Void) throws(EngineError) {
+        switch self {
+        case .link(let key): try body(key.rawValue)
+        case .typedLink(let table, let key): try body(Value.targetWord(table, key))
+        case .list(let values): for value in values { try value.forEachLink(body) }
+        case .dictionary(let entries): for entry in entries { try entry.value.forEachLink(body) }
+        default: break
+        }
+    }
+
+    /// The value with every link to `word` replaced by null.
+    func clearingLinks(to word: UInt64) -> Value {
+        switch self {
+        case .link(let key): key.rawValue == word ? .null : self
+        case .typedLink(let table, let key): Value.targetWord(table, key) == word ? .null : self
+        case .list(let values): .list(values.map { $0.clearingLinks(to: word) })
+        case .dictionary(let entries):
+            .dictionary(
+                entries.map { DictionaryEntry(key: $0.key, value: $0.value.clearingLinks(to: word)) })
+        default: self
+        }
+    }
+}
