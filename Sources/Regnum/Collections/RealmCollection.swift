@@ -43,6 +43,14 @@ public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator =
     func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor
     /// The elements without those that equal an earlier one in all the properties.
     func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String
+    /// The values of a property of all elements, `NSNull` for nil.
+    func value(forKey key: String) -> Any?
+    /// The values that the key path leads to, or what a collection operator makes of them.
+    func value(forKeyPath keyPath: String) -> Any?
+    /// Sets a property of all elements. Misuse outside a write.
+    func setValue(_ value: Any?, forKey key: String)
+    /// Sets the property that the key path leads to from all elements.
+    func setValue(_ value: Any?, forKeyPath keyPath: String)
 }
 
 /// Checks a position, in the words that RealmSwift's users know.

@@ -61,7 +61,7 @@ open class ObjectBase {
     }
 
     /// The stored properties.
-    public final var objectSchema: ObjectSchema { ObjectSchema(ClassSchema.of(Swift.type(of: self))) }
+    public final var objectSchema: ObjectSchema { ObjectSchema(classSchema) }
 
     /// The object and its values, links to depth 5. The order is the schema's.
     public final var description: String { ObjectDescription.text(of: self) }
@@ -112,6 +112,14 @@ extension ObjectBase {
     final var binding: ClassBinding {
         Unmanaged<ClassBinding>.fromOpaque(rowContext.unsafelyUnwrapped.pointee.binding.unsafelyUnwrapped)
             .takeUnretainedValue()
+    }
+
+    /// What is known of the object's class; of a dynamic object that of its table.
+    final var classSchema: ClassSchema {
+        guard let context = rowContext, context.pointee.binding != nil else {
+            return ClassSchema.of(Swift.type(of: self))
+        }
+        return binding.schema
     }
 
     final var isTraced: Bool { rowContext?.pointee.kind == .traced }

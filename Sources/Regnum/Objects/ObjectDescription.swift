@@ -19,7 +19,7 @@ enum ObjectDescription {
     private static func text(_ object: ObjectBase, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
         if object.isInvalidated { return "[invalid object]" }
-        let schema = ClassSchema.of(type(of: object))
+        let schema = object.classSchema
         var text = "\(schema.name) {\n"
         for property in schema.properties where !property.isComputed {
             text += "\t\(property.name) = \(inner(property.get(object), depth));\n"

@@ -10,7 +10,7 @@ enum ObjectFilling {
         guard let value = unwrapped(value) else { refuse(value, schema) }
         if let object = value as? ObjectBase {
             if object.rowContext != nil { object.requireValid() }
-            let source = ClassSchema.of(type(of: object))
+            let source = object.classSchema
             return properties.compactMap { property in
                 source.property(named: property.name).map { (property, $0.get(object) as Any) }
             }
@@ -35,13 +35,13 @@ enum ObjectFilling {
 
     /// Sets what `value` gives.
     static func fill(_ object: ObjectBase, from value: Any) {
-        for (property, value) in entries(value, of: ClassSchema.of(type(of: object))) {
+        for (property, value) in entries(value, of: object.classSchema) {
             set(value, property, object)
         }
     }
 
     static func set(_ value: Any, _ property: ClassProperty, _ object: ObjectBase) {
-        if !property.set(object, value) { refuse(value, property, ClassSchema.of(type(of: object))) }
+        if !property.set(object, value) { refuse(value, property, object.classSchema) }
     }
 
     /// A value that does not fit a property.

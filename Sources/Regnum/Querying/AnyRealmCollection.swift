@@ -17,7 +17,11 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public var realm: Realm? { base.realm }
     public var isInvalidated: Bool { base.isInvalidated }
     public var isFrozen: Bool { base.isFrozen }
-    public var description: String { base.description }
+    /// The elements, the first hundred of them.
+    public var description: String {
+        let text = base.description
+        return "AnyRealmCollection<\(Element.self)>" + text[(text.firstIndex(of: " ") ?? text.startIndex)...]
+    }
     public var startIndex: Int { 0 }
     public var endIndex: Int { base.count }
     public var count: Int { base.count }
@@ -44,6 +48,10 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         base.distinct(Array(keyPaths))
     }
+    public func value(forKey key: String) -> Any? { base.value(forKey: key) }
+    public func value(forKeyPath keyPath: String) -> Any? { base.value(forKeyPath: keyPath) }
+    public func setValue(_ value: Any?, forKey key: String) { base.setValue(value, forKey: key) }
+    public func setValue(_ value: Any?, forKeyPath keyPath: String) { base.setValue(value, forKeyPath: keyPath) }
 
     /// True where both stand for the same collection.
     public static func == (left: AnyRealmCollection, right: AnyRealmCollection) -> Bool {
@@ -69,6 +77,10 @@ private class AnyCollectionBox<Element: RealmCollectionValue> {
     func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { missing() }
     func sorted(_ descriptors: [SortDescriptor]) -> Results<Element> { missing() }
     func distinct(_ keyPaths: [String]) -> Results<Element> { missing() }
+    func value(forKey key: String) -> Any? { missing() }
+    func value(forKeyPath keyPath: String) -> Any? { missing() }
+    func setValue(_ value: Any?, forKey key: String) { missing() }
+    func setValue(_ value: Any?, forKeyPath keyPath: String) { missing() }
     func isEqual(to other: AnyCollectionBox) -> Bool { missing() }
 
     private func missing() -> Never { fatalError("only CollectionBox is ever made") }
@@ -97,6 +109,10 @@ private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.
     }
     override func sorted(_ descriptors: [SortDescriptor]) -> Results<Base.Element> { base.sorted(by: descriptors) }
     override func distinct(_ keyPaths: [String]) -> Results<Base.Element> { base.distinct(by: keyPaths) }
+    override func value(forKey key: String) -> Any? { base.value(forKey: key) }
+    override func value(forKeyPath keyPath: String) -> Any? { base.value(forKeyPath: keyPath) }
+    override func setValue(_ value: Any?, forKey key: String) { base.setValue(value, forKey: key) }
+    override func setValue(_ value: Any?, forKeyPath keyPath: String) { base.setValue(value, forKeyPath: keyPath) }
     override func isEqual(to other: AnyCollectionBox<Base.Element>) -> Bool {
         (other as? CollectionBox<Base>)?.base == base
     }

@@ -36,6 +36,7 @@ extension Realm {
         }
         guard FileManager.default.fileExists(atPath: path) else { return false }
         try FileManager.default.removeItem(atPath: path)
+        Logger.log(.detail, "DB: Delete Realm: \(path)")
         return true
     }
 }

@@ -139,6 +139,7 @@ extension Realm {
     private func commit() throws {
         do {
             try core.session.commitWrite()
+            Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has rolled back.
             core.afterRollback()
@@ -200,11 +201,13 @@ extension RealmCore {
     func begin() throws(EngineError) {
         try session.beginWrite()
         reloadTables()
+        Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
     }
 
     func rollBack() {
         session.rollbackWrite()
+        Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
         afterRollback()
     }
 

@@ -25,6 +25,7 @@ enum RealmOpening {
             return open
         }
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
+        Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
         let database = try openDatabase(configuration, place)
         let settings = RealmSettings(
             configuration: configuration, place: place, database: database, schema: schema, queue: queue)
@@ -37,6 +38,7 @@ enum RealmOpening {
         try SchemaUpdate(core: core, settings: settings).run()
         core.bind(schema.classes)
         RealmCache.shared.insert(core, at: key, schemaVersion: configuration.schemaVersion)
+        Logger.log(.trace, "DB: Begin read of version \(core.session.version): \(place.name)")
         return core
     }
 

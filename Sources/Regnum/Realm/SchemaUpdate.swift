@@ -42,7 +42,11 @@ struct SchemaUpdate {
 
     private func write() throws(EngineError) {
         let missing = missing
+        for schema in missing { Logger.log(.debug, "DB: Add class '\(schema.name)'") }
         if !missing.isEmpty { try session.addTables(missing.map(\.newTable)) }
+        if session.schemaVersion != configuration.schemaVersion {
+            Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
+        }
         session.setSchemaVersion(configuration.schemaVersion)
     }
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Properties by name: of one object, of all elements of a collection, along key paths; and the collection
+// operators of key-value coding.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+// MARK: Objects
+
+extension ObjectBase {
+    /// The value of a property by its name: nil for null, enums as raw values. Misuse for a name that is not
+    /// there and for a value that does not fit.
+    public final subscript(key: String) -> Any? {
+        get {
+            guard let property = classSchema.property(named: key) else {
+                if rowContext != nil { requireValid() }
+                refuseName(key, isCoding: rowContext == nil)
+            }
+            return property.get(self) ?? property.unknownRawValue(of: self)
+        }
+        set { set(newValue, key, isCoding: rowContext == nil) }
+    }
+
+    /// The value of a property by its name; as `self[key]`.
+    public final func value(forKey key: String) -> Any? {
+        guard let property = classSchema.property(named: key) else {
+            switch key {
+            case "self": return self
+            case "@invalidated", "invalidated": return isInvalidated
+            default: refuseName(key, isCoding: true)
+            }
+        }
+        return property.get(self) ?? property.unknownRawValue(of: self)
+    }
+
+    /// Sets a property by its name; as `self[key] = value`.
+    public final func setValue(_ value: Any?, forKey key: String) { set(value, key, isCoding: true) }
+
+    /// The value at the end of names joined by dots; nil where a link on the way is nil. Names behind a collection
+    /// are those of its elements: `dogs.name` gives an array, `dogs.@max.age` one figure.
+    public final func value(forKeyPath keyPath: String) -> Any? {
+        let (head, rest) = KeyPathParts.split(keyPath)
+        guard let rest else { return value(forKey: head) }
+        return value(forKey: head).flatMap { KeyPathParts.value(of: $0, at: rest) }
+    }
+
+    /// Sets the property at the end of names joined by dots, of all elements where a collection is on the way;
+    /// nothing where a link on the way is nil.
+    public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
+        let (head, rest) = KeyPathParts.split(keyPath)
+        guard let rest else { return setValue(value, forKey: head) }
+        guard let next = self.value(forKey: head) else { return }
+        KeyPathParts.setValue(value, of: next, at: rest)
+    }
+
+    private final func set(_ value: Any?, _ key: String, isCoding: Bool) {
+        guard let property = classSchema.property(named: key) else { refuseName(key, isCoding: isCoding) }
+        if rowContext != nil {
+            requireValid()
+            requireModifiable(self)
+        }
+        if property.isComputed { misuse("Cannot modify read-only property '\(classSchema.name).\(key)'.") }
+        if property.setUnknownRawValue(value, of: self) { return }
+        ObjectFilling.set(value as Any, property, self)
+    }
+
+    private final func refuseName(_ key: String, isCoding: Bool) -> Never {
+        let words = "Invalid property name '\(key)' for class '\(classSchema.name)'."
+        let names = classSchema.properties.map(\.name).joined(separator: ", ")
+        let code =
+            isCoding
+            ? "NSUnknownKeyException: this class is not key value coding-compliant for the key "
+                + "\(key). " : ""
+        misuse("\(code)\(words) Its properties are: \(names).")
+    }
+}
+
+/// Key paths one name after the other.
+enum KeyPathParts {
+    static func split(_ keyPath: String) -> (head: String, rest: String?) {
+        guard let dot = keyPath.firstIndex(of: ".") else { return (keyPath, nil) }
+        return (String(keyPath[..<dot]), String(keyPath[keyPath.index(after: dot)...]))
+    }
+
+    /// Of an object or a collection; nil for what has no properties.
+    static func value(of owner: Any, at keyPath: String) -> Any? {
+        switch owner {
+        case let object as ObjectBase: object.value(forKeyPath: keyPath)
+        case let collection as any RealmCollection: collection.value(forKeyPath: keyPath)
+        default: nil
+        }
+    }
+
+    static func setValue(_ value: Any?, of owner: Any, at keyPath: String) {
+        switch owner {
+        case let object as ObjectBase: object.setValue(value, forKeyPath: keyPath)
+        case let collection as any RealmCollection: collection.setValue(value, forKeyPath: keyPath)
+        default: break
+        }
+    }
+}
+
+// MARK: Collections
+
+extension RealmCollection {
+    /// The values of a property of all elements, `NSNull` for nil; for "self" the elements, for "@count" their
+    /// number. O(elements).
+    public func value(forKey key: String) -> Any? {
+        switch key {
+        case "self": Array(self)
+        case "@count": count
+        case "@invalidated", "invalidated": isInvalidated
+        default: elementValues(key)
+        }
+    }
+
+    /// As `value(forKey:)` along links; or one figure by `@sum.age`, `@min.`, `@max.`, `@avg.`, or the values by
+    /// `@unionOfObjects.`, `@distinctUnionOfObjects.`, `@unionOfArrays.`, `@distinctUnionOfArrays.`.
+    public func value(forKeyPath keyPath: String) -> Any? {
+        guard keyPath.hasPrefix("@") else {
+            return keyPath.contains(".") ? elementValues(keyPath) : value(forKey: keyPath)
+        }
+        if keyPath == "@count" || keyPath.hasPrefix("@count.") { return count }
+        if keyPath == "@invalidated" { return isInvalidated }
+        let (name, rest) = KeyPathParts.split(keyPath)
+        guard KeyValueOperator.names.contains(name) else {
+            misuse("Unsupported KVC collection operator found in key path '\(keyPath)'")
+        }
+        guard let rest, !rest.isEmpty else {
+            misuse("Missing key path for KVC collection operator \(name) in key path '\(keyPath)'")
+        }
+        if rest.contains(".") {
+            misuse("Nested key paths are not supported yet for KVC collection operators.")
+        }
+        return applied(name, rest)
+    }
+
+    /// Sets a property of all elements. Misuse outside a write. O(elements).
+    public func setValue(_ value: Any?, forKey key: String) {
+        requireSettable()
+        guard let objects = elementObjects() else {
+            guard key == "self", let list = self as? any AnyList else { KeyValueOperator.refuse(key, Element.self) }
+            let copies = [Any](repeating: value as Any, count: count)
+            _ = list.replaceElements(with: copies)
+            return
+        }
+        for object in objects { object.setValue(value, forKey: key) }
+    }
+
+    /// Sets the property that the key path leads to from all elements.
+    public func setValue(_ value: Any?, forKeyPath keyPath: String) {
+        guard keyPath.contains(".") else { return setValue(value, forKey: keyPath) }
+        requireSettable()
+        guard let objects = elementObjects() else { KeyValueOperator.refuse(keyPath, Element.self) }
+        for object in objects { object.setValue(value, forKeyPath: keyPath) }
+    }
+
+    private func requireSettable() {
+        guard let realm else { return }
+        realm.core.requireWrite("Cannot modify managed objects outside of a write transaction.")
+    }
+
+    /// The elements of now: what is done to one may move others out of the collection. Nil where the elements are
+    /// no objects.
+    private func elementObjects() -> [ObjectBase]? {
+        guard Element._shape.target != nil else { return nil }
+        return compactMap { $0 as? ObjectBase }
+    }
+
+    private func elementValues(_ keyPath: String) -> [Any] {
+        guard Element._shape.target != nil else { KeyValueOperator.refuse(keyPath, Element.self) }
+        var values: [Any] = []
+        values.reserveCapacity(count)
+        for element in self {
+            guard let object = element as? ObjectBase else { continue }
+            values.append(object.value(forKeyPath: keyPath) ?? NSNull())
+        }
+        return values
+    }
+
+    private func applied(_ name: String, _ property: String) -> Any? {
+        switch name {
+        case "@min": return KeyValueOperator.shown(figure(.min, property, "min"))
+        case "@max": return KeyValueOperator.shown(figure(.max, property, "max"))
+        case "@sum": return KeyValueOperator.shown(figure(.sum, property, "sum"))
+        case "@avg": return KeyValueOperator.shown(figure(.avg, property, "average"))
+        default:
+            var values = value(forKey: property) as? [Any] ?? []
+            if name.hasSuffix("OfArrays") {
+                if property == "self" {
+                    misuse(
+                        "self is not a valid key-path for a KVC array collection operator as "
+                            + "'\(name.dropFirst())'.")
+                }
+                values = values.flatMap { Coercion.elements($0) ?? [] }
+            }
+            return name.hasPrefix("@distinct") ? KeyValueOperator.distinct(values) : values
+        }
+    }
+
+    private func figure(_ kind: AggregateKind, _ property: String, _ operation: String) -> Value {
+        if Element._shape.target == nil {
+            guard property == "self" else { KeyValueOperator.refuse(property, Element.self) }
+            return ValueFigures.figure(kind, of: map { Element._toRaw($0).value } as [Value])
+        }
+        if let queryable = self as? any _QueryableCollection, let state = queryable._handle.state {
+            return state.figure(kind, of: property, operation)
+        }
+        guard let list = self as? any AnyList else { return kind == .sum ? .int(0) : .null }
+        return ValueFigures.figure(kind, of: property, operation, in: list)
+    }
+}
+
+private enum KeyValueOperator {
+    static let names: Set<String> = [
+        "@min", "@max", "@sum", "@avg", "@unionOfObjects", "@distinctUnionOfObjects", "@unionOfArrays",
+        "@distinctUnionOfArrays",
+    ]
+
+    static func shown(_ value: Value?) -> Any? {
+        switch value {
+        case .int(let value): Int(value)
+        case .float(let value): value
+        case .double(let value): value
+        case .date(let value): Date._fromRaw(_RawValue(.date(value)))
+        default: nil
+        }
+    }
+
+    /// The values without those that equal an earlier one.
+    static func distinct(_ values: [Any]) -> [Any] {
+        var seen: Set<AnyHashable> = []
+        return values.filter { value in
+            guard let value = value as? AnyHashable else { return true }
+            return seen.insert(value).inserted
+        }
+    }
+
+    /// Of values only "self" can be asked.
+    static func refuse(_ key: String, _ type: Any.Type) -> Never {
+        misuse(
+            "NSUnknownKeyException: this class is not key value coding-compliant for the key \(key). The elements "
+                + "are values of type \(type): only \"self\" can be asked of them.")
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small types that belong to a Realm.
+
+extension Realm {
+    /// Of what a Realm tells those who observe it.
+    public enum Notification: String, Sendable {
+        /// The Realm shows a new version.
+        case didChange = "RLMRealmDidChangeNotification"
+        /// Others have committed, and the Realm does not refresh itself: call `refresh()`.
+        case refreshRequired = "RLMRealmRefreshRequiredNotification"
+    }
+
+    /// What observers of a Realm are called with.
+    public typealias NotificationBlock = (_ notification: Notification, _ realm: Realm) -> Void
+
+    /// Whether opening waits for a download. There is none of local files, so all three are the same.
+    public enum OpenBehavior: Sendable {
+        case never
+        case once
+        case always
+    }
+}
