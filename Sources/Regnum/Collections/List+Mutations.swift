@@ -45,6 +45,9 @@ extension List {
     private func engineValue(_ element: Element, _ place: ManagedPlace) -> Value {
         let raw = Element._toRaw(element)
         guard let object = raw.object else { return raw.value }
+        if Element.self == DynamicObject.self {
+            return place.core.dynamicKey(object, place.target(DynamicObject.self)).map { .link($0) } ?? .null
+        }
         if let target = Element._shape.target, type(of: object) != target {
             misuse(
                 "Object of type '\(ClassNames.name(of: type(of: object)))' does not match RLMArray type "

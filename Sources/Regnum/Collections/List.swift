@@ -61,7 +61,7 @@ extension List {
     func element(_ value: Value, _ place: ManagedPlace) -> Element {
         var raw = _RawValue(value)
         if case .link = value, let target = Element._shape.target {
-            raw.binding = place.core.binding(for: target)
+            raw.binding = place.target(target)
         }
         return Element._fromRaw(raw)
     }
@@ -131,7 +131,7 @@ extension List: RealmCollection, MutableCollection {
         let values = values(place)
         if let target = Element._shape.target {
             let keys = values.compactMap { value in if case .link(let key) = value { key } else { nil } }
-            return RLMIterator(ObjectCursor(keys, of: place.core.binding(for: target)))
+            return RLMIterator(ObjectCursor(keys, of: place.target(target)))
         }
         return RLMIterator(values.map { element($0, place) })
     }

@@ -46,7 +46,8 @@ open class ObjectBase {
 
     /// The schema of the class; nil for the library's own base classes.
     public final class func sharedSchema() -> ObjectSchema? {
-        self == ObjectBase.self || self == Object.self ? nil : ObjectSchema(ClassSchema.of(self))
+        self == ObjectBase.self || self == Object.self || self == DynamicObject.self
+            ? nil : ObjectSchema(ClassSchema.of(self))
     }
 
     // MARK: State
@@ -94,11 +95,11 @@ extension ObjectBase: Hashable, CustomStringConvertible {
     }
 
     static func areSameRow(_ left: ObjectBase, _ right: ObjectBase) -> Bool {
-        guard let context = left.rowContext, context == right.rowContext, context.pointee.kind == .managed
-        else {
-            return false
-        }
-        return left.rowKey == right.rowKey
+        guard left.rowKey == right.rowKey, let context = left.rowContext, let other = right.rowContext,
+            context.pointee.kind == .managed, other.pointee.kind == .managed
+        else { return false }
+        // A dynamic object has another context than one of the class.
+        return context == other || left.core === right.core && left.binding.tableKey == right.binding.tableKey
     }
 }
 

@@ -9,12 +9,24 @@ extension RealmCore {
     package func create<T: ObjectBase>(_ type: T.Type, value: Any, update: Realm.UpdatePolicy) -> T {
         requireWrite()
         let binding = binding(for: type)
+        return unsafeDowncast(binding.makeAccessor(create(binding, value, update: update)), to: T.self)
+    }
+
+    /// As `create(_:value:update:)`; the key of the object.
+    func create(_ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy) -> ObjectKey {
         if update != .error, binding.schema.primaryKey == nil {
             misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
         }
         var creation = Creation(core: self, update: update)
-        let key = creation.create(binding, value)
-        return unsafeDowncast(binding.makeAccessor(key), to: T.self)
+        return creation.create(binding, value)
+    }
+}
+
+extension ObjectBase {
+    /// True for an object of the class itself, and for a dynamic object of its table.
+    final func stands(for type: ObjectBase.Type) -> Bool {
+        if Swift.type(of: self) == type { return true }
+        return self is DynamicObject && classSchema.name == ClassNames.name(of: type)
     }
 }
 
@@ -124,7 +136,7 @@ private struct Creation {
         guard let present = unwrapped(value) else { return .null }
         guard let target = property.shape.target else { return .null }
         if let object = present as? ObjectBase {
-            guard type(of: object) == target else { ObjectFilling.refuse(value, property, binding.schema) }
+            guard object.stands(for: target) else { ObjectFilling.refuse(value, property, binding.schema) }
             if object.rowContext != nil {
                 object.requireValid()
                 if object.core === core { return .link(object.rowKey) }

@@ -22,6 +22,8 @@ package final class RealmCore {
     /// Bound classes. One class may be bound once; two classes of one name never.
     package private(set) var bindings: [ObjectIdentifier: ClassBinding] = [:]
     private var bindingsByTable: [TableKey: ClassBinding] = [:]
+    /// Tables as dynamic objects see them, made when first asked for.
+    private(set) var dynamicBindings: [TableKey: ClassBinding] = [:]
     /// Contexts and bindings of before an `invalidate`: accessors still point at them.
     private var retired: [ClassBinding] = []
     /// Last binding asked for.
@@ -59,7 +61,12 @@ package final class RealmCore {
         for binding in bindings.values {
             if let table = session.table(binding.tableKey) { binding.table = table }
         }
+        for binding in dynamicBindings.values {
+            if let table = session.table(binding.tableKey) { binding.table = table }
+        }
     }
+
+    func remember(dynamic binding: ClassBinding) { dynamicBindings[binding.tableKey] = binding }
 
     // MARK: Confinement
 
@@ -107,7 +114,11 @@ package final class RealmCore {
             return found
         }
         if let clash = (configurationBox as? RealmSettings)?.schema.clashes[id] { misuse(clash) }
-        let name = ClassNames.name(of: type)
+        refuseClass(ClassNames.name(of: type))
+    }
+
+    /// A class that is not in the schema.
+    func refuseClass(_ name: String) -> Never {
         misuse(
             "Object type '\(name)' is not managed by the Realm. If using a custom `objectClasses` / "
                 + "`objectTypes` "
@@ -125,7 +136,7 @@ package final class RealmCore {
     /// To be called after each roll-back: objects made in it are gone for ever, although their keys may come
     /// again.
     package func noteRollback() {
-        for binding in bindings.values {
+        for binding in Array(bindings.values) + dynamicBindings.values {
             let table = binding.table
             let count = table.count
             let last = engine { () throws(EngineError) in
@@ -138,13 +149,14 @@ package final class RealmCore {
     /// To be called by `Realm.invalidate()`: every accessor made so far is invalid from now on.
     package func retireAccessors() {
         let schemas = bindings.values.map(\.schema)
-        for binding in bindings.values {
+        for binding in Array(bindings.values) + dynamicBindings.values {
             binding.context.pointee.kind = .retired
             binding.context.pointee.state = ClassContext.neverState
             retired.append(binding)
         }
         bindings = [:]
         bindingsByTable = [:]
+        dynamicBindings = [:]
         bind(schemas)
     }
 }

@@ -42,7 +42,9 @@ extension _ObjectValue {
 
     public static func _coerced(_ value: Any) -> Self? {
         if let object = value as? Self { return object }
-        if value is ObjectBase { return nil }
+        if let object = value as? ObjectBase {
+            return object.accessor(as: Self.self).map { unsafeDowncast($0, to: Self.self) }
+        }
         guard Coercion.entries(value) != nil || Coercion.elements(value) != nil else { return nil }
         let object = Self()
         ObjectFilling.fill(object, from: value)

@@ -118,6 +118,16 @@ struct ManagedPlace {
     /// Where the object lies; nil where it is gone. The caller has checked the thread.
     func locate() -> RowLocation? { binding.locate(key, rollbacks: rollbacks) }
 
+    /// The class that the links of the column lead to; for dynamic objects its table.
+    func target(_ type: ObjectBase.Type) -> ClassBinding {
+        type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.binding(for: type)
+    }
+
+    /// As `target`; nil where a read-only file has no table for the class.
+    func fetchableTarget(_ type: ObjectBase.Type) -> ClassBinding? {
+        type == DynamicObject.self ? core.dynamicTarget(of: binding, column) : core.fetchable(type)
+    }
+
     func requireLocation() -> RowLocation {
         core.check()
         guard let location = locate() else { misuse("Object has been deleted or invalidated.") }

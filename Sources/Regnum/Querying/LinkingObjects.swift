@@ -26,6 +26,13 @@ package final class LinkingObjectsHandle {
             source: .backlinks(owner: owner, column: column))
     }
 
+    /// Makes it the objects of `origin` that link to a managed object by that column.
+    func bind(to owner: RowReference, origin: ClassBinding, column: Int) {
+        state = ResultsState(
+            realm: owner.binding.core, elementType: originType, binding: column < 0 ? nil : origin,
+            source: .backlinks(owner: owner, column: column))
+    }
+
     /// Ends the binding: it is empty again, as of an unmanaged object.
     package func unbind() { state = nil }
 

@@ -13,7 +13,7 @@ extension List: _QueryableCollection {
         let owner = RowReference(binding: place.binding, key: place.key, rollbacks: Int(place.rollbacks))
         return _ResultsHandle(
             state: ResultsState(
-                realm: place.core, elementType: target, binding: place.core.fetchable(target),
+                realm: place.core, elementType: target, binding: place.fetchableTarget(target),
                 source: .list(owner: owner, column: place.column)))
     }
 }

@@ -19,6 +19,14 @@ extension Realm {
     ) -> Element? {
         core.check()
         guard let binding = core.fetchable(type) else { return nil }
+        return core.key(of: binding, forPrimaryKey: key)
+            .map { unsafeDowncast(binding.makeAccessor($0), to: Element.self) }
+    }
+}
+
+extension RealmCore {
+    /// The object with that primary key, or nil. Misuse for a class without one, and a key that does not fit.
+    func key(of binding: ClassBinding, forPrimaryKey key: Any) -> ObjectKey? {
         guard let index = binding.schema.primaryKey else {
             misuse("'\(binding.schema.name)' does not have a primary key defined")
         }
@@ -28,14 +36,9 @@ extension Realm {
                 "Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "
                     + "'\(property.shape.type.text)' property '\(binding.schema.name).\(property.name)'.")
         }
-        guard let found = engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) else {
-            return nil
-        }
-        return unsafeDowncast(binding.makeAccessor(found), to: Element.self)
+        return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }
     }
-}
 
-extension RealmCore {
     /// The binding of a class; nil where a read-only file has no table for it. Misuse for a class not in the schema.
     func fetchable(_ type: ObjectBase.Type) -> ClassBinding? {
         if let binding = bindingIfAny(for: type) { return binding }

@@ -16,6 +16,8 @@ package struct ClassProperty: @unchecked Sendable {
         case linkingField
         /// `let x = RealmProperty<T?>()`.
         case boxField
+        /// Nowhere: the object is a `DynamicObject`, `offset` the number of the property.
+        case column
     }
 
     package var name: String
@@ -51,7 +53,7 @@ package struct ClassProperty: @unchecked Sendable {
     /// True where there is no column: linking objects.
     package var isComputed: Bool { shape.collection == .linkingObjects }
     package var isList: Bool { shape.collection == .list }
-    package var isField: Bool { storage != .wrapper }
+    package var isField: Bool { storage != .wrapper && storage != .column }
     /// A link or a list of links.
     package var hasTarget: Bool { shape.target != nil }
 
@@ -71,6 +73,7 @@ package struct ClassProperty: @unchecked Sendable {
 
     /// What a subscript shows: enums as raw values, collections themselves, nil for null.
     func get(_ object: ObjectBase) -> Any? {
+        if storage == .column { return dynamicValue(of: object) }
         func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(persistedGet(object, offset)) }
         guard let type else { return box(in: object).dynamicValue }
         return open(type)
@@ -78,6 +81,7 @@ package struct ClassProperty: @unchecked Sendable {
 
     /// Stores a value of type Any. False where it does not fit.
     func set(_ object: ObjectBase, _ value: Any) -> Bool {
+        if storage == .column { return setDynamic(value, of: object) }
         func open<V: _Persistable>(_ type: V.Type) -> Bool {
             guard let value = V._coerced(value) else { return false }
             persistedSet(object, offset, value)
@@ -145,7 +149,7 @@ package struct ClassProperty: @unchecked Sendable {
     func placeField(in object: ObjectBase, column: Int) {
         let address = address(in: object)
         switch storage {
-        case .wrapper:
+        case .wrapper, .column:
             break
         case .listField:
             guard existingList(in: object) == nil, let type = fieldType as? any AnyList.Type else {
@@ -176,7 +180,7 @@ package struct ClassProperty: @unchecked Sendable {
     func placeTraced(in object: ObjectBase, _ recorder: _KeyPathRecorder) {
         let address = address(in: object)
         switch storage {
-        case .wrapper: break
+        case .wrapper, .column: break
         case .listField:
             guard let type = fieldType as? any AnyList.Type else { return }
             let list = type.init()

@@ -47,6 +47,24 @@ package final class ClassSchema: @unchecked Sendable {
             properties.enumerated().map { ($1.offset, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Of a table as dynamic objects show it; `offset` of each property is its number.
+    init(dynamic name: String, properties: [ClassProperty]) {
+        type = DynamicObject.self
+        self.name = name
+        module = ClassNames.module(of: DynamicObject.self)
+        self.properties = properties
+        primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        instanceSize = properties.count
+        hasStoredCollections = false
+        hasIgnoredWrappers = false
+        accessors = AccessorFactory(
+            DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)
+        isRecyclable = true
+        placesByName = Dictionary(
+            properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        placesByOffset = Dictionary(uniqueKeysWithValues: properties.indices.map { ($0, $0) })
+    }
+
     // MARK: Looking up
 
     package func property(named name: String) -> ClassProperty? { placesByName[name].map { properties[$0] } }

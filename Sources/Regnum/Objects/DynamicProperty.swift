@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The properties of dynamic objects: the schema of a table, and values straight between columns and `Any`.
+
+internal import Foundation
+internal import RegnumEngine
+
+extension ClassSchema {
+    /// A table as dynamic objects show it: with the properties of the class `known`, else with its columns.
+    static func dynamic(_ definition: TableDefinition, known: ClassSchema?, in session: Session) -> ClassSchema {
+        var properties: [ClassProperty] = []
+        if let known {
+            for property in known.properties { properties.append(dynamic(property, number: properties.count)) }
+        } else {
+            for column in definition.columns where !column.isHidden {
+                properties.append(dynamic(column, number: properties.count, in: session))
+            }
+        }
+        return ClassSchema(dynamic: definition.name, properties: properties)
+    }
+
+    private static func dynamic(_ property: ClassProperty, number: Int) -> ClassProperty {
+        var shape = property.shape
+        if shape.target != nil { shape.target = DynamicObject.self }
+        var dynamic = ClassProperty(
+            name: property.name, offset: number, shape: shape, storage: .column, type: shape.dynamicType,
+            fieldType: Any.self)
+        dynamic.columnName = property.columnName
+        dynamic.isIndexed = property.isIndexed
+        dynamic.isPrimaryKey = property.isPrimaryKey
+        dynamic.targetName = property.targetName
+        dynamic.originProperty = property.originProperty
+        return dynamic
+    }
+
+    private static func dynamic(_ column: ColumnDefinition, number: Int, in session: Session) -> ClassProperty {
+        var shape = _PropertyShape(column.type.propertyType)
+        shape.isOptional = column.isNullable || column.type == .link && column.collection == .none
+        shape.collection = column.collection.shape
+        if column.type == .link { shape.target = DynamicObject.self }
+        var property = ClassProperty(
+            name: column.name, offset: number, shape: shape, storage: .column, type: shape.dynamicType,
+            fieldType: Any.self)
+        property.isIndexed = column.isIndexed
+        property.isPrimaryKey = column.isPrimaryKey
+        property.targetName = column.target.flatMap { session.table($0)?.definition.name }
+        return property
+    }
+}
+
+extension ColumnType {
+    /// What users know it as.
+    var propertyType: PropertyType {
+        switch self {
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .objectID: .objectId
+        case .uuid: .UUID
+        case .link: .object
+        case .decimal128: .decimal128
+        case .mixed: .any
+        }
+    }
+}
+
+extension CollectionKind {
+    fileprivate var shape: _PropertyShape.Collection {
+        switch self {
+        case .none, .set, .dictionary: .none
+        case .list: .list
+        }
+    }
+}
+
+extension _PropertyShape {
+    /// The type of the values that dynamic objects show; nil where this version cannot show them.
+    fileprivate var dynamicType: (any _Persistable.Type)? {
+        func type<V: _Persistable & _PersistableInsideOptional & _RealmCollectionValueInsideOptional>(
+            _ value: V.Type
+        ) -> any _Persistable.Type {
+            switch (collection, isOptional) {
+            case (.list, false): List<V>.self
+            case (.list, true): List<V?>.self
+            case (_, false): V.self
+            case (_, true): V?.self
+            }
+        }
+        switch self.type {
+        case .int: return type(Int.self)
+        case .bool: return type(Bool.self)
+        case .string: return type(String.self)
+        case .data: return type(Data.self)
+        case .date: return type(Date.self)
+        case .float: return type(Float.self)
+        case .double: return type(Double.self)
+        case .objectId: return type(ObjectId.self)
+        case .UUID: return type(UUID.self)
+        case .object: return collection == .list ? List<DynamicObject>.self : DynamicObject?.self
+        case .linkingObjects: return LinkingObjects<DynamicObject>.self
+        case .any, .decimal128: return nil
+        }
+    }
+}
+
+// MARK: Values
+
+extension ClassProperty {
+    /// The value of a dynamic object's property.
+    func dynamicValue(of object: ObjectBase) -> Any? {
+        object.requireValid()
+        let binding = object.binding
+        let column = binding.columns[offset]
+        if isComputed { return dynamicBacklinks(of: object) }
+        if isList { return dynamicList(of: object) }
+        let value = engine { () throws(EngineError) in try binding.table.value(column, of: object.rowKey) }
+        func open<V: _Persistable>(_ type: V.Type) -> Any? {
+            var raw = _RawValue(value)
+            if case .link = value { raw.binding = binding.core.dynamicTarget(of: binding, column) }
+            return V._dynamic(V._fromRaw(raw))
+        }
+        guard let type else { refuseType(binding) }
+        return open(type)
+    }
+
+    /// Stores a value of type Any in a dynamic object. False where it does not fit.
+    func setDynamic(_ value: Any, of object: ObjectBase) -> Bool {
+        let binding = object.binding
+        let column = binding.columns[offset]
+        if isPrimaryKey {
+            misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+        }
+        if isList {
+            guard hasTarget else { return dynamicList(of: object).replaceElements(with: value) }
+            guard let present = unwrapped(value) else { return dynamicList(of: object).replaceElements(with: value) }
+            guard let elements = Coercion.elements(present) else { return false }
+            let target = binding.core.dynamicTarget(of: binding, column)
+            let objects = elements.map { element -> DynamicObject in
+                guard let key = binding.core.dynamicKey(element, target) else {
+                    misuse("Invalid nil value for array of '\(targetName ?? "")'.")
+                }
+                return unsafeDowncast(target.makeAccessor(key), to: DynamicObject.self)
+            }
+            return dynamicList(of: object).replaceElements(with: objects)
+        }
+        let new: Value
+        if hasTarget {
+            let target = binding.core.dynamicTarget(of: binding, column)
+            new = binding.core.dynamicKey(value, target).map { .link($0) } ?? .null
+        } else {
+            guard let raw = coercedRaw(value) else { return false }
+            new = raw.value
+        }
+        engine { () throws(EngineError) in try binding.table.set(new, column, of: object.rowKey) }
+        return true
+    }
+
+    func dynamicList(of object: ObjectBase) -> any AnyList {
+        guard let type = type as? any AnyList.Type else { refuseType(object.binding) }
+        let list = type.init()
+        list.becomeManaged(ManagedPlace(object, column: object.binding.columns[offset]))
+        return list
+    }
+
+    private func dynamicBacklinks(of object: ObjectBase) -> LinkingObjects<DynamicObject> {
+        let handle = LinkingObjectsHandle(originType: DynamicObject.self, originProperty: originProperty ?? "")
+        let core = object.core
+        if let origin = targetName.flatMap({ core.dynamicBinding(named: $0) }),
+            let place = origin.schema.place(named: originProperty ?? "")
+        {
+            let owner = RowReference(
+                binding: object.binding, key: object.rowKey, rollbacks: Int(object.rowRollbacks))
+            handle.bind(to: owner, origin: origin, column: origin.columns[place])
+        }
+        return LinkingObjects(handle: handle)
+    }
+
+    private func refuseType(_ binding: ClassBinding) -> Never {
+        misuse(
+            "Property '\(binding.schema.name).\(name)' of type '\(shape.type.text)' cannot be read from a "
+                + "dynamic object.")
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables as dynamic objects see them: their bindings, what links lead to, and new objects.
+
+internal import RegnumEngine
+
+extension RealmCore {
+    /// The table of that name for dynamic objects; nil where there is none.
+    func dynamicBinding(named name: String) -> ClassBinding? {
+        session.table(named: name).map { dynamicBinding($0) }
+    }
+
+    func dynamicBinding(_ table: Table) -> ClassBinding {
+        let key = table.definition.key
+        if let known = dynamicBindings[key] { return known }
+        let schema = ClassSchema.dynamic(
+            table.definition, known: binding(forTable: key)?.schema, in: session)
+        let made = ClassBinding(core: self, schema: schema, table: table)
+        remember(dynamic: made)
+        return made
+    }
+
+    /// Nil where a read-only file has no table for a class of the schema. Misuse for a name that is unknown.
+    func dynamicFetchable(_ name: String) -> ClassBinding? {
+        if let binding = dynamicBinding(named: name) { return binding }
+        if settings.schema.classes.contains(where: { $0.name == name }) { return nil }
+        refuseClass(name)
+    }
+
+    /// The table that the links of a column lead to.
+    func dynamicTarget(of binding: ClassBinding, _ column: Int) -> ClassBinding {
+        guard let key = binding.table.definition.columns[column].target, let table = session.table(key) else {
+            fatalError("column \(column) of '\(binding.schema.name)' holds no links")
+        }
+        return dynamicBinding(table)
+    }
+
+    /// The object that `value` stands for: one of this Realm itself; an unmanaged one is added, a dictionary or an
+    /// array makes a new one. Nil for nil.
+    func dynamicKey(_ value: Any, _ target: ClassBinding) -> ObjectKey? {
+        guard let present = unwrapped(value) else { return nil }
+        guard let object = present as? ObjectBase else { return dynamicCreate(target, present, .all) }
+        let name = object.classSchema.name
+        guard name == target.schema.name else {
+            misuse("Can't set object of type '\(name)' to property of type '\(target.schema.name)'")
+        }
+        return adopt(object)
+    }
+
+    /// Makes an object, through its class where there is one.
+    func dynamicCreate(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
+        if binding.table.definition.isEmbedded { misuse("Embedded objects cannot be created directly") }
+        if let typed = self.binding(forTable: binding.tableKey) {
+            let policy = typed.schema.primaryKey == nil && update == .all ? .error : update
+            return create(typed, value, update: policy)
+        }
+        let schema = binding.schema
+        // All values are checked before anything is made.
+        var plain: [(column: Int, value: Value)] = []
+        var others: [(property: ClassProperty, value: Any)] = []
+        var key: ObjectKey?
+        var hasKey = schema.primaryKey == nil
+        for (property, value) in ObjectFilling.entries(value, of: schema) {
+            if property.hasTarget || property.isList {
+                others.append((property, value))
+                continue
+            }
+            guard let raw = property.coercedRaw(value)?.value else {
+                ObjectFilling.refuse(value, property, schema)
+            }
+            if property.isPrimaryKey {
+                hasKey = true
+                key = engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
+                if key != nil, update == .error {
+                    misuse(
+                        "Attempting to create an object of type '\(schema.name)' with an existing primary key "
+                            + "value '\(describe(value))'.")
+                }
+            }
+            plain.append((binding.columns[property.offset], raw))
+        }
+        if !hasKey, let place = schema.primaryKey {
+            misuse("Missing value for property '\(schema.name).\(schema.properties[place].name)'")
+        }
+        let made = key ?? newRow(binding)
+        for (column, value) in plain { replace(value, binding, column, made, key == nil ? .all : .modified) }
+        let object = binding.makeAccessor(made)
+        for (property, value) in others { ObjectFilling.set(value, property, object) }
+        return made
+    }
+
+    private func newRow(_ binding: ClassBinding) -> ObjectKey {
+        engine { () throws(EngineError) in
+            let location = try binding.table.insertRow()
+            try binding.table.finishInsert(location)
+            return ObjectKey(rawValue: location.group.pointee.key(at: location.row))
+        }
+    }
+}
