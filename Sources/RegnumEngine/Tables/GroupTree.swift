@@ -107,6 +107,15 @@ package final class GroupTree {
 
     var decodedGroupCount: Int { cache.count }
 
+    /// The root of a tree that no running transaction has changed; nil where there are no objects.
+    var committedRoot: BlockRef? {
+        switch root {
+        case nil: return nil
+        case .ref(let ref): return ref
+        case .node, .group: preconditionFailure("versions are compared outside of write transactions")
+        }
+    }
+
     // MARK: Reading
 
     /// The decoded group of a ref to a row group.

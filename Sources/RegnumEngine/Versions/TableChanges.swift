@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of a table between two versions: which objects came, went and changed, and in which columns.
+
+/// Numbers of columns. Tables of up to 64 columns need no memory of its own.
+package struct ColumnSet: Hashable, Sendable {
+    private var low: UInt64 = 0
+    /// Columns from 64 on; no trailing zeros.
+    private var high: [UInt64] = []
+
+    package init() {}
+
+    package init(_ columns: some Sequence<Int>) { for column in columns { insert(column) } }
+
+    package var isEmpty: Bool { low == 0 && high.isEmpty }
+
+    package mutating func insert(_ column: Int) {
+        if column < 64 {
+            low |= 1 << UInt64(column)
+        } else {
+            let word = column / 64 - 1
+            while high.count <= word { high.append(0) }
+            high[word] |= 1 << UInt64(column & 63)
+        }
+    }
+
+    package func contains(_ column: Int) -> Bool {
+        if column < 64 { return low >> UInt64(column) & 1 != 0 }
+        let word = column / 64 - 1
+        return word < high.count && high[word] >> UInt64(column & 63) & 1 != 0
+    }
+
+    package func intersects(_ other: ColumnSet) -> Bool {
+        low & other.low != 0 || zip(high, other.high).contains { $0 & $1 != 0 }
+    }
+
+    package mutating func formUnion(_ other: ColumnSet) {
+        low |= other.low
+        for (i, word) in other.high.enumerated() {
+            if i < high.count { high[i] |= word } else { high.append(word) }
+        }
+    }
+
+    /// The numbers, ascending.
+    package var columns: [Int] {
+        (0..<64 * (1 + high.count)).filter { contains($0) }
+    }
+}
+
+/// The difference of one table between an older and a newer version. Keys ascend.
+package struct TableChanges: Sendable {
+    package var table: TableKey
+    package var deleted: [ObjectKey] = []
+    package var inserted: [ObjectKey] = []
+    /// Objects of both versions with another value in at least one column.
+    package var modified: [ObjectKey] = []
+    /// Of each modified object the columns that differ, by the newer version's column numbers.
+    package var columns: [ColumnSet] = []
+
+    package init(table: TableKey) { self.table = table }
+
+    package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
+
+    /// The columns that differ of one object; nil where it is not among the modified ones. O(log n).
+    package func columns(of key: ObjectKey) -> ColumnSet? {
+        let i = Self.index(key, modified)
+        return i < modified.count && modified[i] == key ? columns[i] : nil
+    }
+
+    package func isInserted(_ key: ObjectKey) -> Bool { Self.contains(key, inserted) }
+    package func isDeleted(_ key: ObjectKey) -> Bool { Self.contains(key, deleted) }
+
+    /// Every column in which some object differs.
+    package var allColumns: ColumnSet {
+        columns.reduce(into: ColumnSet()) { $0.formUnion($1) }
+    }
+
+    private static func contains(_ key: ObjectKey, _ keys: [ObjectKey]) -> Bool {
+        let i = index(key, keys)
+        return i < keys.count && keys[i] == key
+    }
+
+    /// Number of keys below `key`.
+    private static func index(_ key: ObjectKey, _ keys: [ObjectKey]) -> Int {
+        var low = 0
+        var high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+extension Session {
+    /// What has changed since the version that `older` shows. Tables that only one of the two versions has are
+    /// left out; so are those that `wanted` refuses and those without a difference.
+    ///
+    /// Both sessions must show committed versions, and the caller must be allowed to use both. The cost follows
+    /// the changed blocks and not the tables: subtrees that both versions share are not visited.
+    package func changes(
+        since older: Session, in wanted: (TableKey) -> Bool = { _ in true }
+    ) throws(EngineError) -> [TableChanges] {
+        if version == older.version { return [] }
+        var all: [TableChanges] = []
+        for table in tables where wanted(table.definition.key) {
+            guard let before = older.table(table.definition.key) else { continue }
+            var diff = TableDiff(older: before, newer: table)
+            let changes = try diff.run()
+            if !changes.isEmpty { all.append(changes) }
+        }
+        return all
+    }
+}
