@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decimal128 from and to integers, binary floating point and text.
+
+extension DecimalBits {
+    package init(_ value: Int64) { self = .rounded(value < 0, WideInteger(UInt128(value.magnitude)), 0) }
+
+    package init(_ value: UInt64) { self = .rounded(false, WideInteger(UInt128(value)), 0) }
+
+    /// The shortest number that is read back as the same Double: 0.1 for 0.1.
+    package init(_ value: Double) {
+        if value.isNaN {
+            self = .nan
+        } else if value.isInfinite {
+            self = .infinite(value < 0)
+        } else {
+            self.init(value.description)
+        }
+    }
+
+    /// The shortest number that is read back as the same Float.
+    package init(_ value: Float) {
+        if value.isFinite { self.init(value.description) } else { self.init(Double(value)) }
+    }
+
+    /// The nearest Double. Infinity where it is too large.
+    package var double: Double {
+        if isNaN { return .nan }
+        if isInfinite { return isNegative ? -.infinity : .infinity }
+        let value = coefficient
+        // Both exact, so that one rounding is all there is.
+        if value < 1 << 53, abs(exponent) <= 22 {
+            let power = DecimalBits.exactPowers[abs(exponent)]
+            let number = exponent < 0 ? Double(UInt64(value)) / power : Double(UInt64(value)) * power
+            return isNegative ? -number : number
+        }
+        return Double("\(isNegative ? "-" : "")\(value)e\(exponent)") ?? .nan
+    }
+
+    private static let exactPowers: [Double] = {
+        var powers: [Double] = [1]
+        for _ in 0..<22 { powers.append(powers[powers.count - 1] * 10) }
+        return powers
+    }()
+
+    /// The integer, where it is one and fits.
+    package var integer: Int64? {
+        guard isFinite else { return nil }
+        if coefficient == 0 { return 0 }
+        guard exponent >= 0, exponent <= 19, PowersOfTen.digitCount(coefficient) + exponent <= 19 else {
+            return nil
+        }
+        let whole = coefficient * PowersOfTen.wide(exponent)
+        return isNegative ? Int64(exactly: -Int128(whole)) : Int64(exactly: whole)
+    }
+}
+
+// MARK: Text
+
+extension DecimalBits {
+    /// Reads `12`, `-1.5`, `.5`, `1.5E-3`, `nan`, `snan`, `inf` and `infinity`, upper case or lower. NaN for
+    /// everything else. Digits behind the 34th are rounded, half to even.
+    package init(_ text: String) {
+        var text = text
+        self = text.withUTF8 { DecimalBits.parsed($0) } ?? .nan
+    }
+
+    /// nil for what is no number.
+    private static func parsed(_ text: UnsafeBufferPointer<UInt8>) -> DecimalBits? {
+        var position = 0
+        var isNegative = false
+        if let first = text.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+            isNegative = first == UInt8(ascii: "-")
+            position = 1
+        }
+        guard position < text.count else { return nil }
+        let first = text[position]
+        guard first.isDigit || first == UInt8(ascii: ".") else { return word(text[position...], isNegative) }
+
+        var coefficient: UInt128 = 0
+        var taken = 0
+        var exponent = 0
+        var hasMore = false
+        var hasDigits = false
+        var isFraction = false
+        while position < text.count {
+            let byte = text[position]
+            if byte == UInt8(ascii: "."), !isFraction {
+                isFraction = true
+            } else if byte.isDigit {
+                hasDigits = true
+                let digit = byte - UInt8(ascii: "0")
+                // 38 digits are exact; what follows only tells that there is more.
+                if taken < 38 {
+                    coefficient = coefficient * 10 + UInt128(digit)
+                    if coefficient != 0 { taken += 1 }
+                    if isFraction { exponent -= 1 }
+                } else {
+                    if digit != 0 { hasMore = true }
+                    if !isFraction { exponent += 1 }
+                }
+            } else {
+                break
+            }
+            position += 1
+        }
+        guard hasDigits else { return nil }
+        if position < text.count {
+            guard let power = power(text[position...]) else { return nil }
+            exponent += power
+        }
+        return rounded(isNegative, WideInteger(coefficient), exponent, hasMore: hasMore)
+    }
+
+    /// `e12`, `E+12`, `e-12`. Beyond a billion all are alike.
+    private static func power(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        var rest = text.dropFirst()
+        guard text.first == UInt8(ascii: "e") || text.first == UInt8(ascii: "E") else { return nil }
+        let isNegative = rest.first == UInt8(ascii: "-")
+        if isNegative || rest.first == UInt8(ascii: "+") { rest = rest.dropFirst() }
+        guard !rest.isEmpty else { return nil }
+        var power = 0
+        for byte in rest {
+            guard byte.isDigit else { return nil }
+            power = min(power * 10 + Int(byte - UInt8(ascii: "0")), 1_000_000_000_000)
+        }
+        return isNegative ? -power : power
+    }
+
+    private static func word(_ text: Slice<UnsafeBufferPointer<UInt8>>, _ isNegative: Bool) -> DecimalBits? {
+        switch String(decoding: text, as: UTF8.self).lowercased() {
+        case "inf", "infinity": infinite(isNegative)
+        case "snan": .signalingNaN
+        case "nan": .nan
+        default: nil
+        }
+    }
+
+    /// Plain as long as 34 digits suffice (and up to 6 zeros behind the point), with an exponent otherwise:
+    /// `9.876543`, `1.23456789E132`. No trailing zeros behind the point.
+    package var text: String {
+        if isNaN { return "NaN" }
+        let sign = isNegative ? "-" : ""
+        if isInfinite { return sign + "Inf" }
+        let value = canonical
+        if value.coefficient == 0 { return "0" }
+        let digits = String(value.coefficient)
+        let count = digits.utf8.count
+        let exponent = value.exponent
+        // Digits before the point.
+        let whole = count + exponent
+        if exponent >= 0, whole <= DecimalBits.digits { return sign + digits + zeros(exponent) }
+        if exponent < 0, whole > 0 { return "\(sign)\(digits.prefix(whole)).\(digits.dropFirst(whole))" }
+        if exponent < 0, whole > -6 { return "\(sign)0.\(zeros(-whole))\(digits)" }
+        var first = digits
+        while first.utf8.count > 1, first.hasSuffix("0") { first.removeLast() }
+        let fraction = first.utf8.count > 1 ? ".\(first.dropFirst())" : ""
+        return "\(sign)\(first.prefix(1))\(fraction)E\(whole - 1)"
+    }
+
+    private func zeros(_ count: Int) -> String { String(repeating: "0", count: count) }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}
