@@ -59,7 +59,8 @@ import Testing
             "ANY dogs.owners.age > 1",
             "SUBQUERY(dogs, $d, $d.age > 3).@count > 0", "token == '00112233-4455-6677-8899-aabbccddeeff'",
             "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o.age > 1).@count == 2).@count > 0",
-            "email IN {NULL, 'a'}",
+            "email IN {NULL, 'a'}", "age > dogs.@count", "dogs.@avg.age <= score", "dates.@max == born",
+            "numbers.@sum != ratio",
         ])
     func good(text: String) throws {
         _ = try Self.bind(text)

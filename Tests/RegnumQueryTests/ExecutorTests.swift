@@ -168,11 +168,11 @@ struct PredicateMaker {
 @Suite struct ExecutorTests {
     @Test(
         "random predicates find what the reference finds",
-        arguments: [(40, 1, false), (40, 2, true), (1500, 3, false)])
+        arguments: [(40, 1, false), (40, 2, true), (1500, 3, false), (1500, 4, true)])
     func random(count: Int, seed: UInt64, isIndexed: Bool) throws {
         let people = try People(count: count, seed: seed, isIndexed: isIndexed)
         var maker = PredicateMaker(random: QueryRandom(state: seed &* 77))
-        for round in 0..<(count > 100 ? 60 : 1200) {
+        for round in 0..<(count > 100 ? 40 : 1200) {
             maker.arguments = []
             let text = maker.make(round % 4)
             let predicate = try PredicateParser.parse(text, maker.arguments)
@@ -185,6 +185,8 @@ struct PredicateMaker {
             #expect(found == expected, "\(text)")
             #expect(try query.count() == expected.count, "\(text)")
             #expect(try query.first() == expected.first, "\(text)")
+            #expect(try query.keys(first: 3) == Array(expected.prefix(3)), "\(text)")
+            #expect(try query.keys(last: 3) == Array(expected.suffix(3)), "\(text)")
             let some = [ObjectKey(7), ObjectKey(3), ObjectKey(7), ObjectKey(100_000)]
             let members = Set(expected)
             #expect(try query.keys(among: some) == some.filter { members.contains($0) }, "\(text)")
@@ -192,15 +194,16 @@ struct PredicateMaker {
         }
     }
 
-    @Test("sorted by several keys, ties keep the order of creation", arguments: [40, 1500])
-    func sorted(count: Int) throws {
-        let people = try People(count: count, seed: 9, isIndexed: false)
+    @Test(
+        "sorted by several keys, ties keep the order of creation", arguments: [40, 1500, 2500], [false, true])
+    func sorted(count: Int, isIndexed: Bool) throws {
+        let people = try People(count: count, seed: 9, isIndexed: isIndexed)
         let names = [
             "age", "name", "email", "score", "ratio", "active", "born", "friend.name", "friend.age",
             "friend.friend.score",
         ]
         var random = QueryRandom(state: 12)
-        for _ in 0..<60 {
+        for _ in 0..<(count > 2000 ? 2 : count > 1000 ? 8 : 60) {
             let paths = names.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
             let orders = paths.map { ($0, Bool.random(using: &random)) }
             var keys: [SortKey] = []
@@ -218,7 +221,94 @@ struct PredicateMaker {
             }
             #expect(try query.keys().map { Int($0.rawValue) - 1 } == expected, "\(orders)")
             #expect(try query.first().map { Int($0.rawValue) - 1 } == expected.first)
+            for limit in [1, 5, 33, count / 5, count] {
+                let first = try query.keys(first: limit).map { Int($0.rawValue) - 1 }
+                #expect(first == Array(expected.prefix(limit)), "\(orders), first \(limit)")
+                let last = try query.keys(last: limit).map { Int($0.rawValue) - 1 }
+                #expect(last == Array(expected.suffix(limit)), "\(orders), last \(limit)")
+            }
         }
+    }
+
+    @Test("a slice cuts the order of then, and a filter behind it asks only what is left")
+    func slices() throws {
+        let people = try People(count: 400, seed: 21, isIndexed: true)
+        func key(_ path: String) throws -> SortKey {
+            try SortKey.bind(path, isAscending: false, to: people.table, in: people.schema)
+        }
+        func bind(_ text: String) throws -> BoundPredicate {
+            try PredicateBinder.bind(PredicateParser.parse(text), to: people.table, in: people.schema)
+        }
+        let whole = ObjectQuery(
+            session: people.session, table: people.table, predicate: try bind("active == TRUE"),
+            orderings: [.sort([try key("age"), try key("score")])])
+        let all = try whole.keys()
+        for (offset, limit) in [(0, 10), (7, 5), (390, 50), (3, nil), (500, 1), (1, Int.max)] {
+            let cut = Array(all.dropFirst(offset).prefix(limit ?? .max))
+            let query = ObjectQuery(
+                session: people.session, table: people.table, predicate: try bind("active == TRUE"),
+                orderings: whole.orderings + [.slice(offset: offset, limit: limit)])
+            #expect(try query.keys() == cut)
+            #expect(try query.count() == cut.count && query.first() == cut.first)
+            #expect(try query.keys(last: 2) == cut.suffix(2))
+            let filtered = ObjectQuery(
+                session: people.session, table: people.table, predicate: try bind("active == TRUE"),
+                orderings: query.orderings + [.filter(try bind("age > 2")), .sort([try key("id")])])
+            let old = cut.filter { key in
+                people.reference.matches(try! PredicateParser.parse("age > 2"), Int(key.rawValue) - 1)
+            }
+            #expect(try filtered.keys() == old.sorted(by: >))
+        }
+    }
+
+    @Test("distinct by random keys keeps the first of each, by hash and by index", arguments: [false, true])
+    func distinct(isIndexed: Bool) throws {
+        let people = try People(count: 900, seed: 31, isIndexed: isIndexed)
+        var random = QueryRandom(state: 5)
+        for round in 0..<80 {
+            let names = ["age", "name", "email", "active", "born", "friend.name", "friend.age", "ratio"]
+                .shuffled(using: &random).prefix(round < 20 ? 1 : Int.random(in: 1...3, using: &random))
+            var keys: [SortKey] = []
+            for name in names { keys.append(try SortKey.bind(name, to: people.table, in: people.schema)) }
+            let query = ObjectQuery(
+                session: people.session, table: people.table, orderings: [.distinct(keys)])
+            var firsts: [Int] = []
+            next: for row in 0..<900 {
+                for name in names where name.hasPrefix("friend.") && people.reference.people[row].friend == nil {
+                    continue next
+                }
+                let isSeen = firsts.contains { first in
+                    names.allSatisfy { Self.order(people.reference, $0, first, row) == 0 }
+                }
+                if !isSeen { firsts.append(row) }
+            }
+            #expect(try query.keys().map { Int($0.rawValue) - 1 } == firsts, "\(names)")
+        }
+    }
+
+    @Test("strings for people: accents and case decide last, numbers go by their value")
+    func names() throws {
+        let session = try Database.openInMemory(identifier: "names for people").makeSession()
+        try session.beginWrite()
+        try session.addTables([NewTable(name: "Name", columns: [NewColumn(name: "name", type: .string)])])
+        let table = try #require(session.table(named: "Name"))
+        let ordered = [
+            "", "9 lives", "10 cc", "Abel", "Äbel", "Abelson", "cafe", "Cafe", "café", "Item 2", "item 10",
+            "Item 10b", "zebra",
+        ]
+        var random = QueryRandom(state: 1)
+        for name in ordered.shuffled(using: &random) {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.string(name), 0, of: location.key)
+        }
+        try session.commitWrite()
+        var key = SortKey(column: 0, type: .string)
+        key.isFolded = true
+        let query = ObjectQuery(session: session, table: table.definition.key, orderings: [.sort([key])])
+        let found = try query.keys().map { try table.value(0, of: $0) }
+        #expect(found == ordered.map { .string($0) })
+        #expect(try query.keys(first: 2) == Array(query.keys().prefix(2)))
     }
 
     /// Nulls first; objects behind a null link last.

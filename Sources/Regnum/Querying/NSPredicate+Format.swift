@@ -43,9 +43,10 @@ private struct ParsedBox: @unchecked Sendable {
 
 extension NSPredicate {
     /// The form that queries evaluate; misuse for a block of the user's own.
-    func predicate(for realm: RealmCore?) -> QueryPredicate {
+    func predicate(for realm: RealmCore?, depth: Int = 0) -> QueryPredicate {
+        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         if let compound = self as? NSCompoundPredicate {
-            let parts = compound.subpredicates.map { ($0 as NSPredicate).predicate(for: realm) }
+            let parts = Self.flattened(compound).map { $0.predicate(for: realm, depth: depth + 1) }
             switch compound.compoundPredicateType {
             case .and: return .and(parts)
             case .or: return .or(parts)
@@ -62,6 +63,26 @@ extension NSPredicate {
                     + "turned into a query: write it as a format, or filter the elements in Swift.")
         }
         return parsed.predicate(for: realm)
+    }
+}
+
+extension NSPredicate {
+    /// The parts of a compound with those of compounds of its kind inside in their place: a chain made one by one
+    /// is as deep as it is long.
+    private static func flattened(_ compound: NSCompoundPredicate) -> [NSPredicate] {
+        let kind = compound.compoundPredicateType
+        var parts: [NSPredicate] = []
+        var pending = compound.subpredicates.map { $0 as NSPredicate }
+        if kind == .not { return pending }
+        pending.reverse()
+        while let next = pending.popLast() {
+            if let inner = next as? NSCompoundPredicate, inner.compoundPredicateType == kind {
+                pending += inner.subpredicates.reversed().map { $0 as NSPredicate }
+            } else {
+                parts.append(next)
+            }
+        }
+        return parts
     }
 }
 

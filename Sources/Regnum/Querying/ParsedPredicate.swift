@@ -73,7 +73,7 @@ extension ParsedPredicate {
 extension Constant {
     fileprivate var mentionsObjects: Bool {
         switch self {
-        case .object: true
+        case .object, .predicate: true
         case .array(let values): values.contains(where: \.mentionsObjects)
         default: false
         }

@@ -18,6 +18,8 @@ extension Constant {
             self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
         case let text as Substring: self = .string(String(text))
+        case let predicate as NSPredicate: self = .predicate(predicate.predicate(for: realm))
+        case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))
         default:
             self =
                 PredicateArguments.foundationConstant(value)

@@ -125,6 +125,16 @@ extension Query where T: _Persistable, T.PersistedType: _QueryNumeric {
         Query<Bool>(.between(node, QueryConstant(value: range.lowerBound), QueryConstant(value: range.upperBound)))
     }
 
+    /// True where the value is not nil and lies in the range.
+    public func contains<V>(_ range: Range<V>) -> Query<Bool> where T == V?, V: Comparable {
+        comparison(.greaterOrEqual, range.lowerBound) && comparison(.less, range.upperBound)
+    }
+
+    /// True where the value is not nil and lies in the range.
+    public func contains<V>(_ range: ClosedRange<V>) -> Query<Bool> where T == V?, V: Comparable {
+        Query<Bool>(.between(node, QueryConstant(value: range.lowerBound), QueryConstant(value: range.upperBound)))
+    }
+
     /// The smallest value over the collection in the path.
     public var min: Query { aggregate("@min") }
     /// The largest value over the collection in the path.
@@ -234,6 +244,16 @@ extension Query where T: RealmCollection, T.Element: _Persistable, T.Element.Per
 
     /// True where all elements lie in the range (and there is one).
     public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> where T.Element: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
+    }
+
+    /// True where all elements lie in the range (and there is one).
+    public func contains<V>(_ range: Range<V>) -> Query<Bool> where T.Element == V?, V: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
+    }
+
+    /// True where all elements lie in the range (and there is one).
+    public func contains<V>(_ range: ClosedRange<V>) -> Query<Bool> where T.Element == V?, V: Comparable {
         min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
     }
 

@@ -17,8 +17,12 @@ extension QueryNode {
 private struct QueryLowering {
     let realm: RealmCore?
     var subqueries = 0
+    var depth = 0
 
     mutating func condition(_ node: QueryNode) -> Predicate {
+        depth += 1
+        defer { depth -= 1 }
+        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         switch node {
         case .path(let path):
             return .comparison(
@@ -28,12 +32,8 @@ private struct QueryLowering {
             guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
             return .constant(value)
         case .not(let child): return .not(condition(child))
-        case .and(let left, let right):
-            let first = condition(left)
-            return .and([first, condition(right)])
-        case .or(let left, let right):
-            let first = condition(left)
-            return .or([first, condition(right)])
+        case .and(let terms): return .and(terms.nodes.map { condition($0) })
+        case .or(let terms): return .or(terms.nodes.map { condition($0) })
         case .comparison(.isIn, .constant(let value), .path(let path), let options):
             return .comparison(
                 Comparison(

@@ -51,15 +51,66 @@ indirect enum QueryNode {
     case path(QueryPath)
     case constant(QueryConstant)
     case not(QueryNode)
-    case and(QueryNode, QueryNode)
-    case or(QueryNode, QueryNode)
+    /// The conditions from the left, `((a && b) && c)`.
+    case and(QueryTerms)
+    case or(QueryTerms)
     case comparison(Operator, QueryNode, QueryNode, StringOptions)
     case between(QueryNode, QueryConstant, QueryConstant)
     /// How many elements of the collection satisfy the condition.
     case subqueryCount(QueryNode)
 }
 
+/// What && or || join, from the left. Appending to the longest chain is done in place, so that a chain made of
+/// 10,000 conditions one after the other costs what its length says and is one level deep.
+struct QueryTerms {
+    private final class Storage {
+        var nodes: [QueryNode]
+        init(_ nodes: [QueryNode]) { self.nodes = nodes }
+    }
+    private let storage: Storage
+    private let count: Int
+
+    init(_ left: QueryNode, _ right: QueryNode) {
+        storage = Storage([left, right])
+        count = 2
+    }
+
+    private init(_ storage: Storage, _ count: Int) {
+        self.storage = storage
+        self.count = count
+    }
+
+    init(_ nodes: [QueryNode]) { self.init(Storage(nodes), nodes.count) }
+
+    func appending(_ node: QueryNode) -> QueryTerms {
+        guard storage.nodes.count == count else { return QueryTerms(Array(nodes) + [node]) }
+        storage.nodes.append(node)
+        return QueryTerms(storage, count + 1)
+    }
+
+    var nodes: ArraySlice<QueryNode> { storage.nodes[..<count] }
+}
+
 extension QueryNode {
+    /// How deep conditions may be nested in each other.
+    static let nestingLimit = 100
+
+    static func and(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
+        if case .and(let terms) = left { return .and(terms.appending(right)) }
+        return .and(QueryTerms(left, right))
+    }
+
+    static func or(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
+        if case .or(let terms) = left { return .or(terms.appending(right)) }
+        return .or(QueryTerms(left, right))
+    }
+
+    static func refuseDepth() -> Never {
+        misuse(
+            "The query is nested more than \(nestingLimit) deep. Join conditions from the left, as "
+                + "`a || b || c` does, or ask for several values with `in`.")
+    }
+
     /// The predicate as text with its arguments, as RealmSwift prints it.
     func print() -> (String, [Any]) {
         var printer = QueryPrinter()
@@ -73,9 +124,13 @@ private struct QueryPrinter {
     var text = ""
     var arguments: [Any] = []
     var subqueries = 0
+    var depth = 0
 
     /// Appends something that is true or false; a bare path means "is true".
     mutating func appendCondition(_ node: QueryNode, prefix: String = "") {
+        depth += 1
+        defer { depth -= 1 }
+        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         switch node {
         case .path(let path):
             appendPath(path)
@@ -84,8 +139,8 @@ private struct QueryPrinter {
         case .not(let child):
             if case .not(let inner) = child { return appendCondition(inner, prefix: prefix) }
             appendCondition(child, prefix: prefix.isEmpty ? "NOT " : "")
-        case .and(let left, let right): appendCompound(left, "&&", right, prefix)
-        case .or(let left, let right): appendCompound(left, "||", right, prefix)
+        case .and(let terms): appendCompound(terms, " && ", prefix)
+        case .or(let terms): appendCompound(terms, " || ", prefix)
         case .comparison(let name, let left, let right, let options):
             text += "(" + prefix
             appendOperand(left)
@@ -104,12 +159,13 @@ private struct QueryPrinter {
         }
     }
 
-    private mutating func appendCompound(_ left: QueryNode, _ name: String, _ right: QueryNode, _ prefix: String) {
-        text += prefix + "("
-        appendCondition(left)
-        text += " " + name + " "
-        appendCondition(right)
-        text += ")"
+    private mutating func appendCompound(_ terms: QueryTerms, _ name: String, _ prefix: String) {
+        text += prefix + String(repeating: "(", count: terms.nodes.count - 1)
+        for (index, node) in terms.nodes.enumerated() {
+            if index > 0 { text += name }
+            appendCondition(node)
+            if index > 0 { text += ")" }
+        }
     }
 
     private mutating func appendOperand(_ node: QueryNode) {
@@ -139,7 +195,9 @@ private struct QueryPrinter {
 extension QueryNode {
     /// The condition with every path through `collection` led through the variable instead. The first path decides
     /// which collection it is.
-    func asSubquery(of variable: String, collection: inout String) -> QueryNode {
+    func asSubquery(of variable: String, collection: inout String, depth: Int = 0) -> QueryNode {
+        if depth > Self.nestingLimit { Self.refuseDepth() }
+        let depth = depth + 1
         switch self {
         case .path(var path):
             guard path.startsWithCollection, let first = path.names.first else {
@@ -156,18 +214,23 @@ extension QueryNode {
             path.collectionCount -= 1
             return .path(path)
         case .constant: return self
-        case .not(let child): return .not(child.asSubquery(of: variable, collection: &collection))
-        case .and(let left, let right):
-            let first = left.asSubquery(of: variable, collection: &collection)
-            return .and(first, right.asSubquery(of: variable, collection: &collection))
-        case .or(let left, let right):
-            let first = left.asSubquery(of: variable, collection: &collection)
-            return .or(first, right.asSubquery(of: variable, collection: &collection))
+        case .not(let child):
+            return .not(child.asSubquery(of: variable, collection: &collection, depth: depth))
+        case .and(let terms):
+            return .and(
+                QueryTerms(
+                    terms.nodes.map { $0.asSubquery(of: variable, collection: &collection, depth: depth) }))
+        case .or(let terms):
+            return .or(
+                QueryTerms(
+                    terms.nodes.map { $0.asSubquery(of: variable, collection: &collection, depth: depth) }))
         case .comparison(let name, let left, let right, let options):
-            let first = left.asSubquery(of: variable, collection: &collection)
-            return .comparison(name, first, right.asSubquery(of: variable, collection: &collection), options)
+            let first = left.asSubquery(of: variable, collection: &collection, depth: depth)
+            return .comparison(
+                name, first, right.asSubquery(of: variable, collection: &collection, depth: depth), options)
         case .between(let subject, let lower, let upper):
-            return .between(subject.asSubquery(of: variable, collection: &collection), lower, upper)
+            return .between(
+                subject.asSubquery(of: variable, collection: &collection, depth: depth), lower, upper)
         case .subqueryCount(let condition):
             return .subqueryCount(condition)
         }

@@ -26,7 +26,8 @@ extension _ResultsCollection {
     /// How many elements there are. Of all objects of a class constant, else the query's cost once a change.
     public var count: Int { _handle.state?.count ?? 0 }
 
-    public var isEmpty: Bool { count == 0 }
+    /// True where there is no element. Of a filter constant where the first match is near.
+    public var isEmpty: Bool { _handle.state?.isEmpty ?? true }
 
     func element(at position: Int) -> Element {
         if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
@@ -46,8 +47,8 @@ extension _ResultsCollection {
 
     /// The last element, or nil where there is none.
     public var last: Element? {
-        let count = count
-        return count == 0 ? nil : self[count - 1]
+        guard let state = _handle.state, let binding = state.binding, let key = state.lastKey() else { return nil }
+        return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
     }
 
     func iterator() -> RLMIterator<Element> {

@@ -40,6 +40,9 @@ package final class ResultsState {
     private var keys: [ObjectKey] = []
     private var stamp: UInt64?
     private var counted: (stamp: UInt64, count: Int)?
+    /// The first keys, where only they were asked for.
+    private var head: (stamp: UInt64, keys: [ObjectKey])?
+    private var tail: (stamp: UInt64, key: ObjectKey?)?
     /// What `steps` come to; nil where there are none.
     private(set) var query: ObjectQuery?
 
@@ -105,16 +108,58 @@ package final class ResultsState {
         if isWholeTable, let binding {
             return engine { () throws(EngineError) in try binding.table.key(atPosition: position) }
         }
+        if position < Self.headLimit, let keys = headKeys(position + 1), position < keys.count {
+            return keys[position]
+        }
         return currentKeys()[position]
+    }
+
+    /// Positions below this are answered without evaluating the rest.
+    private static let headLimit = 256
+
+    /// The first keys, `count` of them or all; nil where all are known already or no query can stop early.
+    private func headKeys(_ count: Int) -> [ObjectKey]? {
+        guard case .table = source, let query else { return nil }
+        let now = realm.changeCount
+        if stamp == now { return nil }
+        if let head, head.stamp == now, head.keys.count >= count { return head.keys }
+        let limit = count <= 32 ? 32 : Self.headLimit
+        let keys = engine { () throws(EngineError) in try query.keys(first: limit) }
+        head = (now, keys)
+        return keys
     }
 
     /// The key of the first element, or nil where there is none. Does not look for others.
     func firstKey() -> ObjectKey? {
         check()
         if case .table = source, let query, stamp != realm.changeCount {
+            if let head, head.stamp == realm.changeCount { return head.keys.first }
             return engine { () throws(EngineError) in try query.first() }
         }
         return count == 0 ? nil : key(at: 0)
+    }
+
+    /// The key of the last element, or nil where there is none. Of sorted objects the others are not sorted.
+    func lastKey() -> ObjectKey? {
+        check()
+        let now = realm.changeCount
+        if case .table = source, let query, stamp != now {
+            if let tail, tail.stamp == now { return tail.key }
+            let key = engine { () throws(EngineError) in try query.keys(last: 1) }.last
+            tail = (now, key)
+            return key
+        }
+        let count = count
+        return count == 0 ? nil : key(at: count - 1)
+    }
+
+    /// Stops at the first element.
+    var isEmpty: Bool {
+        check()
+        if case .table = source, query != nil, stamp != realm.changeCount, counted?.stamp != realm.changeCount {
+            return firstKey() == nil
+        }
+        return count == 0
     }
 
     /// The position of an object, or nil where it is not an element.

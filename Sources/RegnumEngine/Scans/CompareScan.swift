@@ -134,6 +134,11 @@ package enum CompareScan {
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: T, _ out: RowBitmap
     ) {
         let isNaN = value.isNaN
+        if column.hasZone, !isNaN, let answer = zoneAnswer(column, operation, Double(value)) {
+            answer ? out.setRows(count) : out.clearRows()
+            if operation == .notEqual { return answer ? () : setNulls(column, count, out) }
+            return keepValid(column, out)
+        }
         // What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
         switch operation {
         case .equal, .notEqual:
@@ -150,6 +155,20 @@ package enum CompareScan {
         if operation == .less || operation == .lessOrEqual { invert(out, count) }
         keepValid(column, out)
         if operation == .notEqual { invert(out, count) }
+    }
+
+    /// What the zone says of all values: that all pass, that none does, or nil. There is no zone where there is a NaN.
+    private static func zoneAnswer(_ column: ColumnView, _ operation: ScanOperator, _ value: Double) -> Bool? {
+        let low = Double(bitPattern: UInt64(bitPattern: column.zoneMin))
+        let high = Double(bitPattern: UInt64(bitPattern: column.zoneMax))
+        switch operation {
+        case .equal: return value < low || value > high ? false : low == high ? true : nil
+        case .notEqual: return value < low || value > high ? true : low == high ? false : nil
+        case .less: return high < value ? true : low >= value ? false : nil
+        case .lessOrEqual: return high <= value ? true : low > value ? false : nil
+        case .greater: return low > value ? true : high <= value ? false : nil
+        case .greaterOrEqual: return low >= value ? true : high < value ? false : nil
+        }
     }
 
     /// A loop of one comparison a row: the compiler turns it into vector comparisons.

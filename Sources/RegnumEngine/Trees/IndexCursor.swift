@@ -50,6 +50,27 @@ package struct IndexCursor: ~Copyable {
         return try settle()
     }
 
+    /// Moves to the entry that has `rank` others before it; false where there is none. O(log n).
+    package mutating func seek(rank: Int) throws(EngineError) -> Bool {
+        depth = 0
+        guard rank >= 0, var view = try tree.rootView() else { return false }
+        var rest = rank
+        while view.level > 0 {
+            let count = view.count
+            var slot = 0
+            while slot &+ 1 < count {
+                let below = view.entryCount(slot)
+                if rest < below { break }
+                rest &-= below
+                slot &+= 1
+            }
+            push(view, slot)
+            view = try tree.childView(view, slot)
+        }
+        push(view, rest)
+        return try settle()
+    }
+
     /// Moves to the next entry; false after the last one.
     @inline(__always)
     package mutating func next() throws(EngineError) -> Bool {

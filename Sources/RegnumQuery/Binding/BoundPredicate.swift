@@ -14,6 +14,8 @@ package indirect enum BoundPredicate: Sendable {
     /// The aggregate over the collection at the end of the path passes the test.
     case aggregate(BoundAggregate, ValueTest)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
+    /// The aggregate compared with the value at the end of a path without collections.
+    case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     /// The number of objects at the end of the path for which the predicate holds passes the test.
     case subquery(BoundPath, BoundPredicate, ValueTest)
 }
@@ -93,6 +95,8 @@ package indirect enum ValueTest: Sendable {
     /// Int.
     case intSet(IntegerSet)
     case bytesSet(ByteStringSet)
+    /// Date, double, float, object id, uuid: the words of `WideKey`.
+    case wideSet(WideSet)
     case all([ValueTest])
     case any([ValueTest])
 }

@@ -77,15 +77,23 @@ struct ConstantBinder {
         var tests: [ValueTest] = []
         var integers: [Int64] = []
         var strings: [[UInt8]] = []
+        var wide: [WideKey] = []
         for constant in constants {
             switch try one(.equal, constant) {
             case .int(_, let value): integers.append(value)
+            case .link(_, let key): integers.append(Int64(bitPattern: key.rawValue))
+            case .double(_, let value): wide.append(WideKey(value))
+            case .float(_, let value): wide.append(WideKey(Double(value)))
+            case .date(_, let value): wide.append(WideKey(value))
+            case .objectID(_, let low, let high): wide.append(WideKey(low: low, high: UInt64(high)))
+            case .uuid(_, let low, let high): wide.append(WideKey(low: low, high: high))
             case .bytes(let test) where !test.isDiacriticInsensitive: strings.append(test.needle)
             case .never: continue
             case let other: tests.append(other)
             }
         }
         if !integers.isEmpty { tests.append(.intSet(IntegerSet(integers))) }
+        if !wide.isEmpty { tests.append(.wideSet(WideSet(wide))) }
         if !strings.isEmpty {
             tests.append(.bytesSet(ByteStringSet(strings, isFolded: options.contains(.caseInsensitive))))
         }

@@ -151,13 +151,49 @@ package struct PredicateBinder {
         return .aggregate(bound, test)
     }
 
+    /// An aggregate against a property of the object itself.
+    private func compare(
+        _ aggregate: ResolvedAggregate, _ path: ResolvedPath, _ comparison: ComparisonOperator,
+        _ other: ResolvedPath
+    ) throws(QueryError) -> BoundPredicate {
+        if other.isToMany {
+            throw QueryError(.unsupported, "Comparing two collection columns is not permitted.")
+        }
+        let isNumber = other.type == .int || other.type == .float || other.type == .double
+        guard isNumber && aggregate.type != .date || other.type == .date && aggregate.type == .date else {
+            throw QueryError(
+                .value,
+                aggregate.kind == .count
+                    ? "@count can only be compared with a numeric value."
+                    : "\(aggregate.kind.rawValue) on a property of type \(aggregate.type.shown) cannot be "
+                        + "compared with '\(other.written)'.")
+        }
+        guard comparison == .equal || comparison == .notEqual || comparison.isOrdering else {
+            throw QueryError(
+                .unsupported,
+                "Operator '\(comparison.rawValue)' not supported for type '\(aggregate.type.shown)'")
+        }
+        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column)
+        return .compareAggregate(bound, comparison, other.bound)
+    }
+
     private func comparePaths(
         _ leftWritten: KeyPathOperand, _ rightWritten: KeyPathOperand, _ comparison: Comparison,
         _ queryClass: QueryClass
     ) throws(QueryError) -> BoundPredicate {
         let left = try resolve(leftWritten, queryClass)
         let right = try resolve(rightWritten, queryClass)
-        if left.aggregate != nil || right.aggregate != nil {
+        switch (left.aggregate, right.aggregate) {
+        case (nil, nil): break
+        case (let aggregate?, nil): return try compare(aggregate, left, comparison.comparison, right)
+        case (nil, let aggregate?):
+            guard let flipped = comparison.comparison.flipped else {
+                throw QueryError(
+                    .argument,
+                    "Operator '\(comparison.comparison.rawValue)' requires a keypath on the left side.")
+            }
+            return try compare(aggregate, right, flipped, left)
+        default:
             throw QueryError(
                 .unsupported,
                 "Key paths including aggregate operations cannot be compared with other aggregate operations."

@@ -34,6 +34,9 @@ extension Evaluator {
             return aggregate.test.matches(try value(aggregate.aggregate, table, location))
         case .comparePaths(let left, let comparison, let right, let options):
             return try compare(left, comparison, right, options, table, location)
+        case .compareAggregate(let aggregate, let comparison, let path):
+            let found = try value(aggregate, table, location)
+            return compare(found, comparison, try value(path, table, location), [])
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
@@ -125,9 +128,16 @@ extension Evaluator {
         _ left: BoundPath, _ comparison: ComparisonOperator, _ right: BoundPath, _ options: ComparisonOptions,
         _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Bool {
-        let found = try value(left, table, location)
+        compare(
+            try value(left, table, location), comparison, try value(right, table, location), options)
+    }
+
+    /// Two values that the schema lets be compared.
+    private func compare(
+        _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions
+    ) -> Bool {
         let test: ValueTest
-        switch try value(right, table, location) {
+        switch other {
         case .null:
             switch comparison {
             case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == .null

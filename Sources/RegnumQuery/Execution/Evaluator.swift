@@ -94,6 +94,11 @@ struct Evaluator {
         case .uuid(let comparison, let low, let high):
             CompareScan.bytes16(column, count, low, high, isEqual: comparison == .equal, out)
         case .intSet(let set): set.scan(column, count, out)
+        case .wideSet(let set):
+            out.clearRows()
+            for row in 0..<count where !column.isNull(row) && set.contains(WideKey(column, row, type)) {
+                out.insertRow(row)
+            }
         case .bytes(let test):
             TextScan.scan(column, count, test, out, undecided: scratch)
             try decide(group, number, .bytes(test), out, undecided: scratch)

@@ -20,13 +20,14 @@ package final class ObjectQuery {
         self.orderings = orderings
     }
 
-    private var table: Table {
+    var table: Table {
         guard let table = session.table(tableKey) else { preconditionFailure("the queried table is gone") }
         return table
     }
 
-    private var hasDistinct: Bool {
-        orderings.contains { if case .distinct = $0 { true } else { false } }
+    /// True where the keys must be known to tell which objects there are.
+    private var needsKeys: Bool {
+        orderings.contains { if case .sort = $0 { false } else { true } }
     }
 
     /// A plan of its own for each run, as it keeps what the run finds out.
@@ -36,11 +37,13 @@ package final class ObjectQuery {
 
     /// Number of objects. O(rows), less where an index or zones answer.
     package func count() throws(EngineError) -> Int {
-        if hasDistinct { return try keys().count }
+        if needsKeys { return try keys().count }
         let table = table
-        guard let predicate else { return table.count }
-        if let candidates = try indexed(predicate, table) {
-            return try filter(candidates, table).count
+        guard predicate != nil else { return table.count }
+        let access = try choose(table)
+        if !access.isScan {
+            if access.isCount { return access.estimate }
+            return try rows(access, table).count
         }
         var count = 0
         try Evaluator(session: session, table: table, expectedRows: table.count)
@@ -52,37 +55,25 @@ package final class ObjectQuery {
     }
 
     /// All keys in order: that of the orderings, or ascending.
-    package func keys() throws(EngineError) -> [ObjectKey] {
-        let rows = try matches()
-        return try apply(orderings[...], rows).map(\.key)
-    }
+    package func keys() throws(EngineError) -> [ObjectKey] { try run(.all) }
+
+    /// The first keys in order. Cheap for few of many: what comes behind them is neither sorted nor, where nothing is
+    /// ordered, looked at.
+    package func keys(first limit: Int) throws(EngineError) -> [ObjectKey] { try run(.first(limit)) }
+
+    /// The last keys in order.
+    package func keys(last limit: Int) throws(EngineError) -> [ObjectKey] { try run(.last(limit)) }
 
     /// The first key in order, or nil. Stops at the first match where nothing is ordered.
-    package func first() throws(EngineError) -> ObjectKey? {
-        guard orderings.isEmpty else { return try keys().first }
-        let table = table
-        if let predicate, let candidates = try indexed(predicate, table) {
-            return try filter(candidates, table).first?.key
-        }
-        var found: ObjectKey?
-        // What follows links is asked row by row: the first match may be near.
-        try Evaluator(session: session, table: table, expectedRows: 0)
-            .forEachGroup(makePlan()) { group, rows in
-                for row in 0..<group.pointee.count where rows.hasRow(row) {
-                    found = ObjectKey(group.pointee.key(at: row))
-                    return false
-                }
-                return true
-            }
-        return found
-    }
+    package func first() throws(EngineError) -> ObjectKey? { try run(.first(1)).first }
 
-    /// Whether an object passes the predicate; false where there is no such object.
+    /// Whether an object is among those found; false where there is no such object.
     package func contains(_ key: ObjectKey) throws(EngineError) -> Bool {
         let table = table
         guard let location = try table.locate(key) else { return false }
-        return try Evaluator(session: session, table: table, expectedRows: 1).holds(
-            makePlan(), table, location)
+        let evaluator = Evaluator(session: session, table: table, expectedRows: 1)
+        guard try evaluator.holds(makePlan(), table, location) else { return false }
+        return try needsKeys ? keys().contains(key) : true
     }
 
     // MARK: Given objects
@@ -90,16 +81,20 @@ package final class ObjectQuery {
     /// Those of `candidates` that pass, in the order of the orderings, else in theirs. Keys of objects that are gone
     /// are passed over; repeated keys stay repeated.
     package func keys(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
-        try apply(orderings[...], try filter(candidates, table)).map(\.key)
+        let table = table
+        return try apply(orderings[...], try filter(candidates, makePlan(), table), table).map(\.key)
     }
 
-    private func filter(_ candidates: [ObjectKey], _ table: Table) throws(EngineError) -> [RowLocation] {
-        let plan = makePlan()
+    func filter(
+        _ candidates: [ObjectKey], _ plan: PlanNode, _ table: Table, limit: Int = .max
+    ) throws(EngineError) -> [RowLocation] {
         let evaluator = Evaluator(session: session, table: table, expectedRows: candidates.count)
         var rows: [RowLocation] = []
-        for key in candidates {
+        var passesAll = false
+        if case .constant(true) = plan { passesAll = true }
+        for key in candidates where rows.count < limit {
             guard let location = try table.locate(key) else { continue }
-            if predicate == nil {
+            if passesAll {
                 rows.append(location)
             } else if try evaluator.holds(plan, table, location) {
                 rows.append(location)
@@ -113,8 +108,11 @@ package final class ObjectQuery {
     /// The aggregate of a column over all matching objects: `.int`, `.double`, `.float` or `.date`; null where there
     /// is nothing to aggregate (`sum`: 0). Nulls and NaN do not count; integer sums wrap.
     package func aggregate(_ kind: AggregateKind, _ column: Int) throws(EngineError) -> Value {
-        if hasDistinct { return try aggregate(kind, column, among: try keys()) }
+        if needsKeys { return try aggregate(kind, column, among: try keys()) }
         let table = table
+        if predicate != nil, try !choose(table).isScan {
+            return try aggregate(kind, column, among: try keys())
+        }
         let definition = table.definition.columns[column]
         guard definition.type == .int || definition.type == .double || definition.type == .float else {
             return try aggregate(kind, column, among: try keys())
@@ -170,100 +168,5 @@ package final class ObjectQuery {
         }
         if kind == .sum, table.definition.columns[column].type != .int { return .double(total.doubleSum) }
         return total.result(kind)
-    }
-
-    // MARK: Index
-
-    /// Keys, ascending, among which all matches are, where an index or the primary key tells them.
-    private func indexed(_ predicate: BoundPredicate, _ table: Table) throws(EngineError) -> [ObjectKey]? {
-        switch predicate {
-        case .and(let parts):
-            for part in parts {
-                if let keys = try indexed(part, table) { return keys }
-            }
-            return nil
-        case .test(let path, let test):
-            guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number),
-                let value = test.equalTo(type)
-            else { return nil }
-            return try table.keys(inIndexOf: number, equalTo: value)
-        default: return nil
-        }
-    }
-
-    // MARK: Order
-
-    private func matches() throws(EngineError) -> [RowLocation] {
-        let table = table
-        if let predicate, let candidates = try indexed(predicate, table) {
-            return try filter(candidates, table)
-        }
-        var rows: [RowLocation] = []
-        if predicate == nil { rows.reserveCapacity(table.count) }
-        try Evaluator(session: session, table: table, expectedRows: table.count)
-            .forEachMatch(makePlan()) { group, row in rows.append(RowLocation(group: group, row: row)) }
-        return rows
-    }
-
-    private func apply(
-        _ orderings: ArraySlice<Ordering>, _ rows: [RowLocation]
-    ) throws(EngineError) -> [RowLocation] {
-        var rows = rows
-        let table = table
-        for ordering in orderings {
-            switch ordering {
-            case .sort(let keys): rows = try sort(rows, keys, table)
-            case .distinct(let keys): rows = try distinct(rows, keys, table)
-            }
-        }
-        return rows
-    }
-
-    private func sort(_ rows: [RowLocation], _ keys: [SortKey], _ table: Table) throws(EngineError)
-        -> [RowLocation]
-    {
-        let extractor = SortExtractor(session)
-        var levels: [SortLevel] = []
-        for key in keys { levels += try extractor.levels(of: key, table, rows) }
-        let sorted = RowSorter.order(levels, rows.count).map { rows[$0] }
-        withExtendedLifetime(extractor) {}
-        return sorted
-    }
-
-    private func distinct(
-        _ rows: [RowLocation], _ keys: [SortKey], _ table: Table
-    ) throws(EngineError) -> [RowLocation] {
-        let extractor = SortExtractor(session)
-        var seen: Set<[Value]> = []
-        var ends: [(table: Table, places: [RowLocation?])] = []
-        for key in keys { ends.append(try extractor.follow(key, table, rows)) }
-        var kept: [RowLocation] = []
-        next: for index in rows.indices {
-            var values: [Value] = []
-            for (key, end) in zip(keys, ends) {
-                guard let place = end.places[index] else { continue next }
-                values.append(try end.table.value(key.column, at: place))
-            }
-            if seen.insert(values).inserted { kept.append(rows[index]) }
-        }
-        return kept
-    }
-}
-
-extension ValueTest {
-    /// The one value that passes, or nil where more may.
-    func equalTo(_ type: ColumnType) -> Value? {
-        switch self {
-        case .isNull: .null
-        case .bool(.equal, let value): .bool(value)
-        case .int(.equal, let value): .int(value)
-        case .date(.equal, let value): .date(value)
-        case .objectID(.equal, let low, let high): .objectID(low, high)
-        case .uuid(.equal, let low, let high): .uuid(low, high)
-        case .bytes(let test)
-        where type == .string && test.operation == .equal && !test.isFolded && !test.isDiacriticInsensitive:
-            .string(String(decoding: test.needle, as: UTF8.self))
-        default: nil
-        }
     }
 }

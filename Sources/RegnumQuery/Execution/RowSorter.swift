@@ -116,7 +116,7 @@ struct RowSorter {
 
     /// 8 bytes from `offset` on as a number in their order, zeros behind the end.
     @inline(__always)
-    private static func word(_ text: TextRef, _ offset: Int) -> UInt64 {
+    static func word(_ text: TextRef, _ offset: Int) -> UInt64 {
         let rest = text.count &- offset
         if rest >= 8 {
             return UInt64(bigEndian: text.address.loadUnaligned(fromByteOffset: offset, as: UInt64.self))

@@ -23,6 +23,37 @@ final class SortExtractor {
     private var copies: [UnsafeMutableRawPointer] = []
 
     init(_ session: Session) { self.session = session }
+
+    /// The rows in the order of the keys; equal ones stay in theirs.
+    static func sort(
+        _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
+    ) throws(EngineError) -> [RowLocation] {
+        let extractor = SortExtractor(session)
+        var levels: [SortLevel] = []
+        for key in keys { levels += try extractor.levels(of: key, table, rows) }
+        let sorted = RowSorter.order(levels, rows.count).map { rows[$0] }
+        withExtendedLifetime(extractor) {}
+        return sorted
+    }
+
+    /// The rows without those that have equals in all keys before them, and without those behind a null link.
+    static func distinct(
+        _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
+    ) throws(EngineError) -> [RowLocation] {
+        let extractor = SortExtractor(session)
+        var levels: [SortLevel] = []
+        var isDropped = [Bool](repeating: false, count: rows.count)
+        for key in keys {
+            levels += try extractor.levels(of: key, table, rows)
+            if key.links.isEmpty { continue }
+            for (index, place) in try extractor.follow(key, table, rows).1.enumerated() where place == nil {
+                isDropped[index] = true
+            }
+        }
+        let kept = DistinctRows.firsts(levels, among: rows.indices.filter { !isDropped[$0] }).map { rows[$0] }
+        withExtendedLifetime(extractor) {}
+        return kept
+    }
     deinit { for copy in copies { copy.deallocate() } }
 
     /// Null scalars come before all values and null links behind them, ascending; descending is the reverse.
@@ -41,6 +72,14 @@ final class SortExtractor {
         }
         let turn: UInt64 = key.isAscending ? 0 : .max
         var levels: [SortLevel] = isRanked ? [.words(ranks.map { $0 ^ turn })] : []
+        if key.isFolded, key.type == .string {
+            for fold in TextOrder.levels {
+                levels.append(
+                    .texts(
+                        try texts(key, end, places, ranks, fold: fold), isDescending: !key.isAscending))
+            }
+            return levels
+        }
         if key.type == .string || key.type == .data {
             levels.append(.texts(try texts(key, end, places, ranks), isDescending: !key.isAscending))
             return levels
@@ -85,7 +124,7 @@ final class SortExtractor {
 
     /// A word whose unsigned order is the order of the values.
     @inline(__always)
-    private static func word(_ column: ColumnView, _ row: Int, _ type: ColumnType, _ part: Int) -> UInt64 {
+    static func word(_ column: ColumnView, _ row: Int, _ type: ColumnType, _ part: Int) -> UInt64 {
         switch type {
         case .bool: return column.bit(row) ? 1 : 0
         case .float: return ordered(Double(column.float(row)))
@@ -112,13 +151,20 @@ final class SortExtractor {
     }
 
     private func texts(
-        _ key: SortKey, _ table: Table, _ places: [RowLocation?], _ ranks: [UInt64]
+        _ key: SortKey, _ table: Table, _ places: [RowLocation?], _ ranks: [UInt64],
+        fold: ((UnsafeRawBufferPointer) -> [UInt8])? = nil
     ) throws(EngineError) -> [TextRef] {
         let nowhere = TextRef(address: UnsafeRawPointer(session.state), count: 0)
         var texts = [TextRef](repeating: nowhere, count: places.count)
         for index in places.indices where ranks[index] == 1 {
             guard let place = places[index] else { continue }
             let column = place.group.pointee.columns[key.column]
+            if let fold {
+                texts[index] = try table.withBytes(key.column, at: place) { bytes in
+                    fold(bytes).withUnsafeBytes { copy($0) }
+                }
+                continue
+            }
             if column.isBlob(place.row) {
                 texts[index] = try table.withBytes(key.column, at: place) { copy($0) }
                 continue

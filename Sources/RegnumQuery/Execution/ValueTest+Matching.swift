@@ -22,7 +22,7 @@ extension ValueTest {
     var matchesNull: Bool {
         switch self {
         case .isNull, .always: true
-        case .isNotNull, .never, .intSet, .bytesSet: false
+        case .isNotNull, .never, .intSet, .bytesSet, .wideSet: false
         case .bool(let comparison, _), .int(let comparison, _), .float(let comparison, _),
             .double(let comparison, _), .date(let comparison, _), .objectID(let comparison, _, _),
             .uuid(let comparison, _, _), .link(let comparison, _):
@@ -79,6 +79,7 @@ extension ValueTest {
         case .double(let comparison, let value): Self.compare(found, comparison, value)
         case .float(let comparison, let value): Self.compare(Float(found), comparison, value)
         case .int(let comparison, let value): Self.compare(found, comparison, Double(value))
+        case .wideSet(let set): set.contains(WideKey(found))
         case .all(let tests): tests.allSatisfy { $0.matches(double: found) }
         case .any(let tests): tests.contains { $0.matches(double: found) }
         default: false
@@ -99,6 +100,7 @@ extension ValueTest {
         switch self {
         case .isNotNull, .always: true
         case .date(let comparison, let value): CompareScan.matches(found, comparison.scanOperator, value)
+        case .wideSet(let set): set.contains(WideKey(found))
         case .all(let tests): tests.allSatisfy { $0.matches(date: found) }
         case .any(let tests): tests.contains { $0.matches(date: found) }
         default: false
@@ -111,6 +113,7 @@ extension ValueTest {
         case .objectID(let comparison, let a, let b):
             (low == a && high == UInt64(b)) == (comparison == .equal)
         case .uuid(let comparison, let a, let b): (low == a && high == b) == (comparison == .equal)
+        case .wideSet(let set): set.contains(WideKey(low: low, high: high))
         case .all(let tests): tests.allSatisfy { $0.matches(low: low, high: high) }
         case .any(let tests): tests.contains { $0.matches(low: low, high: high) }
         default: false

@@ -4,7 +4,7 @@
 /// Recursive descent; nesting is limited, so that no text overflows the stack. O(length of the text).
 package struct PredicateParser {
     /// Levels of parentheses, NOT and SUBQUERY.
-    package static let nestingLimit = 200
+    package static let nestingLimit = 100
 
     private var lexer: Lexer
     private var token = Token.end
@@ -101,6 +101,13 @@ package struct PredicateParser {
             let inner = try disjunction()
             try require(")")
             return inner
+        }
+        if token == .placeholder("@"), argumentIndex < arguments.count,
+            case .predicate(let predicate) = arguments[argumentIndex]
+        {
+            argumentIndex += 1
+            try advance()
+            return predicate
         }
         if try takeKeyword("TRUEPREDICATE") { return .constant(true) }
         if try takeKeyword("FALSEPREDICATE") { return .constant(false) }

@@ -17,6 +17,7 @@ indirect enum PlanNode {
     case through(Through)
     case aggregate(AggregateNode)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
+    case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     case subquery(BoundPath, PlanNode, ValueTest)
 }
 
@@ -60,6 +61,8 @@ enum Planner {
         case .aggregate(let aggregate, let test): return plan(aggregate, test)
         case .comparePaths(let left, let comparison, let right, let options):
             return .comparePaths(left, comparison, right, options)
+        case .compareAggregate(let aggregate, let comparison, let path):
+            return .compareAggregate(aggregate, comparison, path)
         case .subquery(let path, let inner, let test): return .subquery(path, plan(inner), test)
         }
     }
@@ -125,7 +128,7 @@ extension PlanNode {
         case .key: 2
         case .elements: 30
         case .through(let through): 10 + through.inner.cost
-        case .aggregate, .comparePaths: 100
+        case .aggregate, .comparePaths, .compareAggregate: 100
         case .subquery(_, let inner, _): 100 + inner.cost
         }
     }
@@ -139,7 +142,7 @@ extension PlanNode {
             default: test.isDiacriticInsensitive ? 200 : 8
             }
         case .all(let tests), .any(let tests): tests.reduce(0) { $0 + cost(type, $1) }
-        case .intSet, .bytesSet: 8
+        case .intSet, .bytesSet, .wideSet: 8
         case .int(.equal, _), .date(.equal, _): 0.3
         case .bool: 0.1
         case .double, .float: 0.6

@@ -10,6 +10,8 @@ package struct SortKey: Sendable, Equatable {
     package var column: Int
     package var type: ColumnType
     package var isAscending: Bool
+    /// Strings as people order them (`TextOrder`), not as their bytes.
+    package var isFolded = false
 
     package init(links: [PathStep] = [], column: Int, type: ColumnType, isAscending: Bool = true) {
         self.links = links
@@ -65,10 +67,14 @@ package struct SortKey: Sendable, Equatable {
     }
 }
 
-/// Orders and distinctness, applied one after the other.
-package enum Ordering: Sendable, Equatable {
+/// What is done with the rows that match, one after the other.
+package enum Ordering: Sendable {
     /// The first key decides, the next ones break ties; what is left keeps the order it had.
     case sort([SortKey])
     /// Keeps the first of those that agree in all keys; objects with a null link on the way are dropped.
     case distinct([SortKey])
+    /// Leaves out the first `offset` of them, and all behind the next `limit`.
+    case slice(offset: Int, limit: Int?)
+    /// A filter of what a slice has left.
+    case filter(BoundPredicate)
 }

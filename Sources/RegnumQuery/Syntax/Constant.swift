@@ -39,6 +39,8 @@ package enum Constant: Sendable {
     case uuid(UInt64, UInt64)
     case object(ObjectArgument)
     case array([Constant])
+    /// A whole predicate, which stands where a comparison could.
+    case predicate(Predicate)
     /// A value of a type that no property can hold.
     case unsupported(typeName: String, description: String)
 }
@@ -64,6 +66,7 @@ extension Constant {
         case .uuid: "UUID"
         case .object(let object): object.className
         case .array: "Array"
+        case .predicate: "NSPredicate"
         case .unsupported(let typeName, _): typeName
         }
     }
@@ -83,6 +86,7 @@ extension Constant {
         case .uuid(let low, let high): Constant.uuidText(low, high)
         case .object(let object): "\(object.className) \(object.key.rawValue)"
         case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
+        case .predicate(let predicate): predicate.description
         case .unsupported(_, let description): description
         }
     }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a query gets its keys: by which index or scan, in which order, and no further than asked for.
+
+import RegnumEngine
+
+extension ObjectQuery {
+    /// What is asked for.
+    enum Extent {
+        case all
+        case first(Int)
+        case last(Int)
+
+        /// Rows wanted, where few are.
+        var limit: Int? {
+            switch self {
+            case .all: nil
+            case .first(let limit), .last(let limit): limit
+            }
+        }
+        var isTail: Bool {
+            if case .last = self { return true }
+            return false
+        }
+        func cut(_ keys: [ObjectKey]) -> [ObjectKey] {
+            switch self {
+            case .all: keys
+            case .first(let limit): Array(keys.prefix(limit))
+            case .last(let limit): Array(keys.suffix(limit))
+            }
+        }
+    }
+
+    func choose(_ table: Table) throws(EngineError) -> Access { try Access.choose(predicate, table) }
+
+    /// The sorts that come first, as one: the last decides. And what comes behind them.
+    private var leadingSort: (keys: [SortKey], rest: ArraySlice<Ordering>) {
+        var keys: [SortKey] = []
+        var rest = orderings[...]
+        while case .sort(let next)? = rest.first {
+            keys = next + keys
+            rest.removeFirst()
+        }
+        return (keys, rest)
+    }
+
+    func run(_ extent: Extent) throws(EngineError) -> [ObjectKey] {
+        let table = table
+        let (keys, rest) = leadingSort
+        var wanted = rest.isEmpty ? extent : .all
+        if case .slice(let offset, let limit?)? = rest.first {
+            wanted = .first(offset.addingReportingOverflow(limit).overflow ? .max : offset + limit)
+        }
+        if let found = try byIndexAlone(keys, rest, wanted, table) { return extent.cut(found) }
+        let rows = try sortedRows(keys, wanted, table)
+        return extent.cut(try apply(rest, rows, table).map(\.key))
+    }
+
+    /// Orders and distinctness of all objects that an index answers without a look at the objects.
+    private func byIndexAlone(
+        _ keys: [SortKey], _ rest: ArraySlice<Ordering>, _ wanted: Extent, _ table: Table
+    ) throws(EngineError) -> [ObjectKey]? {
+        guard predicate == nil else { return nil }
+        if rest.isEmpty, keys.count == 1, wanted.limit == nil, isIndexed(keys[0], table) {
+            return try table.orderedKeys(inIndexOf: keys[0].column, isAscending: keys[0].isAscending)?.keys
+        }
+        if keys.isEmpty, rest.count == 1, case .distinct(let keys)? = rest.first, keys.count == 1,
+            isIndexed(keys[0], table),
+            let (all, firsts) = try table.orderedKeys(inIndexOf: keys[0].column, isAscending: true)
+        {
+            return firsts.map { all[$0] }.sorted()
+        }
+        return nil
+    }
+
+    private func isIndexed(_ key: SortKey, _ table: Table) -> Bool {
+        key.links.isEmpty && !key.isFolded && table.hasIndex(key.column)
+    }
+
+    /// The matches in the order of the keys, no more than wanted.
+    private func sortedRows(
+        _ keys: [SortKey], _ wanted: Extent, _ table: Table
+    ) throws(EngineError) -> [RowLocation] {
+        let access = try choose(table)
+        guard let limit = wanted.limit, limit < table.count / 4 else {
+            let rows = try rows(access, table)
+            return keys.isEmpty ? rows : try SortExtractor.sort(rows, keys, table, session)
+        }
+        if keys.isEmpty {
+            return wanted.isTail ? try rows(access, table).suffix(limit) : try rows(access, table, limit: limit)
+        }
+        var top = TopRows(session, table, keys, limit: limit, isTail: wanted.isTail)
+        if predicate == nil, let first = keys.first, isIndexed(first, table),
+            let few = try table.extremeKeys(
+                inIndexOf: first.column, isAscending: first.isAscending != wanted.isTail, limit: limit,
+                most: max(4096, limit * 4))
+        {
+            for key in few.sorted() {
+                if let location = try table.locate(key) { try top.add(location) }
+            }
+        } else if access.isScan {
+            try Evaluator(session: session, table: table, expectedRows: table.count)
+                .forEachGroup(Planner.plan(access.rest ?? .constant(true))) { group, rows throws(EngineError) in
+                    try top.add(group, rows)
+                    return true
+                }
+        } else {
+            for location in try rows(access, table) { try top.add(location) }
+        }
+        return try top.finish()
+    }
+
+    /// The matches in key order, at most `limit` of them.
+    func rows(_ access: Access, _ table: Table, limit: Int = .max) throws(EngineError) -> [RowLocation] {
+        let plan = Planner.plan(access.rest ?? .constant(true))
+        if !access.isScan { return try filter(try access.keys(table), plan, table, limit: limit) }
+        var rows: [RowLocation] = []
+        if predicate == nil { rows.reserveCapacity(min(limit, table.count)) }
+        // Where few are wanted, links are followed row by row: the first matches may be near.
+        let expected = limit < 1024 ? 0 : table.count
+        try Evaluator(session: session, table: table, expectedRows: expected)
+            .forEachGroup(plan) { group, found in
+                for word in 0..<16 {
+                    var bits = found[word]
+                    while bits != 0 {
+                        rows.append(RowLocation(group: group, row: word &<< 6 &+ bits.trailingZeroBitCount))
+                        if rows.count >= limit { return false }
+                        bits &= bits &- 1
+                    }
+                }
+                return true
+            }
+        return rows
+    }
+
+    func apply(
+        _ orderings: ArraySlice<Ordering>, _ rows: [RowLocation], _ table: Table
+    ) throws(EngineError) -> [RowLocation] {
+        var rows = rows
+        for ordering in orderings {
+            switch ordering {
+            case .sort(let keys): rows = try SortExtractor.sort(rows, keys, table, session)
+            case .distinct(let keys): rows = try SortExtractor.distinct(rows, keys, table, session)
+            case .slice(let offset, let limit):
+                rows = Array(rows.dropFirst(offset).prefix(limit ?? .max))
+            case .filter(let predicate):
+                rows = try filter(rows.map(\.key), Planner.plan(predicate), table)
+            }
+        }
+        return rows
+    }
+}

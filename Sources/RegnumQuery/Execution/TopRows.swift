@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first rows of an order without sorting the others: a row is looked at closer only where a word of its first
+// keys does not come behind that of the worst row kept so far.
+
+import RegnumEngine
+
+/// Takes matching rows in key order and keeps the first `limit` of the order. Rows that are equal in all keys keep
+/// their order, so that the result is what a stable sort of all rows begins with.
+struct TopRows {
+    private let session: Session
+    private let table: Table
+    private let keys: [SortKey]
+    private let limit: Int
+    /// True where the last rows of the order are wanted: all keys the other way round, and later rows first.
+    private let isTail: Bool
+    private let capacity: Int
+    /// Sorted.
+    private var kept: [RowLocation] = []
+    private var new: [RowLocation] = []
+    /// Of the worst row, once `limit` rows are kept.
+    private var threshold: (first: UInt64, second: UInt64) = (.max, .max)
+    private let coarse: [SortKey]
+    private let isFirstExact: Bool
+
+    init(_ session: Session, _ table: Table, _ keys: [SortKey], limit: Int, isTail: Bool) {
+        self.session = session
+        self.table = table
+        self.keys =
+            isTail
+            ? keys.map { key in
+                var key = key
+                key.isAscending.toggle()
+                return key
+            } : keys
+        self.limit = limit
+        self.isTail = isTail
+        capacity = max(512, limit * 4)
+        // Keys behind links and in another order than that of their bytes are not looked at before the sort.
+        coarse = Array(self.keys.prefix { $0.links.isEmpty && !$0.isFolded }.prefix(2))
+        switch coarse.first?.type {
+        case .int, .bool, .double, .float: isFirstExact = true
+        default: isFirstExact = false
+        }
+    }
+
+    mutating func add(_ group: UnsafeMutablePointer<GroupView>, _ rows: RowBitmap) throws(EngineError) {
+        for word in 0..<16 {
+            var bits = rows[word]
+            while bits != 0 {
+                let row = word &<< 6 &+ bits.trailingZeroBitCount
+                bits &= bits &- 1
+                try add(RowLocation(group: group, row: row))
+            }
+        }
+    }
+
+    @inline(__always)
+    mutating func add(_ location: RowLocation) throws(EngineError) {
+        if threshold.first != .max, let key = coarse.first {
+            let first = try word(key, location)
+            if first > threshold.first { return }
+            if first == threshold.first, isFirstExact, first > 4, first < .max - 4, coarse.count > 1,
+                try word(coarse[1], location) > threshold.second
+            {
+                return
+            }
+        }
+        new.append(location)
+        if new.count >= capacity { try compact() }
+    }
+
+    /// The rows in order: of a tail too, the last one last.
+    mutating func finish() throws(EngineError) -> [RowLocation] {
+        try compact()
+        return isTail ? kept.reversed() : kept
+    }
+
+    private mutating func compact() throws(EngineError) {
+        guard !new.isEmpty else { return }
+        let rows = isTail ? new.reversed() + kept : kept + new
+        new.removeAll(keepingCapacity: true)
+        kept = Array(try SortExtractor.sort(rows, keys, table, session).prefix(limit))
+        guard kept.count == limit, let worst = kept.last, let key = coarse.first else { return }
+        threshold.first = try word(key, worst)
+        if coarse.count > 1 { threshold.second = try word(coarse[1], worst) }
+    }
+
+    /// A word whose order does not contradict that of the key: 0 for null, cut at both ends. Never `.max`, which
+    /// stands for "no threshold yet".
+    @inline(__always)
+    private func word(_ key: SortKey, _ location: RowLocation) throws(EngineError) -> UInt64 {
+        let column = location.group.pointee.columns[key.column]
+        var word: UInt64 = 0
+        if !column.isNull(location.row) {
+            switch key.type {
+            case .string, .data, .mixed:
+                word = try table.withBytes(key.column, at: location) { bytes in
+                    bytes.baseAddress.map { RowSorter.word(TextRef(address: $0, count: bytes.count), 0) } ?? 0
+                }
+            case .bool: word = column.bit(location.row) ? 4 : 3
+            default: word = SortExtractor.word(column, location.row, key.type, 0)
+            }
+            // The two ends are cut off by more than one, so that exact words stay exact between them.
+            word = min(max(word, 2), .max - 2)
+        }
+        return key.isAscending ? word : .max - 1 - word
+    }
+}

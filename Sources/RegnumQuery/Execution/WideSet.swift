@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of values wider than an integer, for IN: each value as two words that are equal where the values are.
+
+package import RegnumEngine
+
+/// A date, a number with a fraction, an object id or a uuid as two words. NaN equals NaN, -0 equals 0.
+package struct WideKey: Sendable, Hashable {
+    package var low: UInt64
+    package var high: UInt64
+
+    @inline(__always)
+    package init(low: UInt64, high: UInt64) {
+        self.low = low
+        self.high = high
+    }
+
+    @inline(__always)
+    package init(_ value: Double) {
+        self.init(low: value.isNaN ? Double.nan.bitPattern : (value + 0).bitPattern, high: 0)
+    }
+
+    @inline(__always)
+    package init(_ value: Timestamp) {
+        self.init(
+            low: UInt64(bitPattern: value.seconds), high: UInt64(UInt32(bitPattern: value.nanoseconds)))
+    }
+
+    /// The value of a row that is not null.
+    @inline(__always)
+    init(_ column: ColumnView, _ row: Int, _ type: ColumnType) {
+        switch type {
+        case .double: self.init(column.double(row))
+        case .float: self.init(Double(column.float(row)))
+        case .date:
+            self.init(Timestamp(seconds: column.integer(row), nanoseconds: column.nanoseconds(row)))
+        case .objectID:
+            let (low, high) = column.bytes12(row)
+            self.init(low: low, high: UInt64(high))
+        case .uuid, .decimal128:
+            let (low, high) = column.bytes16(row)
+            self.init(low: low, high: high)
+        default: self.init(low: UInt64(bitPattern: column.integer(row)), high: 0)
+        }
+    }
+
+    @inline(__always)
+    var hash: UInt64 {
+        let mixed = (low ^ high &* 0xC2B2_AE3D_27D4_EB4F) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed &>> 32
+    }
+}
+
+/// An open hash table of `WideKey`s. A look-up touches one or two places.
+package struct WideSet: Sendable {
+    package let values: [WideKey]
+    /// Number of the value + 1, or 0; a power of two of places.
+    private let table: [Int32]
+
+    package init(_ values: [WideKey]) {
+        self.values = Array(Set(values)).sorted { ($0.low, $0.high) < ($1.low, $1.high) }
+        var capacity = 8
+        while capacity < self.values.count * 2 { capacity *= 2 }
+        var table = [Int32](repeating: 0, count: capacity)
+        for (number, value) in self.values.enumerated() {
+            var place = Int(truncatingIfNeeded: value.hash) & (capacity - 1)
+            while table[place] != 0 { place = (place + 1) & (capacity - 1) }
+            table[place] = Int32(number + 1)
+        }
+        self.table = table
+    }
+
+    package func contains(_ value: WideKey) -> Bool {
+        let mask = table.count &- 1
+        var place = Int(truncatingIfNeeded: value.hash) & mask
+        while table[place] != 0 {
+            if values[Int(table[place]) &- 1] == value { return true }
+            place = (place &+ 1) & mask
+        }
+        return false
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which index, if any, finds the rows that may match, and whether that is less work than looking at all rows.
+
+package import RegnumEngine
+
+/// One index and the parts of it that hold all rows which pass a condition.
+package struct IndexAccess: Sendable {
+    package var column: Int
+    package var ranges: [IndexRange]
+    /// Entries in the ranges; where there are many ranges, estimated from the first of them.
+    package var estimate: Int
+    /// True where every entry passes the condition.
+    package var isExact: Bool
+}
+
+/// How the rows are found that may match: through indexes, whose entries together hold all of them, or by a scan.
+struct Access {
+    /// Empty: all rows are looked at.
+    var indexes: [IndexAccess] = []
+    /// Rows that will be looked at.
+    var estimate: Int
+    /// What is still to be asked of them; nil for nothing.
+    var rest: BoundPredicate?
+
+    var isScan: Bool { indexes.isEmpty }
+}
+
+extension Access {
+    /// About ns for a row found through an index: tree walk, sorting its key, locating it.
+    private static let entryCost = 60.0
+    /// About ns to find the beginning of a range.
+    private static let rangeCost = 300.0
+
+    /// The cheapest way. O(log n) for each condition with an index.
+    static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
+        let scan = Access(estimate: table.count, rest: predicate)
+        guard let predicate, table.definition.columns.indices.contains(where: { table.hasIndex($0) }) else {
+            return scan
+        }
+        guard let found = try through(predicate, table) else { return scan }
+        let ranges = found.indexes.reduce(0) { $0 + $1.ranges.count }
+        let cost = Double(found.estimate) * entryCost + Double(ranges) * rangeCost
+        let scanCost = Double(table.count) * max(0.4, Planner.plan(predicate).cost)
+        return cost < scanCost || table.count < 64 ? found : scan
+    }
+
+    private static func through(_ predicate: BoundPredicate, _ table: Table) throws(EngineError) -> Access? {
+        switch predicate {
+        case .and(let parts):
+            var best: (access: Access, part: Int)?
+            for (number, part) in parts.enumerated() {
+                guard let access = try through(part, table) else { continue }
+                if access.estimate < best?.access.estimate ?? .max { best = (access, number) }
+            }
+            guard var best else { return nil }
+            var rest = parts
+            if let left = best.access.rest { rest[best.part] = left } else { rest.remove(at: best.part) }
+            best.access.rest = rest.isEmpty ? nil : rest.count == 1 ? rest[0] : .and(rest)
+            return best.access
+        case .or(let parts):
+            guard !parts.isEmpty, parts.count <= 1000 else { return nil }
+            var whole = Access(estimate: 0)
+            var isExact = true
+            for part in parts {
+                guard let access = try through(part, table) else { return nil }
+                whole.indexes += access.indexes
+                whole.estimate += access.estimate
+                if access.rest != nil { isExact = false }
+            }
+            whole.rest = isExact ? nil : predicate
+            return whole
+        case .test(let path, let test):
+            guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number),
+                let (ranges, isExact) = test.indexRanges(type)
+            else { return nil }
+            let estimate = try estimate(ranges, number, table)
+            let index = IndexAccess(column: number, ranges: ranges, estimate: estimate, isExact: isExact)
+            return Access(indexes: [index], estimate: estimate, rest: isExact ? nil : predicate)
+        default: return nil
+        }
+    }
+
+    private static func estimate(
+        _ ranges: [IndexRange], _ column: Int, _ table: Table
+    ) throws(EngineError) -> Int {
+        let sample = 32
+        var sum = 0
+        for range in ranges.prefix(sample) { sum += try table.count(inIndexOf: column, range) }
+        return ranges.count <= sample ? sum : max(ranges.count, sum * ranges.count / sample)
+    }
+
+    /// True where the entries are the matches, each once, and `estimate` is their number.
+    var isCount: Bool { indexes.count == 1 && rest == nil && indexes[0].ranges.count <= 32 }
+
+    /// The keys of all entries, ascending and each once.
+    func keys(_ table: Table) throws(EngineError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        keys.reserveCapacity(min(estimate, table.count))
+        var isAscending = true
+        var last: UInt64 = 0
+        for index in indexes {
+            for range in index.ranges {
+                try table.forEachKey(inIndexOf: index.column, range) { key in
+                    if key <= last { isAscending = false }
+                    last = key
+                    keys.append(ObjectKey(key))
+                    return true
+                }
+            }
+        }
+        if isAscending { return keys }
+        keys.sort()
+        guard indexes.count > 1 else { return keys }
+        var unique: [ObjectKey] = []
+        unique.reserveCapacity(keys.count)
+        for key in keys where unique.last != key { unique.append(key) }
+        return unique
+    }
+}
+
+extension ValueTest {
+    /// The ranges of an index that hold every value which passes, none twice; `isExact` where they hold no other.
+    /// Nil where an index is of no use.
+    func indexRanges(_ type: ColumnType) -> (ranges: [IndexRange], isExact: Bool)? {
+        switch self {
+        case .isNull: return ([.nulls], true)
+        case .never: return ([], true)
+        case .bool(.equal, let value): return ([.integers(value ? 1 : 0, value ? 1 : 0)], true)
+        case .int(let comparison, let value): return Self.range(comparison, value).map { ($0, true) }
+        case .date(let comparison, let value): return Self.range(comparison, .date(value))
+        case .objectID(let comparison, let low, let high):
+            return Self.range(comparison, .objectID(low, high))
+        case .uuid(let comparison, let low, let high): return Self.range(comparison, .uuid(low, high))
+        case .intSet(let set): return (set.values.map { .integers($0, $0) }, true)
+        case .wideSet(let set): return Self.ranges(set, type)
+        case .bytesSet(let set) where !set.isFolded && type == .string:
+            return Self.ranges(set.values.map { .string(String(decoding: $0, as: UTF8.self)) })
+        case .bytes(let test) where type == .string && !test.isFolded && !test.isDiacriticInsensitive:
+            return Self.ranges(test)
+        case .all(let tests): return Self.intersection(tests, type)
+        case .any(let tests):
+            var ranges: [IndexRange] = []
+            var isExact = true
+            for test in tests {
+                guard let found = test.indexRanges(type) else { return nil }
+                ranges += found.ranges
+                isExact = isExact && found.isExact
+            }
+            return (ranges, isExact)
+        default: return nil
+        }
+    }
+
+    private static func range(_ comparison: ComparisonOperator, _ value: Int64) -> [IndexRange]? {
+        switch comparison {
+        case .equal: [.integers(value, value)]
+        case .less: value == .min ? [] : [.integers(.min, value - 1)]
+        case .lessOrEqual: [.integers(.min, value)]
+        case .greater: value == .max ? [] : [.integers(value + 1, .max)]
+        case .greaterOrEqual: [.integers(value, .max)]
+        default: nil
+        }
+    }
+
+    /// Of what an index holds as bytes.
+    private static func range(
+        _ comparison: ComparisonOperator, _ value: Value
+    ) -> (ranges: [IndexRange], isExact: Bool)? {
+        let range: IndexRange?
+        switch comparison {
+        case .equal: range = .values(from: value, to: value)
+        case .lessOrEqual: range = .values(from: nil, to: value)
+        case .greaterOrEqual: range = .values(from: value, to: nil)
+        // One value more than was asked for.
+        case .less: return IndexRange.values(from: nil, to: value).map { ([$0.withoutEnd], $0.isExact) }
+        case .greater: return IndexRange.values(from: value, to: nil).map { ([$0.withoutBegin], $0.isExact) }
+        default: return nil
+        }
+        return range.map { ([$0], $0.isExact) }
+    }
+
+    private static func ranges(_ test: BytesTest) -> (ranges: [IndexRange], isExact: Bool)? {
+        let text = Value.string(String(decoding: test.needle, as: UTF8.self))
+        switch test.operation {
+        case .equal: return range(.equal, text)
+        case .less: return range(.less, text)
+        case .lessOrEqual: return range(.lessOrEqual, text)
+        case .greater: return range(.greater, text)
+        case .greaterOrEqual: return range(.greaterOrEqual, text)
+        case .prefix:
+            if test.needle.isEmpty { return ([], true) }
+            return ([.prefix(test.needle)], test.needle.count < IndexKey.exactByteCount)
+        case .like:
+            // What stands before the first wildcard.
+            let literal = Array(test.needle.prefix { $0 != 0x2A && $0 != 0x3F })
+            return literal.isEmpty ? nil : ([.prefix(literal)], false)
+        case .notEqual, .suffix, .contains: return nil
+        }
+    }
+
+    private static func ranges(_ values: [Value]) -> (ranges: [IndexRange], isExact: Bool)? {
+        let ranges = values.compactMap { IndexRange.values(from: $0, to: $0) }
+        // Long values share the range of their first bytes: it must not be walked twice.
+        guard ranges.count == values.count, ranges.allSatisfy(\.isExact) else { return nil }
+        return (ranges, true)
+    }
+
+    private static func ranges(_ set: WideSet, _ type: ColumnType) -> (ranges: [IndexRange], isExact: Bool)? {
+        switch type {
+        case .date:
+            ranges(
+                set.values.map {
+                    .date(
+                        Timestamp(
+                            seconds: Int64(bitPattern: $0.low),
+                            nanoseconds: Int32(truncatingIfNeeded: $0.high)))
+                })
+        case .objectID:
+            ranges(set.values.map { .objectID($0.low, UInt32(truncatingIfNeeded: $0.high)) })
+        case .uuid: ranges(set.values.map { .uuid($0.low, $0.high) })
+        default: nil
+        }
+    }
+
+    private static func intersection(
+        _ tests: [ValueTest], _ type: ColumnType
+    ) -> (ranges: [IndexRange], isExact: Bool)? {
+        var result: (ranges: [IndexRange], isExact: Bool)?
+        for test in tests {
+            guard let found = test.indexRanges(type) else {
+                result?.isExact = false
+                continue
+            }
+            guard let before = result else {
+                result = found
+                continue
+            }
+            if found.ranges.isEmpty || before.ranges.isEmpty { return ([], true) }
+            guard before.ranges.count == 1, found.ranges.count == 1,
+                let both = before.ranges[0].intersection(found.ranges[0])
+            else {
+                result?.isExact = false
+                continue
+            }
+            result = ([both], before.isExact && found.isExact)
+        }
+        return result
+    }
+}
