@@ -127,6 +127,7 @@ package final class ClassBinding {
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
         object.rowContext = context
         if schema.hasStoredCollections { bindStoredCollections(of: object) }
+        if schema.isEncodable { markWrappers(of: object) }
         // Frozen objects go from thread to thread: nothing of them may change after this.
         if core.isFrozen { _ = object.resolve() }
     }
@@ -136,6 +137,10 @@ package final class ClassBinding {
         for (column, property) in zip(columns, schema.properties) where property.isField {
             property.placeField(in: object, column: column)
         }
+    }
+
+    private func markWrappers(of object: ObjectBase) {
+        for property in schema.properties where property.storage == .wrapper { property.markManaged(in: object) }
     }
 
     /// `bind` with the row known: no lookup at the first access.

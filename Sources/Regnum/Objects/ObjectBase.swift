@@ -38,6 +38,8 @@ open class ObjectBase {
     open class func _realmColumnNames() -> [String: String]? { nil }
     /// The name of the class in the file, where it is not the name in Swift.
     open class func _realmObjectName() -> String? { nil }
+    /// True for a class that no Realm stores by default, as a base class of models.
+    open class func _realmIgnoreClass() -> Bool { false }
     /// False for a class that belongs only to Realms that list it.
     open class func shouldIncludeInDefaultSchema() -> Bool { true }
 
@@ -49,6 +51,9 @@ open class ObjectBase {
         self == ObjectBase.self || self == Object.self || self == DynamicObject.self
             ? nil : ObjectSchema(ClassSchema.of(self))
     }
+
+    /// The stored properties, in the order of declaration.
+    public final class func _getProperties() -> [Property] { sharedSchema()?.properties ?? [] }
 
     // MARK: State
 

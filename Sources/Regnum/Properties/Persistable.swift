@@ -46,7 +46,7 @@ public struct _RawValue {
 }
 
 /// A type that can be stored: as a property, in a collection, or both.
-public protocol _HasPersistedType {
+public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     /// The type as which it is stored.
     associatedtype PersistedType
     static var _shape: _PropertyShape { get }

@@ -28,6 +28,8 @@ public struct Persisted<Value: _Persistable> {
     /// Bits of `flags`.
     @usableFromInline static var indexedFlag: UInt8 { 1 }
     @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
+    /// The object is managed, so `stored` is not its value. Only kept where the class can be encoded.
+    static var managedFlag: UInt8 { 4 }
 
     /// The type's own default: 0, "", nil, empty, a random UUID, the first case of an enum.
     @inlinable
@@ -160,11 +162,16 @@ protocol AnyPersisted {
     static var valueType: any _Persistable.Type { get }
     /// `flags` of the wrapper at `address`.
     static func flags(at address: UnsafeRawPointer) -> UInt8
+    /// Sets `managedFlag` of the wrapper at `address`.
+    static func markManaged(at address: UnsafeMutableRawPointer)
 }
 
 extension Persisted: AnyPersisted {
     static var valueType: any _Persistable.Type { Value.self }
     static func flags(at address: UnsafeRawPointer) -> UInt8 {
         address.assumingMemoryBound(to: Self.self).pointee.flags
+    }
+    static func markManaged(at address: UnsafeMutableRawPointer) {
+        address.assumingMemoryBound(to: Self.self).pointee.flags |= managedFlag
     }
 }

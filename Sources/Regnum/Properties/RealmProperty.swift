@@ -134,3 +134,7 @@ struct ManagedPlace {
         return location
     }
 }
+
+/// The name of the box before RealmSwift 10; the same class.
+@available(*, deprecated, message: "write RealmProperty<Value?>, or @Persisted var with an optional type")
+public typealias RealmOptional<Value: RealmOptionalType & _PersistableInsideOptional> = RealmProperty<Value?>

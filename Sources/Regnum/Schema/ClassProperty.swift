@@ -144,6 +144,11 @@ package struct ClassProperty: @unchecked Sendable {
         address(in: object).assumingMemoryBound(to: AnyObject?.self).pointee as? any AnyList
     }
 
+    /// Tells the wrapper that the object is managed.
+    func markManaged(in object: ObjectBase) {
+        (fieldType as? any AnyPersisted.Type)?.markManaged(at: address(in: object))
+    }
+
     /// Gives a managed object its stored collection; `object` is bound. The field is empty (the object was
     /// made from an image) or holds what the user's initialiser put there.
     func placeField(in object: ObjectBase, column: Int) {

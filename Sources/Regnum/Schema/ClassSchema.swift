@@ -21,6 +21,8 @@ package final class ClassSchema: @unchecked Sendable {
     package let accessors: AccessorFactory
     /// True where stored `let`s must be given to each accessor.
     package let hasStoredCollections: Bool
+    /// True where the class can be encoded: its wrappers must know whether the object is managed.
+    package let isEncodable: Bool
     /// True where some `@Persisted` property is not stored: its getters cannot take the fast path.
     package let hasIgnoredWrappers: Bool
     /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row.
@@ -36,6 +38,7 @@ package final class ClassSchema: @unchecked Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         instanceSize = scan.instanceSize
         hasStoredCollections = properties.contains { $0.isField }
+        isEncodable = scan.type is any Encodable.Type
         hasIgnoredWrappers = scan.hasIgnoredWrappers
         accessors = AccessorFactory(
             scan.type, instanceSize: scan.instanceSize,
@@ -56,6 +59,7 @@ package final class ClassSchema: @unchecked Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         instanceSize = properties.count
         hasStoredCollections = false
+        isEncodable = false
         hasIgnoredWrappers = false
         accessors = AccessorFactory(
             DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)

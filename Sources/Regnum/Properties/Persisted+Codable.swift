@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Coding of model classes: a class that adopts `Codable` gets its code from the compiler, property by property.
+
+internal import RegnumEngine
+
+extension Persisted: Decodable where Value: Decodable {
+    /// The value itself. A null where the type is not optional is refused.
+    public init(from decoder: any Decoder) throws { self.init(wrappedValue: try Value(from: decoder)) }
+}
+
+extension Persisted: Encodable where Value: Encodable {
+    /// The value itself. Only of unmanaged objects: the values of managed ones are not in the object. Throws
+    /// `EncodingError` for them.
+    public func encode(to encoder: any Encoder) throws {
+        if flags & Self.managedFlag != 0 {
+            throw EncodingError.invalidValue(
+                self,
+                EncodingError.Context(
+                    codingPath: encoder.codingPath,
+                    debugDescription: "Only unmanaged Realm objects can be encoded using automatic Codable synthesis. "
+                        + "You must explicitly define encode(to:) on your model class to support managed Realm "
+                        + "objects."))
+        }
+        var copy = stored
+        try (Value._peek(stored) ?? Value._filled(&copy)).encode(to: encoder)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// A property that is optional may be missing.
+    public func decode<Wrapped: Decodable & _PersistableInsideOptional>(
+        _ type: Persisted<Wrapped?>.Type, forKey key: Key
+    ) throws -> Persisted<Wrapped?> {
+        Persisted(wrappedValue: try decodeIfPresent(Wrapped.self, forKey: key))
+    }
+}
+
+extension KeyedEncodingContainer {
+    /// Linking objects are not part of an object.
+    public mutating func encode<Element: Encodable>(
+        _ value: Persisted<LinkingObjects<Element>>, forKey key: Key
+    ) throws {}
+}
+
+// MARK: Collections
+
+extension RealmCollection where Element: Encodable {
+    /// The elements as an array.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        for element in self { try container.encode(element) }
+    }
+}
+
+extension Results: Encodable where Element: Encodable {}
+extension LinkingObjects: Encodable where Element: Encodable {}
+extension AnyRealmCollection: Encodable where Element: Encodable {}
+
+extension RealmProperty: Decodable where Value: Decodable {
+    /// The value itself.
+    public convenience init(from decoder: any Decoder) throws {
+        self.init()
+        value = try Value(from: decoder)
+    }
+}
+
+extension RealmProperty: Encodable where Value: Encodable {
+    /// The value itself.
+    public func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
+}
+
+extension KeyedDecodingContainer {
+    /// A value that may be missing.
+    public func decode<Value: RealmPropertyType & Decodable>(
+        _ type: RealmProperty<Value>.Type, forKey key: Key
+    ) throws -> RealmProperty<Value> {
+        try decodeIfPresent(type, forKey: key) ?? RealmProperty()
+    }
+}
