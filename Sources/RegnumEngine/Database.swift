@@ -20,6 +20,8 @@ package final class Database: @unchecked Sendable {
         /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
         /// it off to meet damage later.
         package var checksSmallFiles = true
+        /// Encrypts a file that is made, opens one that is encrypted; the database does not keep it.
+        package var encryptionKey: EncryptionKey?
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
@@ -30,6 +32,7 @@ package final class Database: @unchecked Sendable {
     package let options: OpenOptions
     let file: any File
     let header: FileHeader
+    let seal: FileSeal
     package let reader: BlockReader
     package let versions: VersionRegistry
     /// The writer's turn.
@@ -47,17 +50,21 @@ package final class Database: @unchecked Sendable {
 
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
+        seal: FileSeal,
         reader: BlockReader, slot: CommitSlot, shared: SharedFile?
     ) {
         self.path = path
         self.fileSystem = fileSystem
-        self.options = options
+        var kept = options
+        kept.encryptionKey = nil
+        self.options = kept
         self.file = file
         self.header = header
+        self.seal = seal
         self.reader = reader
         self.shared = shared
         versions = VersionRegistry(Version(slot), shared: shared) { number throws(EngineError) in
-            try Self.load(number, file, header.hash, reader)
+            try Self.load(number, file, seal, reader)
         }
         durable = slot.version
     }
@@ -66,7 +73,7 @@ package final class Database: @unchecked Sendable {
 
     /// The version `number` from its slot, with its pages mapped; nil where the slot holds another one by now.
     private static func load(
-        _ number: UInt64, _ file: any File, _ hash: ContentHash, _ reader: BlockReader
+        _ number: UInt64, _ file: any File, _ seal: FileSeal, _ reader: BlockReader
     ) throws(EngineError) -> Version? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
         defer { page.deallocate() }
@@ -75,7 +82,7 @@ package final class Database: @unchecked Sendable {
                 return nil
             }
         } catch { throw .system(error) }
-        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, hash: hash), slot.version == number
+        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, seal: seal), slot.version == number
         else { return nil }
         try reader.extend(toPages: slot.highWater)
         return Version(slot)
@@ -136,6 +143,11 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.isOpen(path: path, fileSystem: fileSystem)
     }
 
+    package var isEncrypted: Bool { seal.cipher != nil }
+
+    /// True where the file opens with that key, or without one where it is nil.
+    func fits(_ key: EncryptionKey?) -> Bool { (try? FileSeal(header, key, path: path)) != nil }
+
     package func makeSession() throws(EngineError) -> Session { try Session(self, at: try versions.pinNewest()) }
 }
 
@@ -157,6 +169,7 @@ final class DatabaseRegistry: Sendable {
             let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
             if let open = state.files[opening.file.identity]?.database {
                 opening.file.close()
+                guard open.fits(options.encryptionKey) else { throw .encryption(path: path, .otherKeyInUse) }
                 return open
             }
             let database = try opening.makeDatabase()

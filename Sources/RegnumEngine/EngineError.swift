@@ -10,6 +10,8 @@ package enum EngineError: Error, Equatable {
     case notADatabase(path: String, why: NotADatabase)
     /// While opening: written by a newer version; `feature` is a name from the file.
     case unsupported(path: String, feature: String)
+    /// While opening: the file and the key do not fit.
+    case encryption(path: String, EncryptionProblem)
     /// At any time: a block or a header does not hold what it must. Minted only by `corrupted(...)`.
     case corrupted(Corruption)
     /// At any time: the operating system refused.

@@ -27,9 +27,15 @@ public final class Inspector {
     /// writes meanwhile, and for damaged ones, which opening for writing may repair. Otherwise the file is
     /// opened as any other process would open it, and may be in use.
     ///
-    /// Throws `InspectionError` where there is no such file or it is not a database.
-    public init(path: String, isReadOnly: Bool = false) throws {
+    /// `encryptionKey` are the 64 bytes of an encrypted file.
+    ///
+    /// Throws `InspectionError` where there is no such file, it is not a database, or the key does not fit.
+    public init(path: String, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
         let fileSystem = PosixFileSystem.shared
+        guard encryptionKey.map({ $0.count == EncryptionKey.byteCount }) ?? true else {
+            throw InspectionError(path: path, description: "An encryption key must be exactly 64 bytes long.")
+        }
+        let key = encryptionKey?.withUnsafeBytes { EncryptionKey($0) }
         database = try inspecting(path) { () throws(EngineError) in
             do throws(SystemError) {
                 guard try fileSystem.status(path) != nil else {
@@ -39,13 +45,14 @@ public final class Inspector {
             var options = Database.OpenOptions(isReadOnly: isReadOnly)
             // Damage is what an inspector is to find.
             options.checksSmallFiles = false
+            options.encryptionKey = key
             return try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
         }
     }
 
-    /// As `init(path:isReadOnly:)`.
-    public convenience init(fileURL: URL, isReadOnly: Bool = false) throws {
-        try self.init(path: fileURL.path, isReadOnly: isReadOnly)
+    /// As `init(path:isReadOnly:encryptionKey:)`.
+    public convenience init(fileURL: URL, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
+        try self.init(path: fileURL.path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
     }
 
     /// What the integrity check finds wrong, one sentence each, at most 100; empty where the file is whole.

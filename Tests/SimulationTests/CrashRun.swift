@@ -54,6 +54,8 @@ final class CrashRun: @unchecked Sendable {
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])
 
     let mutant: ProtocolMutant?
+    /// Files are encrypted with it.
+    let key: EncryptionKey?
     var random: SeededRandom
     private(set) var images = 0
     private let budget: Int
@@ -65,10 +67,11 @@ final class CrashRun: @unchecked Sendable {
     /// An image to go on from.
     private var chosen: SimulatedFileSystem?
 
-    init(seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil) {
+    init(seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil, key: EncryptionKey? = nil) {
         random = SeededRandom(seed: seed)
         self.budget = budget
         self.mutant = mutant
+        self.key = key
     }
 
     /// Runs until the budget of images is used up; throws at the first wrong image.
@@ -178,6 +181,7 @@ final class CrashRun: @unchecked Sendable {
     func open(_ files: SimulatedFileSystem) throws -> Database {
         var options = Database.OpenOptions()
         options.mutant = mutant
+        options.encryptionKey = key
         return try Database.open(path: Self.path, fileSystem: files, options: options)
     }
 

@@ -29,9 +29,10 @@ extension Realm.Configuration {
                 guard FileManager.default.fileExists(atPath: path) else {
                     return ["There is no file at '\(path)'."]
                 }
+                var options = Database.OpenOptions(isReadOnly: readOnly)
+                options.encryptionKey = engineKey
                 database = try Database.openAsOtherProcess(
-                    path: path, fileSystem: PosixFileSystem.shared,
-                    options: Database.OpenOptions(isReadOnly: readOnly))
+                    path: path, fileSystem: PosixFileSystem.shared, options: options)
             }
             return IntegrityCheck.run(database).findings.map(\.description)
         } catch { return ["'\(place.name)' cannot be opened: \(error)"] }

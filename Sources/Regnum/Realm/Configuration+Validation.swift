@@ -3,6 +3,7 @@
 // the program; one whose feature this version does not have is refused by name, never ignored.
 
 internal import Foundation
+internal import RegnumEngine
 
 extension Realm.Configuration {
     /// Where the data lies.
@@ -37,7 +38,6 @@ extension Realm.Configuration {
                 misuse("Cannot set `\(name)` when `readOnly` is set.")
             }
         }
-        if encryptionKey != nil { throw unavailable("encryptionKey", "files are not encrypted") }
         if shouldCompactOnLaunch != nil, case .file = place {
             throw unavailable("shouldCompactOnLaunch", "files are not compacted on request")
         }
@@ -45,6 +45,15 @@ extension Realm.Configuration {
             throw unavailable("maximumNumberOfActiveVersions", "the number of versions is not limited")
         }
         return place
+    }
+
+    /// Our own copy of the key, wiped when it ends; misuse where it is not 64 bytes long.
+    var engineKey: EncryptionKey? {
+        guard let encryptionKey else { return nil }
+        guard encryptionKey.count == EncryptionKey.byteCount else {
+            misuse("Encryption key must be exactly 64 bytes long")
+        }
+        return encryptionKey.withUnsafeBytes { EncryptionKey($0) }
     }
 
     /// The error for a setting whose feature is not here.

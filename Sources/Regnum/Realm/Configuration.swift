@@ -41,7 +41,13 @@ extension Realm {
             }
         }
 
-        /// The 64 bytes with which the file is encrypted.
+        /// The 64 bytes with which the file is encrypted: AES-256-GCM, needs the package trait `Encryption`, which is
+        /// on by default. A file is encrypted from its making on. The same key opens it again; another one, or none,
+        /// throws `.invalidDatabase`. Misuse where it is not exactly 64 bytes long, or where the file is open in this
+        /// process with another key. A Realm in memory is never written anywhere and takes no notice of it.
+        ///
+        /// The configuration keeps these bytes as you gave them; what the database derives from them is wiped when
+        /// the last Realm of the file is closed.
         public var encryptionKey: Data?
         /// True where nothing may be written. The file must exist.
         public var readOnly: Bool

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Realms open in this process, weakly: opening one again where it is open gives the same instance.
 
+internal import Foundation
 internal import RegnumEngine
 internal import Synchronization
 
@@ -21,11 +22,14 @@ final class RealmCache: Sendable {
         weak var core: RealmCore?
         let isReadOnly: Bool
         let schemaVersion: UInt64
+        /// The user's own bytes, not a copy.
+        let encryptionKey: Data?
 
-        init(core: RealmCore, isReadOnly: Bool, schemaVersion: UInt64) {
+        init(core: RealmCore, _ configuration: Realm.Configuration) {
             self.core = core
-            self.isReadOnly = isReadOnly
-            self.schemaVersion = schemaVersion
+            isReadOnly = core.isReadOnly
+            schemaVersion = configuration.schemaVersion
+            encryptionKey = configuration.encryptionKey
         }
     }
     private let entries = Mutex<[Key: Entry]>([:])
@@ -37,8 +41,8 @@ final class RealmCache: Sendable {
     }
 
     /// Remembers an instance. Drops what has ended.
-    func insert(_ core: RealmCore, at key: Key, schemaVersion: UInt64) {
-        let entry = Entry(core: core, isReadOnly: core.isReadOnly, schemaVersion: schemaVersion)
+    func insert(_ core: RealmCore, at key: Key, _ configuration: Realm.Configuration) {
+        let entry = Entry(core: core, configuration)
         let ended = entries.withLock { entries -> [Entry] in
             let ended = entries.filter { $0.value.core == nil }
             for key in ended.keys { entries[key] = nil }
@@ -53,14 +57,20 @@ final class RealmCache: Sendable {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
     }
 
+    /// The words for a file that is open with another key, or without one.
+    static func otherKey(_ path: String) -> String {
+        "Realm at path '\(path)' already opened with different encryption key"
+    }
+
     /// Why the place cannot be opened so as well, in RealmSwift's words; nil where nothing stands against it.
-    func conflict(_ place: Realm.Configuration.Place, readOnly: Bool, schemaVersion: UInt64) -> String? {
+    func conflict(_ place: Realm.Configuration.Place, _ configuration: Realm.Configuration) -> String? {
         entries.withLock { entries in
             for (key, entry) in entries where key.place == place && entry.core != nil {
-                if entry.isReadOnly != readOnly {
+                if entry.isReadOnly != configuration.readOnly {
                     return "Realm at path '\(place.name)' already opened with different read permissions"
                 }
-                if entry.schemaVersion != schemaVersion {
+                if entry.encryptionKey != configuration.encryptionKey { return Self.otherKey(place.name) }
+                if entry.schemaVersion != configuration.schemaVersion {
                     return "Realm at path '\(place.name)' already opened with different schema version."
                 }
             }

@@ -52,6 +52,7 @@ extension Realm.Error {
                 "Database has an unsupported version "
                     + "(\(feature)) and cannot be upgraded. A newer version of this library wrote it: update the "
                     + "library to open it.")
+        case .encryption(_, let problem): self = .encryption(problem, start, path)
         case .corrupted(let damage): self = .damaged(damage, start, path)
         case .system(let system): self = .system(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
@@ -79,6 +80,38 @@ extension Realm.Error {
             "Failed to open Realm file at path '\(path)': file is empty. "
                 + "A read-only Realm must have been written before: open it once without `readOnly`.",
             fileURL: URL(fileURLWithPath: path))
+    }
+
+    /// A file and a key that do not fit. Misuse where the file is open in this process with another key.
+    private static func encryption(_ problem: EncryptionProblem, _ start: String, _ path: String) -> Realm.Error {
+        func make(_ reason: Reason, _ words: String) -> Realm.Error {
+            Realm.Error(.invalidDatabase, reason, start + words, fileURL: URL(fileURLWithPath: path))
+        }
+        let decryption =
+            "Realm file decryption failed (Decryption failed: page 0 in file of size \(FileFacts.byteCount(path))). "
+        switch problem {
+        case .keyMissing:
+            return make(
+                .encryptedWithoutKey,
+                "header has invalid mnemonic. The file is encrypted: set the `encryptionKey` of the configuration to "
+                    + "the key it was written with.")
+        case .wrongKey:
+            return make(
+                .wrongKey,
+                decryption + "The file was encrypted with another key than the `encryptionKey` of the configuration; "
+                    + "its content is not damaged.")
+        case .notEncrypted:
+            return make(
+                .notEncrypted,
+                decryption + "The file is not encrypted: open it without `encryptionKey`, and make an encrypted copy "
+                    + "of it with `writeCopy(toFile:encryptionKey:)`.")
+        case .unavailable:
+            return Realm.Error(
+                .fail, .unavailableFeature,
+                start + "this build has no encryption. Switch the trait `Encryption` of the package on (it is, "
+                    + "by default), or leave `encryptionKey` at nil.", fileURL: URL(fileURLWithPath: path))
+        case .otherKeyInUse: misuse(RealmCache.otherKey(path))
+        }
     }
 
     private static func damaged(_ damage: Corruption, _ start: String, _ path: String) -> Realm.Error {
@@ -174,7 +207,7 @@ extension EngineError {
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
         case .limit(let words): words
-        case .notADatabase, .unsupported: "\(self)"
+        case .notADatabase, .unsupported, .encryption: "\(self)"
         }
     }
 }

@@ -108,6 +108,12 @@ extension Realm.Error {
         public static let truncated = Reason(rawValue: "truncated")
         /// A part of the file does not hold what was written to it.
         public static let damaged = Reason(rawValue: "damaged")
+        /// The file was encrypted with another key.
+        public static let wrongKey = Reason(rawValue: "wrongKey")
+        /// The file is encrypted, and the configuration has no key.
+        public static let encryptedWithoutKey = Reason(rawValue: "encryptedWithoutKey")
+        /// The configuration has a key, and the file is not encrypted.
+        public static let notEncrypted = Reason(rawValue: "notEncrypted")
         /// The medium has no space left.
         public static let noSpace = Reason(rawValue: "noSpace")
         /// The process has no address space left to map the file.

@@ -14,7 +14,7 @@ enum RealmOpening {
         let place = try configuration.validated()
         let confinement = queue.map { QueueConfinement.enter($0) } ?? .current
         if let words = RealmCache.shared.conflict(
-            place, readOnly: configuration.readOnly, schemaVersion: configuration.schemaVersion)
+            place, configuration)
         {
             misuse(words)
         }
@@ -37,7 +37,7 @@ enum RealmOpening {
         confine(core, to: confinement)
         try SchemaUpdate(core: core, settings: settings).run()
         core.bind(schema.classes)
-        RealmCache.shared.insert(core, at: key, schemaVersion: configuration.schemaVersion)
+        RealmCache.shared.insert(core, at: key, configuration)
         Logger.log(.trace, "DB: Begin read of version \(core.session.version): \(place.name)")
         return core
     }
@@ -57,9 +57,9 @@ enum RealmOpening {
             if !configuration.readOnly { try configuration.prepareFile(path) }
             let database: Database
             do {
-                database = try Database.open(
-                    path: path, fileSystem: PosixFileSystem.shared,
-                    options: Database.OpenOptions(isReadOnly: configuration.readOnly))
+                var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
+                options.encryptionKey = configuration.engineKey
+                database = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options)
             } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
             // Another path may lead to a file that is open otherwise.
             if database.options.isReadOnly != configuration.readOnly {

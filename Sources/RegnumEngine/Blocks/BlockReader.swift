@@ -1,32 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a ref to bytes that can be believed. A block is hashed against the tag in its ref at the first touch in
-// this process and remembered by the low 32 bits of its birth, one word a page: nothing needs invalidation,
+// From a ref to bytes that can be believed. A block is checked against the tag in its ref at the first touch in
+// this process and remembered by the low 31 bits of its birth, one word a page: nothing needs invalidation,
 // because a page that is used again has another birth.
 //
-// Shared by all sessions of a database. State: `verified`, one word a page, written without a lock: the word is
-// only ever set to a value that is true, and setting it twice is harmless.
+// Blocks of a plain file are read where the file is mapped. Those of an encrypted file are decrypted at the first
+// touch, to the same place in private memory of the same shape, so that all other code is the same for both.
+//
+// Shared by all sessions of a database. State: `verified`, one word a page, set when the block can be read; private
+// memory, written below `touching` before the word is set.
 
 package import RegnumSystem
 import Synchronization
 
 package final class BlockReader: @unchecked Sendable {
-    // Sendable: `verified` is a table of aligned words with idempotent stores; `readablePages` is atomic.
+    // Sendable: see above; `readable` is atomic.
     package let region: any MappedRegion
-    package let hash: ContentHash
+    package let seal: FileSeal
+    package var hash: ContentHash { seal.hash }
+    /// Where blocks can be read once they are verified.
     package let base: UnsafeRawPointer
-    /// 32 bits of birth a page; 0 = not verified. Reserved for the region's capacity, touched where used.
-    private let verified: UnsafeMutablePointer<UInt32>
+    /// The file as it is.
+    var fileBase: UnsafeRawPointer { region.base }
+    /// Decrypted blocks; nil for a plain file.
+    private let decrypted: ReservedMemory?
+    /// 31 bits of birth a page and a bit that is set; 0 = not verified. Reserved for the region's capacity, touched
+    /// where used.
+    private let verified: UnsafeMutablePointer<Atomic<UInt32>>
     private let verifiedMemory: ReservedMemory
     private let extending = Mutex(())
+    /// Held while private memory is written.
+    private let touching = Mutex(())
     /// Pages that may be read: grows with the file, below `extending`.
     private let readable = Atomic<UInt64>(0)
 
-    package init(region: any MappedRegion, hash: ContentHash) throws(SystemError) {
+    package init(region: any MappedRegion, seal: FileSeal) throws(SystemError) {
         self.region = region
-        self.hash = hash
-        base = region.base
+        self.seal = seal
+        decrypted = seal.cipher == nil ? nil : try ReservedMemory(byteCount: region.capacity)
+        base = decrypted.map { UnsafeRawPointer($0.base) } ?? region.base
         verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 10, 4096))
-        verified = verifiedMemory.base.assumingMemoryBound(to: UInt32.self)
+        verified = verifiedMemory.base.assumingMemoryBound(to: Atomic<UInt32>.self)
         readable.store(UInt64(region.byteCount >> 12), ordering: .releasing)
     }
 
@@ -45,22 +58,31 @@ package final class BlockReader: @unchecked Sendable {
     }
 
     /// The bytes of a committed block, header included, good while the version they belong to is pinned.
-    /// Throws `.corrupted` where they do not hash to the ref's tag. 1 ns after the first touch.
+    /// Throws `.corrupted` where they do not fit the ref's tag. 1 ns after the first touch.
     @inline(__always)
     package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let page = ref.page
-        if page < readable.load(ordering: .acquiring),
-            verified[Int(page)] == UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
-        {
-            return base + Int(page) << 12
-        }
+        if page < readable.load(ordering: .acquiring), isVerified(ref) { return base + Int(page) << 12 }
         return try verify(ref)
     }
 
-    /// Says that a block just written by this process needs no check.
-    package func markVerified(_ ref: BlockRef) {
-        if ref.page < readable.load(ordering: .acquiring) {
-            verified[Int(ref.page)] = UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
+    @inline(__always)
+    private static func word(_ ref: BlockRef) -> UInt32 { UInt32(truncatingIfNeeded: ref.birth) | 1 << 31 }
+
+    @inline(__always)
+    private func isVerified(_ ref: BlockRef) -> Bool {
+        verified[Int(ref.page)].load(ordering: .acquiring) == Self.word(ref)
+    }
+
+    private func setVerified(_ ref: BlockRef) { verified[Int(ref.page)].store(Self.word(ref), ordering: .releasing) }
+
+    /// Says that a block just written by this process needs no check; `bytes` are the plain ones.
+    package func keep(_ ref: BlockRef, _ bytes: UnsafeRawPointer) {
+        guard ref.page < readable.load(ordering: .acquiring) else { return }
+        guard let decrypted else { return setVerified(ref) }
+        touching.withLock { _ in
+            Memory.copy(decrypted.base + Int(ref.page) << 12, bytes, ref.byteCount)
+            setVerified(ref)
         }
     }
 
@@ -73,15 +95,29 @@ package final class BlockReader: @unchecked Sendable {
             throw corrupted("a reference points outside the file", page: ref.isPending ? nil : ref.page)
         }
         let bytes = base + Int(ref.page) << 12
-        let tag = hash.tag(bytes, ref.byteCount)
-        guard tag.low == ref.tagLow, tag.high == ref.tagHigh else {
-            throw corrupted("a block does not match its checksum", page: ref.page)
+        guard let cipher = seal.cipher, let decrypted else {
+            let tag = hash.tag(bytes, ref.byteCount)
+            guard tag.low == ref.tagLow, tag.high == ref.tagHigh else {
+                throw corrupted("a block does not match its checksum", page: ref.page)
+            }
+            try check(ref, bytes)
+            return bytes
         }
+        try touching.withLock { _ throws(EngineError) in
+            if isVerified(ref) { return }
+            guard cipher.open(fileBase + Int(ref.page) << 12, ref, to: decrypted.base + Int(ref.page) << 12) else {
+                throw corrupted("an encrypted block does not match its tag", page: ref.page)
+            }
+            try check(ref, bytes)
+        }
+        return bytes
+    }
+
+    private func check(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) {
         guard BlockHeader.matches(bytes, ref) else {
             throw corrupted("a block is not what its parent expects", page: ref.page)
         }
         try BlockLayout.check(ref, bytes)
-        verified[Int(ref.page)] = UInt32(truncatingIfNeeded: ref.birth) | 1 << 31
-        return bytes
+        setVerified(ref)
     }
 }

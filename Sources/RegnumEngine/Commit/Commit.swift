@@ -65,7 +65,7 @@ extension Database {
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
         if options.mutant == .ghostCommit { nonce = 7 }
-        sealer.place(at: placement.pages, birth: number, nonce: nonce, hash: isVolatile ? nil : header.hash)
+        sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
         var slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: durable, highWater: space.free.highWater,
             catalog: sealer.placed(catalog), freeLog: sealer.placed(log.ref))
@@ -74,7 +74,7 @@ extension Database {
         try reader.extend(toPages: space.free.highWater)
         if !isVolatile { try writeSlot(&slot, placement.runs) }
 
-        try sealer.forEachPlaced { ref, _ in reader.markVerified(ref) }
+        try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
             isSnapshot
@@ -134,7 +134,7 @@ extension Database {
         var start: UnsafeRawPointer?
         var page: UInt64 = 0
         var count = 0
-        try sealer.forEachPlaced { ref, bytes throws(EngineError) in
+        try sealer.forEachSealed { ref, bytes throws(EngineError) in
             if let first = start, bytes == first + count, ref.page == page + UInt64(count >> 12), count < 64 << 20 {
                 count += ref.byteCount
                 return
@@ -162,13 +162,13 @@ extension Database {
         } else {
             let logPage = options.mutant == .freeLogNotInManifest ? slot.freeLog.page : nil
             slot.manifest = Self.without(logPage, runs).map { run in
-                let tag = header.hash.tag(reader.base + Int(run.page) << 12, run.pageCount << 12)
+                let tag = seal.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
                 return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
             }
         }
         let page = UnsafeMutableRawPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
         defer { page.deallocate() }
-        slot.write(to: page, hash: header.hash)
+        slot.write(to: page, seal: seal)
         let offset = CommitSlot.byteOffset(ofVersion: options.mutant == .oneSlot ? 0 : slot.version)
         do {
             try file.write(UnsafeRawBufferPointer(start: page, count: CommitSlot.byteCount), at: offset)

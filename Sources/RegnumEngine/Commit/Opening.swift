@@ -26,6 +26,7 @@ struct Opening {
         self.path = path
         self.fileSystem = fileSystem
         self.options = options
+        if options.encryptionKey != nil, !BlockCipher.isAvailable { throw .encryption(path: path, .unavailable) }
         do {
             if let status = try fileSystem.status(path), status.kind != .file {
                 throw EngineError.notADatabase(path: path, why: .directory)
@@ -45,7 +46,7 @@ struct Opening {
             // A read-only file may lie where nothing can be written: it is taken as nobody changes it.
             guard fileSystem.isShared, !options.isReadOnly else { return try openAlone(nil) }
             // What is no database is refused before a lock file is put beside it, or another program's is changed.
-            if try !isNew() { _ = try readHeader(try byteCount()) }
+            if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
             let shared: SharedFile
             do { shared = try SharedFile(path: path, fileSystem: fileSystem) } catch { throw .system(error) }
             return try shared.whileOpening { () throws(EngineError) in
@@ -74,17 +75,17 @@ struct Opening {
 
     /// Others have the file open and may be writing: their newest version counts, nothing is recovered.
     private func join(_ shared: SharedFile, _ header: FileHeader) throws(EngineError) -> Database {
-        let hash = header.hash
-        let reader = try makeReader(hash)
+        let seal = try makeSeal(header)
+        let reader = try makeReader(seal)
         try shared.claimSlot()
         while true {
             let number = shared.newest
-            if let slot = try readSlots(hash).first(where: { $0.version == number }) {
+            if let slot = try readSlots(seal).first(where: { $0.version == number }) {
                 try reader.extend(toPages: slot.highWater)
                 try checkFeatures(slot, reader)
                 let database = Database(
-                    path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
-                    slot: slot, shared: shared)
+                    path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
+                    reader: reader, slot: slot, shared: shared)
                 try BlockWalk.checkSmall(database)
                 return database
             }
@@ -93,9 +94,13 @@ struct Opening {
         }
     }
 
-    private func makeReader(_ hash: ContentHash) throws(EngineError) -> BlockReader {
+    private func makeSeal(_ header: FileHeader) throws(EngineError) -> FileSeal {
+        try FileSeal(header, options.encryptionKey, path: path)
+    }
+
+    private func makeReader(_ seal: FileSeal) throws(EngineError) -> BlockReader {
         let reader: BlockReader
-        do { reader = try BlockReader(region: try file.makeRegion(), hash: hash) } catch { throw .system(error) }
+        do { reader = try BlockReader(region: try file.makeRegion(), seal: seal) } catch { throw .system(error) }
         try reader.extend(toPages: UInt64(try byteCount() >> 12))
         return reader
     }
@@ -110,8 +115,9 @@ struct Opening {
         defer { page.deallocate() }
         for i in 0..<FileHeader.byteCount where page.load(fromByteOffset: i, as: UInt8.self) != 0 { return false }
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
-            // Commit 1 is the empty database: nothing is lost by making it again.
-            return try readSlots(header.hash).allSatisfy { $0.version <= 1 }
+            // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
+            guard let seal = try? makeSeal(header) else { return false }
+            return try readSlots(seal).allSatisfy { $0.version <= 1 }
         }
         // All zero to the end, or not made by us.
         return try isUnfinished(count)
@@ -138,8 +144,8 @@ struct Opening {
     }
 
     private func makeFile() throws(EngineError) {
-        let header = FileHeader(fileSystem: fileSystem)
-        let hash = header.hash
+        let header = FileHeader(fileSystem: fileSystem, key: options.encryptionKey)
+        let seal = try makeSeal(header)
         let sealer = Sealer()
         var schemaWriter = ByteWriter()
         SchemaBlock().write(&schemaWriter)
@@ -161,7 +167,7 @@ struct Opening {
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
         precondition(pages.next - first <= UInt64(Self.firstCommitPages))
-        sealer.place(at: pages.starts, birth: 1, nonce: nonce, hash: hash)
+        sealer.place(at: pages.starts, birth: 1, nonce: nonce, seal: seal)
 
         var slot = CommitSlot(
             version: 1, nonce: nonce, previousDurable: 0, highWater: pages.next,
@@ -171,12 +177,12 @@ struct Opening {
         do {
             try file.truncate(0)
             try file.allocate(Self.newFileByteCount)
-            try sealer.forEachPlaced { ref, bytes throws(EngineError) in
+            try sealer.forEachSealed { ref, bytes throws(EngineError) in
                 try write(UnsafeRawBufferPointer(start: bytes, count: ref.byteCount), at: Int(ref.page) << 12)
             }
             let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
             defer { page.deallocate() }
-            slot.write(to: page, hash: hash)
+            slot.write(to: page, seal: seal)
             try write(UnsafeRawBufferPointer(start: page, count: 4096), at: CommitSlot.byteOffset(ofVersion: 1))
             header.write(to: page)
             try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.headerCopyByteOffset)
@@ -202,16 +208,16 @@ struct Opening {
     private func recover(_ shared: SharedFile?) throws(EngineError) -> Database {
         let count = try byteCount()
         let header = try readHeader(count)
-        let hash = header.hash
-        let reader = try makeReader(hash)
+        let seal = try makeSeal(header)
+        let reader = try makeReader(seal)
 
         var rejected: [CommitSlot] = []
-        let slots = try readSlots(hash).sorted { $0.version > $1.version }
+        let slots = try readSlots(seal).sorted { $0.version > $1.version }
         for slot in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
                 throw corrupted("the file is too short")
             }
-            guard isWhole(slot, reader, hash, byteCount: count) else {
+            guard isWhole(slot, reader, byteCount: count) else {
                 rejected.append(slot)
                 continue
             }
@@ -219,8 +225,8 @@ struct Opening {
             shared?.reset(header, newest: slot.version)
             try shared?.claimSlot()
             let database = Database(
-                path: path, fileSystem: fileSystem, options: options, file: file, header: header, reader: reader,
-                slot: slot, shared: shared)
+                path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
+                reader: reader, slot: slot, shared: shared)
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
             if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
@@ -269,12 +275,12 @@ struct Opening {
         return try FileHeader(reading: page, path: path)
     }
 
-    private func readSlots(_ hash: ContentHash) throws(EngineError) -> [CommitSlot] {
+    private func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot] {
         var slots: [CommitSlot] = []
         for offset in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
             let page = try readPage(at: offset)
             defer { page.deallocate() }
-            guard let slot = CommitSlot(reading: page, hash: hash),
+            guard let slot = CommitSlot(reading: page, seal: seal),
                 CommitSlot.byteOffset(ofVersion: slot.version) == offset || options.mutant == .oneSlot
             else { continue }
             slots.append(slot)
@@ -283,13 +289,13 @@ struct Opening {
     }
 
     /// True if the file holds everything that the commit wrote.
-    private func isWhole(_ slot: CommitSlot, _ reader: BlockReader, _ hash: ContentHash, byteCount: Int) -> Bool {
+    private func isWhole(_ slot: CommitSlot, _ reader: BlockReader, byteCount: Int) -> Bool {
         let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
         guard !overflow, needed <= UInt64(byteCount) else { return false }
         if options.mutant == .manifestNotChecked { return true }
         for run in slot.manifest {
             guard run.extent.page >= FormatLimits.reservedPages, run.extent.end <= slot.highWater else { return false }
-            let tag = hash.tag(reader.base + Int(run.extent.page) << 12, run.extent.pageCount << 12)
+            let tag = reader.hash.tag(reader.fileBase + Int(run.extent.page) << 12, run.extent.pageCount << 12)
             guard tag.low == run.low, tag.high == run.high else { return false }
         }
         return true

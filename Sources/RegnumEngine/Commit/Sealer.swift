@@ -41,6 +41,9 @@ package final class Sealer {
     private var memory: ReservedMemory?
     private var buffer = ZeroBytes.base
     private var used = 0
+    /// The same blocks encrypted, at the same offsets; made by `place` for files that are.
+    private var sealedMemory: ReservedMemory?
+    private var isEncrypted = false
     /// Bytes from the start that earlier transactions may have written to.
     private var touched = 0
     private var entries: [Entry] = []
@@ -111,9 +114,11 @@ package final class Sealer {
 
     /// Gives the live blocks the pages `pages` (one start per live block, in order), completes headers, refs and
     /// tags. After it `placed(_:)` answers.
-    package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, hash: ContentHash?) {
+    package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, seal: FileSeal?) {
         var next = 0
         var fixup = 0
+        let sealed = seal?.cipher == nil ? nil : makeSealedMemory().base
+        isEncrypted = sealed != nil
         fixups.sort { $0.owner < $1.owner }
         for i in entries.indices where !entries[i].isDropped {
             let bytes = buffer + entries[i].byteOffset
@@ -129,11 +134,27 @@ package final class Sealer {
             BlockHeader.write(
                 to: bytes, kind: UInt8(truncatingIfNeeded: entries[i].info >> 56), pageCount: entries[i].pageCount,
                 page: page, birth: birth, nonce: nonce)
-            let tag =
-                hash?.tag(bytes, entries[i].pageCount * FormatLimits.pageByteCount) ?? ContentHash.Tag(low: 0, high: 0)
-            entries[i].placed = BlockRef(
-                location: page << 16 | UInt64(entries[i].pageCount - 1), birth: birth, tagLow: tag.low,
-                tagHigh: tag.high, info: entries[i].info)
+            var ref = BlockRef(
+                location: page << 16 | UInt64(entries[i].pageCount - 1), birth: birth, tagLow: 0, tagHigh: 0,
+                info: entries[i].info)
+            if let sealed, let cipher = seal?.cipher {
+                let tag = cipher.seal(bytes, ref, to: sealed + entries[i].byteOffset)
+                (ref.tagLow, ref.tagHigh) = (tag.low, tag.high)
+            } else if let tag = seal?.hash.tag(bytes, ref.byteCount) {
+                (ref.tagLow, ref.tagHigh) = (tag.low, tag.high)
+            }
+            entries[i].placed = ref
+        }
+    }
+
+    private func makeSealedMemory() -> ReservedMemory {
+        if let sealedMemory { return sealedMemory }
+        do {
+            let made = try ReservedMemory(byteCount: capacity)
+            sealedMemory = made
+            return made
+        } catch {
+            fatalError("no address space for a write transaction: \(error)")
         }
     }
 
@@ -147,8 +168,16 @@ package final class Sealer {
         }
     }
 
+    /// As `forEachPlaced`, with the bytes as they must lie in the file: encrypted where it is.
+    package func forEachSealed(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
+        let start = isEncrypted ? UnsafeRawPointer(sealedMemory?.base ?? buffer) : UnsafeRawPointer(buffer)
+        for entry in entries where !entry.isDropped { try body(entry.placed, start + entry.byteOffset) }
+    }
+
     /// Forgets everything and gives the memory back.
     package func reset() {
+        if isEncrypted { sealedMemory?.discard(0..<used) }
+        isEncrypted = false
         touched = max(touched, used)
         if touched > Self.keptByteCount {
             memory?.discard(0..<touched)

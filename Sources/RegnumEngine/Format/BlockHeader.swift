@@ -21,14 +21,19 @@ package enum BlockHeader {
     package static func write(
         to block: UnsafeMutableRawPointer, kind: UInt8, pageCount: Int, page: UInt64, birth: UInt64, nonce: UInt64
     ) {
+        writeStart(to: block, kind: kind, pageCount: pageCount, page: page)
+        block.storeBytes(of: birth, toByteOffset: 16, as: UInt64.self)
+        block.storeBytes(of: nonce, toByteOffset: 24, as: UInt64.self)
+    }
+
+    /// The first 16 bytes: what a block's ref says too.
+    static func writeStart(to block: UnsafeMutableRawPointer, kind: UInt8, pageCount: Int, page: UInt64) {
         block.storeBytes(of: magic, as: UInt16.self)
         block.storeBytes(of: kind, toByteOffset: 2, as: UInt8.self)
         block.storeBytes(of: layoutVersion, toByteOffset: 3, as: UInt8.self)
         block.storeBytes(of: UInt16(pageCount - 1), toByteOffset: 4, as: UInt16.self)
         block.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
         block.storeBytes(of: page, toByteOffset: 8, as: UInt64.self)
-        block.storeBytes(of: birth, toByteOffset: 16, as: UInt64.self)
-        block.storeBytes(of: nonce, toByteOffset: 24, as: UInt64.self)
     }
 
     /// True if the header says what the ref says. The tag has been checked before.

@@ -18,6 +18,9 @@
 //      168  24r  manifest: start page and page count packed as page << 16 | (pages - 1), then XXH3-128 of the run
 //     4080   16  XXH3-128 of bytes 0 ..< 4,080 under the file's seed
 //
+// In an encrypted file: nonce, ciphertext of bytes 0 ..< 4,064, GCM tag (`Encryption/BlockCipher.swift`). The runs
+// are hashed as they lie in the file.
+//
 // A commit is whole if its slot's hash holds and each run of its manifest hashes to what the slot says: so one
 // sync for data and slot together is enough.
 
@@ -60,7 +63,7 @@ package struct CommitSlot: Sendable, Equatable {
         self.freeLog = freeLog
     }
 
-    package func write(to p: UnsafeMutableRawPointer, hash: ContentHash) {
+    package func write(to p: UnsafeMutableRawPointer, seal: FileSeal) {
         precondition(manifest.count <= Self.manifestLimit)
         Memory.zero(p, Self.byteCount)
         p.storeBytes(of: Self.magic, as: UInt32.self)
@@ -81,18 +84,33 @@ package struct CommitSlot: Sendable, Equatable {
             p.storeBytes(of: run.low, toByteOffset: at + 8, as: UInt64.self)
             p.storeBytes(of: run.high, toByteOffset: at + 16, as: UInt64.self)
         }
-        let tag = hash.tag(p, 4080)
+        if let cipher = seal.cipher {
+            cipher.sealSlot(p)
+            return
+        }
+        let tag = seal.hash.tag(p, 4080)
         p.storeBytes(of: tag.low, toByteOffset: 4080, as: UInt64.self)
         p.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
     }
 
     /// The slot in `p`, or nil where it is empty or damaged.
-    package init?(reading p: UnsafeRawPointer, hash: ContentHash) {
+    package init?(reading p: UnsafeRawPointer, seal: FileSeal) {
+        guard let cipher = seal.cipher else {
+            let tag = seal.hash.tag(p, 4080)
+            guard tag.low == p.load(fromByteOffset: 4080, as: UInt64.self),
+                tag.high == p.load(fromByteOffset: 4088, as: UInt64.self)
+            else { return nil }
+            self.init(verified: p)
+            return
+        }
+        let plain = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: 16)
+        defer { plain.deallocate() }
+        guard cipher.openSlot(p, to: plain) else { return nil }
+        self.init(verified: plain)
+    }
+
+    private init?(verified p: UnsafeRawPointer) {
         guard p.load(as: UInt32.self) == Self.magic, p.load(fromByteOffset: 4, as: UInt16.self) == 1 else { return nil }
-        let tag = hash.tag(p, 4080)
-        guard tag.low == p.load(fromByteOffset: 4080, as: UInt64.self),
-            tag.high == p.load(fromByteOffset: 4088, as: UInt64.self)
-        else { return nil }
         isTwoStep = p.load(fromByteOffset: 6, as: UInt16.self) & 1 != 0
         version = p.load(fromByteOffset: 8, as: UInt64.self)
         nonce = p.load(fromByteOffset: 16, as: UInt64.self)

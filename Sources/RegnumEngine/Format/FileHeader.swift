@@ -9,7 +9,10 @@
 //       32   16  hash seed
 //       48    4  page size, 4,096
 //       52    4  flags: 1 encrypted
-//       56   72  room for encryption (KDF salt, key check)
+//       56    4  of an encrypted file: cipher, 1 = AES-256-GCM with keys by HKDF-SHA256; zero in others, as below
+//       60    4  zero
+//       64   32  salt of the key derivation, random
+//       96   32  check of the key: HMAC-SHA256 of bytes 0 ..< 96
 //     4080   16  XXH3-128 of bytes 0 ..< 4,080 under seed 0
 
 package import RegnumSystem
@@ -23,12 +26,31 @@ package struct FileHeader: Sendable, Equatable {
     package var identifierHigh: UInt64
     package var seedLow: UInt64
     package var seedHigh: UInt64
+    /// Nil where the file is not encrypted.
+    package var encryption: EncryptionFacts?
 
-    /// A header for a new file.
-    package init(fileSystem: any FileSystem) {
+    private static let checkOffset = 96
+    private static let cipherNumber: UInt32 = 1
+
+    /// A header for a new file, encrypted where there is a key.
+    package init(fileSystem: any FileSystem, key: EncryptionKey?) {
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &words) { fileSystem.fillRandom($0) }
         (identifierLow, identifierHigh, seedLow, seedHigh) = words
+        guard let key else { return }
+        var facts = EncryptionFacts(salt: .zero, check: .zero)
+        withUnsafeMutableBytes(of: &facts.salt) { fileSystem.fillRandom($0) }
+        encryption = facts
+        facts.check = BlockCipher(key, self).check(of: self)
+        encryption = facts
+    }
+
+    /// Calls `body` with the bytes that the check of the key covers.
+    func withCheckedBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: 16)
+        defer { page.deallocate() }
+        write(to: page)
+        return body(UnsafeRawBufferPointer(start: page, count: Self.checkOffset))
     }
 
     package var hash: ContentHash { ContentHash(seedLow: seedLow, seedHigh: seedHigh) }
@@ -44,6 +66,12 @@ package struct FileHeader: Sendable, Equatable {
         p.storeBytes(of: seedLow, toByteOffset: 32, as: UInt64.self)
         p.storeBytes(of: seedHigh, toByteOffset: 40, as: UInt64.self)
         p.storeBytes(of: UInt32(FormatLimits.pageByteCount), toByteOffset: 48, as: UInt32.self)
+        if let encryption {
+            p.storeBytes(of: 1, toByteOffset: 52, as: UInt32.self)
+            p.storeBytes(of: Self.cipherNumber, toByteOffset: 56, as: UInt32.self)
+            p.storeBytes(of: encryption.salt, toByteOffset: 64, as: SIMD4<UInt64>.self)
+            p.storeBytes(of: encryption.check, toByteOffset: Self.checkOffset, as: SIMD4<UInt64>.self)
+        }
         let tag = Self.ownHash.tag(p, 4080)
         p.storeBytes(of: tag.low, toByteOffset: 4080, as: UInt64.self)
         p.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
@@ -66,8 +94,15 @@ package struct FileHeader: Sendable, Equatable {
         guard p.load(fromByteOffset: 48, as: UInt32.self) == UInt32(FormatLimits.pageByteCount) else {
             throw .unsupported(path: path, feature: "pages of another size")
         }
-        guard p.load(fromByteOffset: 52, as: UInt32.self) == 0 else {
-            throw .unsupported(path: path, feature: "encryption")
+        let flags = p.load(fromByteOffset: 52, as: UInt32.self)
+        guard flags <= 1 else { throw .unsupported(path: path, feature: "header flags \(flags)") }
+        if flags == 1 {
+            guard p.load(fromByteOffset: 56, as: UInt32.self) == Self.cipherNumber else {
+                throw .unsupported(path: path, feature: "another cipher")
+            }
+            encryption = EncryptionFacts(
+                salt: p.loadUnaligned(fromByteOffset: 64, as: SIMD4<UInt64>.self),
+                check: p.loadUnaligned(fromByteOffset: Self.checkOffset, as: SIMD4<UInt64>.self))
         }
         identifierLow = p.load(fromByteOffset: 16, as: UInt64.self)
         identifierHigh = p.load(fromByteOffset: 24, as: UInt64.self)

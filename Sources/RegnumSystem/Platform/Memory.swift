@@ -32,6 +32,15 @@ package enum Memory {
         memset(target, 0, byteCount)
     }
 
+    /// Overwrites bytes that must not stay behind in memory; never optimised away.
+    package static func wipe(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
+        #if canImport(Darwin)
+            _ = memset_s(target, byteCount, 0, byteCount)
+        #else
+            explicit_bzero(target, byteCount)
+        #endif
+    }
+
     package static func fill(_ target: UnsafeMutableRawPointer, with byte: UInt8, _ byteCount: Int) {
         memset(target, Int32(byte), byteCount)
     }

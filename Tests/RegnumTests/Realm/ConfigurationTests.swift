@@ -69,12 +69,11 @@ struct ConfigurationTests {
     @Test(
         "a setting whose feature is not here is refused by name",
         arguments: [
-            "encryptionKey", "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
+            "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
         ])
     func unavailable(name: String) throws {
         var configuration = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/never-made.realm"))
         switch name {
-        case "encryptionKey": configuration.encryptionKey = Data(repeating: 7, count: 64)
         case "shouldCompactOnLaunch": configuration.shouldCompactOnLaunch = { _, _ in false }
         default: configuration.maximumNumberOfActiveVersions = 3
         }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encrypted Realms as users meet them: the key, what does not fit it, and what can be read on the disk.
+
+import Foundation
+import RealmSwift
+import Regnum
+import RegnumTestKit
+import Testing
+
+class EncryptionRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted(indexed: true) var name = ""
+    @Persisted var data = Data()
+    @Persisted var next: EncryptionRow?
+    @Persisted var words: List<String>
+}
+
+@Suite("Encryption") struct EncryptionTests {
+    let folder = TestFolder()
+
+    func configuration(_ key: UInt8?) -> Realm.Configuration {
+        Realm.Configuration(
+            fileURL: folder.file("a.realm"), encryptionKey: key.map { Data(repeating: $0, count: 64) },
+            objectTypes: [EncryptionRow.self])
+    }
+
+    func make(_ key: UInt8?, rows: Int = 500) throws {
+        let realm = try Realm(configuration: configuration(key))
+        try realm.write {
+            var last: EncryptionRow?
+            for i in 0..<rows {
+                let row = realm.create(EncryptionRow.self, value: ["id": i, "name": "Vertraulich \(i)"])
+                row.next = last
+                if i % 50 == 0 {
+                    row.words.append(objectsIn: (0..<200).map { "Vertraulich \($0)" })
+                    row.data = Data(String(repeating: "Vertraulich ", count: 1000).utf8)
+                }
+                last = row
+            }
+        }
+        for i in 0..<3 { try realm.write { realm.object(ofType: EncryptionRow.self, forPrimaryKey: i)?.name = "V" } }
+    }
+
+    #if Encryption
+        @Test("an encrypted Realm is read and written again with its key")
+        func reopened() throws {
+            try make(1)
+            for round in 0..<3 {
+                let realm = try Realm(configuration: configuration(1))
+                let rows = realm.objects(EncryptionRow.self)
+                #expect(rows.count == 500 + round)
+                #expect(rows.filter("name == %@", "Vertraulich 77").count == 1)
+                #expect(realm.object(ofType: EncryptionRow.self, forPrimaryKey: 100)?.next?.name == "Vertraulich 99")
+                #expect(realm.object(ofType: EncryptionRow.self, forPrimaryKey: 50)?.words.last == "Vertraulich 199")
+                #expect(realm.object(ofType: EncryptionRow.self, forPrimaryKey: 450)?.data.count == 12_000)
+                try realm.write { _ = realm.create(EncryptionRow.self, value: ["id": 1000 + round]) }
+            }
+            expectIntegrity(of: configuration(1))
+        }
+
+        @Test("nothing that a user wrote can be read in any file of the folder")
+        func noPlaintext() throws {
+            try make(1)
+            for name in folder.names {
+                let bytes = try Data(contentsOf: folder.file(name))
+                for word in ["Vertraulich", "EncryptionRow", "words", "next"] {
+                    #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(name)")
+                }
+            }
+        }
+
+        @Test("wrong key, no key, a key for a plain file and damage have one code and four reasons")
+        func refusals() throws {
+            try make(1)
+            let start = "Failed to open Realm file at path '\(folder.file("a.realm").path)': "
+            func refusal(_ key: UInt8?) -> Realm.Error? {
+                #expect(throws: Realm.Error.self) { try Realm(configuration: configuration(key)) }
+            }
+            let size = try Data(contentsOf: folder.file("a.realm")).count
+            let wrong = refusal(2)
+            #expect(wrong?.code == .invalidDatabase)
+            #expect(wrong?.reason == .wrongKey)
+            let words = start + "Realm file decryption failed (Decryption failed: page 0 in file of size \(size)"
+            #expect(wrong?.localizedDescription.hasPrefix(words) == true)
+            let missing = refusal(nil)
+            #expect(missing?.code == .invalidDatabase)
+            #expect(missing?.reason == .encryptedWithoutKey)
+            #expect(missing?.localizedDescription.hasPrefix(start + "header has invalid mnemonic.") == true)
+
+            var bytes = try Data(contentsOf: folder.file("a.realm"))
+            for page in 17..<(bytes.count / 4096) { bytes[page * 4096 + 1000] ^= 1 }
+            try bytes.write(to: folder.file("a.realm"))
+            let damaged = refusal(1)
+            #expect(damaged?.code == .invalidDatabase)
+            #expect(damaged?.reason == .damaged)
+
+            try FileManager.default.removeItem(at: folder.file("a.realm"))
+            try make(nil)
+            let plain = refusal(1)
+            #expect(plain?.code == .invalidDatabase)
+            #expect(plain?.reason == .notEncrypted)
+            #expect(plain?.localizedDescription.hasPrefix(start + "Realm file decryption failed") == true)
+        }
+
+        @Test("a file open in the process with another key is misuse", arguments: [2, nil] as [UInt8?])
+        func otherKey(key: UInt8?) throws {
+            try make(1)
+            let realm = try Realm(configuration: configuration(1))
+            let other = configuration(key)
+            let words = try misuseText { _ = try Realm(configuration: other) }
+            #expect(words?.contains("already opened with different encryption key") == true)
+            #expect(realm.objects(EncryptionRow.self).count == 500)
+        }
+    #else
+        @Test("a build without the trait refuses a key by name and makes no file")
+        func withoutTrait() {
+            let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration(1)) }
+            #expect(error?.reason == .unavailableFeature)
+            #expect(error?.localizedDescription.contains("trait `Encryption`") == true)
+            #expect(folder.names.isEmpty)
+        }
+    #endif
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encrypted files at the engine's level: what lies on the disk, and what happens when it is changed, moved, replayed
+// or opened with what does not fit.
+
+#if Encryption
+    import RegnumEngine
+    import RegnumSimulation
+    import RegnumSystem
+    import Testing
+
+    @Suite struct EncryptedFileTests {
+        static let path = "/d/a.realm"
+        static let notes = NewTable(
+            name: "SecretTable",
+            columns: [
+                NewColumn(name: "secretColumn", type: .string, isIndexed: true), NewColumn(name: "number", type: .int),
+                NewColumn(name: "list", type: .string, collection: .list),
+            ])
+
+        static func key(_ byte: UInt8) -> EncryptionKey {
+            [UInt8](repeating: byte, count: EncryptionKey.byteCount).withUnsafeBytes { EncryptionKey($0) }
+        }
+
+        static func open(
+            _ files: SimulatedFileSystem, _ key: EncryptionKey?, isReadOnly: Bool = false
+        ) throws -> Database {
+            var options = Database.OpenOptions(isReadOnly: isReadOnly)
+            options.encryptionKey = key
+            return try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
+        }
+
+        static func text(_ i: Int) -> String {
+            // Inline, on a shared heap and in a blob of its own.
+            i % 10 == 0 ? String(repeating: "Geheimnis \(i) ", count: 400) : "Geheimnis \(i)"
+        }
+
+        /// A new encrypted file after several commits.
+        static func make(rows: Int = 300) throws -> SimulatedFileSystem {
+            let files = SimulatedFileSystem(seed: 5, reservedByteCount: 256 << 20)
+            let session = try open(files, key(1)).makeSession()
+            try session.beginWrite()
+            try session.addTables([notes])
+            try session.commitWrite()
+            for part in 0..<3 {
+                try session.beginWrite()
+                let table = try #require(session.table(named: "SecretTable"))
+                for i in stride(from: part, to: rows, by: 3) {
+                    let location = try table.insertRow()
+                    let key = location.key
+                    try table.finishInsert(location)
+                    try table.set(.string(text(i)), 0, of: key)
+                    try table.set(.int(Int64(i)), 1, of: key)
+                    try table.listInsert([.string("Geheimes Glied \(i)")], 2, of: key, at: 0)
+                }
+                try session.commitWrite()
+            }
+            return files
+        }
+
+        /// All rows by number; throws where anything cannot be read.
+        static func read(_ database: Database) throws -> [Int64: [String]] {
+            let session = try database.makeSession()
+            guard let table = session.table(named: "SecretTable") else { return [:] }
+            var rows: [Int64: [String]] = [:]
+            try table.forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let location = RowLocation(group: group, row: row)
+                    guard case .int(let number) = try table.value(1, at: location),
+                        case .string(let text) = try table.value(0, at: location)
+                    else { continue }
+                    rows[number] =
+                        [text]
+                        + (try table.listValues(2, at: location)).map {
+                            if case .string(let word) = $0 { word } else { "" }
+                        }
+                }
+                return true
+            }
+            return rows
+        }
+
+        static func expected(_ count: Int = 300) -> [Int64: [String]] {
+            Dictionary(uniqueKeysWithValues: (0..<count).map { (Int64($0), [text($0), "Geheimes Glied \($0)"]) })
+        }
+
+        @Test("what was written comes back, of small files and of large ones", arguments: [0, 1, 300, 5000])
+        func roundTrip(rows: Int) throws {
+            let files = try Self.make(rows: rows)
+            let database = try Self.open(files, Self.key(1))
+            #expect(try Self.read(database) == Self.expected(rows))
+            #expect(IntegrityCheck.run(database).isClean)
+            #expect(database.isEncrypted)
+        }
+
+        @Test("no part of names and values is in any file")
+        func noPlaintext() throws {
+            let files = try Self.make()
+            for name in [Self.path, Self.path + ".lock"] {
+                let bytes = try #require(files.contents(of: name))
+                for word in ["Geheim", "Secret", "secret", "Glied"] {
+                    #expect(!Self.contains(bytes, Array(word.utf8)), "\(word) in \(name)")
+                }
+            }
+            // The search finds what is there.
+            let plain = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+            let session = try Self.open(plain, nil).makeSession()
+            try session.beginWrite()
+            try session.addTables([Self.notes])
+            try session.commitWrite()
+            #expect(Self.contains(try #require(plain.contents(of: Self.path)), Array("SecretTable".utf8)))
+        }
+
+        static func contains(_ bytes: [UInt8], _ word: [UInt8]) -> Bool {
+            bytes.withUnsafeBytes { buffer in
+                guard let base = buffer.baseAddress else { return false }
+                return (0..<max(0, bytes.count - word.count)).contains {
+                    buffer[$0] == word[0] && Memory.compare(base + $0, word, word.count) == 0
+                }
+            }
+        }
+
+        @Test("file and key that do not fit are told apart, and the file stays as it is")
+        func misfits() throws {
+            let files = try Self.make()
+            let before = files.contents(of: Self.path)
+            #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(2)) }
+            #expect(throws: EngineError.encryption(path: Self.path, .keyMissing)) { try Self.open(files, nil) }
+            #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) {
+                try Self.open(files, Self.key(2), isReadOnly: true)
+            }
+            #expect(files.contents(of: Self.path) == before)
+
+            let plain = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+            _ = try Self.open(plain, nil)
+            #expect(throws: EngineError.encryption(path: Self.path, .notEncrypted)) {
+                try Self.open(plain, Self.key(1))
+            }
+        }
+
+        @Test("a file that is open in this process is not opened with another key, or without one")
+        func otherKeyInUse() throws {
+            let files = try Self.make()
+            var options = Database.OpenOptions()
+            options.encryptionKey = Self.key(1)
+            let open = try Database.open(path: Self.path, fileSystem: files, options: options)
+            for other in [Self.key(2), nil] {
+                options.encryptionKey = other
+                #expect(throws: EngineError.encryption(path: Self.path, .otherKeyInUse)) {
+                    try Database.open(path: Self.path, fileSystem: files, options: options)
+                }
+            }
+            options.encryptionKey = Self.key(1)
+            #expect(try Database.open(path: Self.path, fileSystem: files, options: options) === open)
+        }
+
+        @Test("a changed header does not pass, also with a fresh checksum", arguments: [20, 40, 70])
+        func header(byte: Int) throws {
+            let files = try Self.make()
+            var bytes = try #require(files.contents(of: Self.path))
+            for start in [0, FormatLimits.headerCopyByteOffset] {
+                bytes[start + byte] ^= 1
+                let tag = bytes.withUnsafeBytes {
+                    ContentHash(seedLow: 0, seedHigh: 0).tag($0.baseAddress.unsafelyUnwrapped + start, 4080)
+                }
+                bytes.withUnsafeMutableBytes {
+                    $0.storeBytes(of: tag.low, toByteOffset: start + 4080, as: UInt64.self)
+                    $0.storeBytes(of: tag.high, toByteOffset: start + 4088, as: UInt64.self)
+                }
+            }
+            files.setContents(of: Self.path, bytes)
+            #expect(throws: EngineError.encryption(path: Self.path, .wrongKey)) { try Self.open(files, Self.key(1)) }
+        }
+
+        @Test("a flipped bit anywhere gives an error or the right answer", arguments: 1...4)
+        func bits(seed: Int) throws {
+            let files = try Self.make()
+            let good = try #require(files.contents(of: Self.path))
+            // The newest commit's own damage looks like an interrupted commit: the one before it counts.
+            let allowed = [Self.expected(), Self.expected().filter { $0.key % 3 != 2 }]
+            var random = SeededRandom(seed: UInt64(seed))
+            var refused = 0
+            for _ in 0..<(RunScale.isOptimized ? 1000 : 25) {
+                var bytes = good
+                bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
+                let copy = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+                copy.setContents(of: Self.path, bytes)
+                do {
+                    let rows = try Self.read(try Self.open(copy, Self.key(1)))
+                    #expect(allowed.contains(rows))
+                } catch is EngineError {
+                    refused += 1
+                }
+            }
+            #expect(refused > 0)
+        }
+
+        @Test("a block at another block's place, or an older block at its place, is refused")
+        func movedBlocks() throws {
+            let files = try Self.make()
+            let old = try #require(files.contents(of: Self.path))
+            let session = try Self.open(files, Self.key(1)).makeSession()
+            for round in 0..<2 {
+                try session.beginWrite()
+                let table = try #require(session.table(named: "SecretTable"))
+                for i in 1...300 { try table.set(.int(Int64(i + round)), 1, of: ObjectKey(UInt64(i))) }
+                try session.commitWrite()
+            }
+            let now = try #require(files.contents(of: Self.path))
+            var right: [Int64: [String]] = [:]
+            right = try Self.read(session.database)
+            for page in 16..<(old.count / 4096)
+            where old[page * 4096..<page * 4096 + 4096] != now[page * 4096..<page * 4096 + 4096] {
+                var bytes = now
+                bytes.replaceSubrange(page * 4096..<page * 4096 + 4096, with: old[page * 4096..<page * 4096 + 4096])
+                try Self.expectRefusalOr(right, bytes)
+                bytes = now
+                bytes.replaceSubrange(page * 4096..<page * 4096 + 4096, with: now[17 * 4096..<18 * 4096])
+                try Self.expectRefusalOr(right, bytes)
+            }
+        }
+
+        private static func expectRefusalOr(_ right: [Int64: [String]], _ bytes: [UInt8]) throws {
+            let copy = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+            copy.setContents(of: path, bytes)
+            // The commit before the newest one may count; its rows are numbered one less.
+            let before = Dictionary(uniqueKeysWithValues: right.map { ($0.key - 1, $0.value) })
+            do {
+                let rows = try read(try open(copy, key(1)))
+                #expect(rows == right || rows == before)
+            } catch is EngineError {}
+        }
+
+        @Test("no two sealings share a nonce, rolled back transactions included")
+        func nonces() throws {
+            let files = SimulatedFileSystem(seed: 9, reservedByteCount: 64 << 20)
+            let session = try Self.open(files, Self.key(1)).makeSession()
+            try session.beginWrite()
+            try session.addTables([Self.notes])
+            let key = try #require(session.table(named: "SecretTable")).insertRow().key
+            try session.commitWrite()
+            var seen: [[UInt8]: [UInt8]] = [:]
+            for i in 0..<(RunScale.isOptimized ? 500 : 60) {
+                try session.beginWrite()
+                try #require(session.table(named: "SecretTable")).set(.int(Int64(i)), 1, of: key)
+                if i % 3 == 0 { session.rollbackWrite() } else { try session.commitWrite() }
+                let bytes = try #require(files.contents(of: Self.path))
+                let pages = [4, 8] + Array(16..<(bytes.count / 4096))
+                for page in pages where bytes[page * 4096..<page * 4096 + 12].contains(where: { $0 != 0 }) {
+                    let nonce = Array(bytes[page * 4096..<page * 4096 + 12])
+                    let content = Array(bytes[page * 4096..<page * 4096 + 4096])
+                    #expect(seen[nonce, default: content] == content)
+                    seen[nonce] = content
+                }
+            }
+            #expect(seen.count > 100)
+        }
+    }
+#endif

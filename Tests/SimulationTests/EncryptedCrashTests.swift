@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encrypted files lose nothing to crashes that plain ones would not. Replay: REGNUM_SEED, REGNUM_CRASH_IMAGES.
+
+#if Encryption
+    import RegnumEngine
+    import RegnumSimulation
+    import RegnumSystem
+    import Testing
+
+    @Suite struct EncryptedCrashTests {
+        @Test("every image of a crash of an encrypted file opens with the old state or the new one")
+        func images() throws {
+            let seed = RunSize.seed ^ 0xE
+            let key = [UInt8](0..<64).withUnsafeBytes { EncryptionKey($0) }
+            let run = CrashRun(seed: seed, budget: RunSize.images / 4, key: key)
+            do {
+                try run.run()
+            } catch {
+                Issue.record("seed \(RunSize.seed): \(error)")
+            }
+            #expect(run.images >= RunSize.images / 4)
+        }
+    }
+#endif
