@@ -29,7 +29,7 @@ extension List {
         }
         let count = count
         if let index { checkInsertion(index, count) }
-        let values = elements.map { engineValue($0, place) }
+        let values = elements.map { place.engineValue($0, Self.words) }
         if values.isEmpty { return }
         engine { () throws(EngineError) in
             try place.binding.table.listInsert(values, place.column, of: place.key, at: index ?? count)
@@ -41,21 +41,6 @@ extension List {
         if index > count { misuse("Index \(index) is out of bounds (must be less than \(count + 1)).") }
     }
 
-    /// An element for the engine. Misuse for an object of another class.
-    private func engineValue(_ element: Element, _ place: ManagedPlace) -> Value {
-        let raw = Element._toRaw(element)
-        guard let object = raw.object else { return raw.value }
-        if Element.self == DynamicObject.self {
-            return place.core.dynamicKey(object, place.target(DynamicObject.self)).map { .link($0) } ?? .null
-        }
-        if let target = Element._shape.target, type(of: object) != target {
-            misuse(
-                "Object of type '\(ClassNames.name(of: type(of: object)))' does not match RLMArray type "
-                    + "'\(ClassNames.name(of: target))'.")
-        }
-        return .link(place.core.adopt(object))
-    }
-
     /// Replaces the element at `index`.
     public func replace(index: Int, object: Element) {
         guard let place = writablePlace() else {
@@ -64,7 +49,7 @@ extension List {
             return
         }
         checkIndex(index, count: count)
-        let value = engineValue(object, place)
+        let value = place.engineValue(object, Self.words)
         engine { () throws(EngineError) in
             try place.binding.table.listSet(value, place.column, of: place.key, at: index)
         }
@@ -206,14 +191,6 @@ extension List {
         let elements = Array(newElements)
         remove(range, place)
         insert(elements, at: range.lowerBound)
-    }
-
-    /// Makes the elements those of another list. The same list: nothing.
-    func assign(_ other: List) {
-        if self === other || isManaged && other.isManaged && self == other { return }
-        let elements = Array(other)
-        removeAll()
-        append(objectsIn: elements)
     }
 }
 

@@ -80,6 +80,24 @@ extension ObjectBase {
         return list
     }
 
+    /// A set of links of a managed object, with elements whose properties are known by name only. Misuse where the
+    /// property is not one.
+    public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
+        let place = dynamicPlace(propertyName) { $0.isSet }
+        let set = MutableSet<DynamicObject>()
+        set.becomeManaged(place)
+        return set
+    }
+
+    /// A map of links of a managed object, with values whose properties are known by name only. Misuse where the
+    /// property is not one.
+    public final func dynamicMap(_ propertyName: String) -> Map<String, DynamicObject?> {
+        let place = dynamicPlace(propertyName) { $0.isMap }
+        let map = Map<String, DynamicObject?>()
+        map.becomeManaged(place)
+        return map
+    }
+
     /// The place of a collection of links that satisfies `isRight`.
     final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> ManagedPlace {
         let schema = classSchema

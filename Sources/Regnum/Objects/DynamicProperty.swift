@@ -70,8 +70,10 @@ extension ColumnType {
 extension CollectionKind {
     fileprivate var shape: _PropertyShape.Collection {
         switch self {
-        case .none, .set, .dictionary: .none
+        case .none: .none
         case .list: .list
+        case .set: .set
+        case .dictionary: .dictionary
         }
     }
 }
@@ -85,6 +87,10 @@ extension _PropertyShape {
             switch (collection, isOptional) {
             case (.list, false): List<V>.self
             case (.list, true): List<V?>.self
+            case (.set, false): MutableSet<V>.self
+            case (.set, true): MutableSet<V?>.self
+            case (.dictionary, false): Map<String, V>.self
+            case (.dictionary, true): Map<String, V?>.self
             case (_, false): V.self
             case (_, true): V?.self
             }
@@ -99,7 +105,13 @@ extension _PropertyShape {
         case .double: return type(Double.self)
         case .objectId: return type(ObjectId.self)
         case .UUID: return type(UUID.self)
-        case .object: return collection == .list ? List<DynamicObject>.self : DynamicObject?.self
+        case .object:
+            switch collection {
+            case .list: return List<DynamicObject>.self
+            case .set: return MutableSet<DynamicObject>.self
+            case .dictionary: return Map<String, DynamicObject?>.self
+            case .none, .linkingObjects: return DynamicObject?.self
+            }
         case .linkingObjects: return LinkingObjects<DynamicObject>.self
         case .any, .decimal128: return nil
         }
@@ -115,7 +127,7 @@ extension ClassProperty {
         let binding = object.binding
         let column = binding.columns[offset]
         if isComputed { return dynamicBacklinks(of: object) }
-        if isList { return dynamicList(of: object) }
+        if isOwnedCollection { return dynamicCollection(of: object) }
         let value = engine { () throws(EngineError) in try binding.table.value(column, of: object.rowKey) }
         func open<V: _Persistable>(_ type: V.Type) -> Any? {
             var raw = _RawValue(value)
@@ -133,9 +145,10 @@ extension ClassProperty {
         if isPrimaryKey {
             misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
         }
-        if isList {
-            guard hasTarget else { return dynamicList(of: object).replaceElements(with: value) }
-            guard let present = unwrapped(value) else { return dynamicList(of: object).replaceElements(with: value) }
+        if isOwnedCollection {
+            let collection = dynamicCollection(of: object)
+            guard hasTarget, let present = unwrapped(value) else { return collection.replaceElements(with: value) }
+            if isMap { return setDynamicMap(present, collection, binding.core.dynamicTarget(of: binding, column)) }
             guard let elements = Coercion.elements(present) else { return false }
             let target = binding.core.dynamicTarget(of: binding, column)
             let objects = elements.map { element -> DynamicObject in
@@ -144,7 +157,7 @@ extension ClassProperty {
                 }
                 return unsafeDowncast(target.makeAccessor(key), to: DynamicObject.self)
             }
-            return dynamicList(of: object).replaceElements(with: objects)
+            return collection.replaceElements(with: objects)
         }
         let new: Value
         if hasTarget {
@@ -158,11 +171,25 @@ extension ClassProperty {
         return true
     }
 
-    func dynamicList(of object: ObjectBase) -> any AnyList {
-        guard let type = type as? any AnyList.Type else { refuseType(object.binding) }
-        let list = type.init()
-        list.becomeManaged(ManagedPlace(object, column: object.binding.columns[offset]))
-        return list
+    private func setDynamicMap(
+        _ value: Any, _ map: any AnyOwnedCollection, _ target: ClassBinding
+    ) -> Bool {
+        guard let entries = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
+            return false
+        }
+        var objects: [String: Any] = [:]
+        for (key, value) in entries {
+            let made = target.core.dynamicKey(value as Any, target)
+            objects[key] = made.map { target.makeAccessor($0) } ?? NSNull()
+        }
+        return map.replaceElements(with: objects)
+    }
+
+    func dynamicCollection(of object: ObjectBase) -> any AnyOwnedCollection {
+        guard let type = type as? any AnyOwnedCollection.Type else { refuseType(object.binding) }
+        let collection = type.init()
+        collection.becomeManaged(ManagedPlace(object, column: object.binding.columns[offset]))
+        return collection
     }
 
     private func dynamicBacklinks(of object: ObjectBase) -> LinkingObjects<DynamicObject> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a new object's values go from its own memory into the columns of its row: one small step for each
-// property, without closures, key paths or existentials. Links and lists follow in `RealmCore+Add.swift`.
+// property, without closures, key paths or existentials. Links and collections follow in `RealmCore+Add.swift`.
 
 internal import Foundation
 internal import RegnumEngine
@@ -21,7 +21,7 @@ final class InsertPlan {
     /// Values.
     let steps: UnsafeMutableBufferPointer<InsertStep>
     let links: [InsertStep]
-    let lists: [InsertStep]
+    let collections: [InsertStep]
     let primaryKey: InsertStep?
     private let schema: ClassSchema
 
@@ -29,7 +29,7 @@ final class InsertPlan {
         schema = binding.schema
         var plain: [InsertStep] = []
         var links: [InsertStep] = []
-        var lists: [InsertStep] = []
+        var collections: [InsertStep] = []
         var primaryKey: InsertStep?
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let step = InsertStep(
@@ -38,7 +38,7 @@ final class InsertPlan {
                 column: Int32(binding.columns[number]), property: Int32(number))
             switch step.code {
             case .link: links.append(step)
-            case .list: lists.append(step)
+            case .collection: collections.append(step)
             default: plain.append(step)
             }
             if property.isPrimaryKey { primaryKey = step }
@@ -46,7 +46,7 @@ final class InsertPlan {
         steps = .allocate(capacity: plain.count)
         _ = steps.initialize(from: plain)
         self.links = links
-        self.lists = lists
+        self.collections = collections
         self.primaryKey = primaryKey
     }
 
@@ -92,7 +92,7 @@ final class InsertPlan {
         case .objectID:
             let value = ObjectId._filled(&field.assumingMemoryBound(to: ObjectId?.self).pointee)
             ObjectId._store(value, column, row, object)
-        case .generic, .link, .list: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection: storeGeneric(step, object, location, table)
         }
     }
 
@@ -126,7 +126,7 @@ final class InsertPlan {
             guard let value = field.assumingMemoryBound(to: Data?.self).pointee else { return }
             column.pointee.markPresent(row)
             putData(value, Int(step.column), location, table)
-        case .generic, .link, .list: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection: storeGeneric(step, object, location, table)
         }
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects and lists as text, in RealmSwift's form:
+// Objects and collections as text, in RealmSwift's form:
 //
 //     Dog {
 //         name = Rex;
@@ -14,7 +14,8 @@ enum ObjectDescription {
     private static let byteCount = 24
 
     static func text(of object: ObjectBase) -> String { text(object, depth) }
-    static func text<Element>(of list: List<Element>) -> String { text(list, depth) }
+    static func text<Element>(of collection: _StoredCollection<Element>) -> String { text(collection, depth) }
+    static func text<Key, Value>(of map: Map<Key, Value>) -> String { text(map, depth) }
 
     private static func text(_ object: ObjectBase, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
@@ -27,17 +28,33 @@ enum ObjectDescription {
         return text + "}"
     }
 
-    private static func text<Element>(_ list: List<Element>, _ depth: Int) -> String {
+    private static func text<Element>(_ collection: _StoredCollection<Element>, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
-        let address = String(UInt(bitPattern: Unmanaged.passUnretained(list).toOpaque()), radix: 16)
-        let start = "List<\(List<Element>.elementName)> <0x\(address)> (\n"
-        if list.isInvalidated { return start + "\n)" }
-        let count = list.count
+        let name = collection is List<Element> ? "List" : "MutableSet"
+        let start = "\(name)<\(elementName(Element.self))> \(address(collection)) (\n"
+        if collection.isInvalidated { return start + "\n)" }
+        let count = collection.count
         let lines = (0..<min(count, elementCount)).map {
-            "\t[\($0)] \(inner(Element._dynamic(list[$0]), depth))"
+            "\t[\($0)] \(inner(Element._dynamic(collection.element(at: $0)), depth))"
         }
-        let rest = count > elementCount ? "\n\t... \(count - elementCount) objects skipped." : ""
-        return start + lines.joined(separator: ",\n") + rest + "\n)"
+        return start + lines.joined(separator: ",\n") + skipped(count) + "\n)"
+    }
+
+    private static func text<Key, Value>(_ map: Map<Key, Value>, _ depth: Int) -> String {
+        if depth == 0 { return "<Maximum depth exceeded>" }
+        let start = "Map<string, \(elementName(Value.self))> \(address(map)) (\n"
+        if map.isInvalidated { return start + "\n)" }
+        let entries = map.anyEntries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let lines = entries.prefix(elementCount).map { "[\($0.key)]: \(inner($0.value, depth))" }
+        return start + lines.joined(separator: ",\n") + skipped(entries.count) + "\n)"
+    }
+
+    private static func address(_ object: AnyObject) -> String {
+        "<0x\(String(UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque()), radix: 16))>"
+    }
+
+    private static func skipped(_ count: Int) -> String {
+        count > elementCount ? "\n\t... \(count - elementCount) objects skipped." : ""
     }
 
     /// A value within another: its lines one tab further in.
@@ -49,7 +66,7 @@ enum ObjectDescription {
         switch value {
         case nil: return "(null)"
         case let object as ObjectBase: return text(object, depth - 1)
-        case let list as any DescribedList: return list.text(depth: depth - 1)
+        case let collection as any DescribedCollection: return collection.text(depth: depth - 1)
         case let bool as Bool: return bool ? "1" : "0"
         case let data as Data: return bytes(data)
         case let value?: return "\(value)"
@@ -64,15 +81,20 @@ enum ObjectDescription {
         return "<\(digits.joined()) — \(data.count) total bytes>"
     }
 
-    fileprivate static func listText<Element>(_ list: List<Element>, depth: Int) -> String {
-        text(list, depth)
-    }
+    fileprivate static func collectionText<Element>(_ collection: _StoredCollection<Element>, _ depth: Int)
+        -> String
+    { text(collection, depth) }
+    fileprivate static func mapText<Key, Value>(_ map: Map<Key, Value>, _ depth: Int) -> String { text(map, depth) }
 }
 
-private protocol DescribedList {
+private protocol DescribedCollection {
     func text(depth: Int) -> String
 }
 
-extension List: DescribedList {
-    fileprivate func text(depth: Int) -> String { ObjectDescription.listText(self, depth: depth) }
+extension _StoredCollection: DescribedCollection {
+    fileprivate final func text(depth: Int) -> String { ObjectDescription.collectionText(self, depth) }
+}
+
+extension Map: DescribedCollection {
+    fileprivate func text(depth: Int) -> String { ObjectDescription.mapText(self, depth) }
 }

@@ -48,7 +48,7 @@ enum ObjectFilling {
     @inline(never)
     static func refuse(_ value: Any, _ property: ClassProperty, _ schema: ClassSchema) -> Never {
         let type = (property.targetName ?? property.typeName) + (property.shape.isOptional ? "?" : "")
-        let kind = property.isList ? " array" : ""
+        let kind = property.isList ? " array" : property.isSet ? " set" : property.isMap ? " dictionary" : ""
         let given = unwrapped(value)
         misuse(
             "Invalid value '\(describe(value))' of type "

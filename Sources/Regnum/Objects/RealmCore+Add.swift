@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes unmanaged objects managed, with all that they link to. The same instance becomes the accessor of its
-// row, and its lists stay the same instances.
+// row, and its collections stay the same instances.
 
 internal import RegnumEngine
 
@@ -45,7 +45,7 @@ extension RealmCore {
             if update == .error { refuseDuplicate(object, step, binding) }
             return self.update(object, binding, existing, update)
         }
-        var isComplete = plan.lists.isEmpty
+        var isComplete = plan.collections.isEmpty
         let location = engine { () throws(EngineError) in
             let location = try table.insertRow()
             plan.store(object, at: location, in: table)
@@ -57,7 +57,7 @@ extension RealmCore {
         binding.bind(object, key, at: location)
         if !isComplete {
             addLinks(object, binding, plan, update)
-            addLists(object, binding, plan, update)
+            addCollections(object, binding, plan, update)
         }
     }
 
@@ -84,7 +84,7 @@ extension RealmCore {
                 + "'\(describe(value as Any))'.")
     }
 
-    // MARK: Links and lists
+    // MARK: Links and collections
 
     /// Stores the links that are nil or lead to objects of this Realm. False where others are left.
     private func storeKnownLinks(_ object: ObjectBase, _ plan: InsertPlan, _ location: RowLocation) -> Bool {
@@ -121,21 +121,26 @@ extension RealmCore {
         }
     }
 
-    private func addLists(
+    private func addCollections(
         _ object: ObjectBase, _ binding: ClassBinding, _ plan: InsertPlan, _ update: Realm.UpdatePolicy
     ) {
-        for step in plan.lists {
-            guard let list = binding.schema.properties[Int(step.property)].existingList(in: object) else {
-                continue
-            }
-            let values = list.rawItems.map { self.value($0, update) }
-            list.dropItems()
-            list.becomeManaged(ManagedPlace(object, column: Int(step.column)))
-            if values.isEmpty { continue }
-            engine { () throws(EngineError) in
-                try binding.table.listInsert(values, Int(step.column), of: object.rowKey, at: 0)
-            }
+        for step in plan.collections {
+            let property = binding.schema.properties[Int(step.property)]
+            guard let collection = property.existingCollection(in: object) else { continue }
+            let new = elements(of: collection, property, update)
+            collection.dropItems()
+            collection.becomeManaged(ManagedPlace(object, column: Int(step.column)))
+            insert(new, binding, Int(step.column), object.rowKey)
         }
+    }
+
+    /// The elements of an unmanaged collection; objects that are not managed yet are added.
+    private func elements(
+        of collection: any AnyOwnedCollection, _ property: ClassProperty, _ update: Realm.UpdatePolicy
+    ) -> OwnedElements {
+        OwnedElements(
+            kind: property.shape.collectionKind, keys: collection.rawKeys,
+            values: collection.rawItems.map { value($0, update) })
     }
 
     private func value(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
@@ -155,12 +160,14 @@ extension RealmCore {
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let column = binding.columns[number]
             if property.isPrimaryKey { continue }
-            if property.isList {
-                let list = property.existingList(in: object)
-                let values = list?.rawItems.map { value($0, update) } ?? []
-                list?.dropItems()
-                list?.becomeManaged(ManagedPlace(object, column: column))
-                replaceList(values, binding, column, existing, update)
+            if property.isOwnedCollection {
+                let collection = property.existingCollection(in: object)
+                let new =
+                    collection.map { elements(of: $0, property, update) }
+                    ?? OwnedElements(kind: property.shape.collectionKind)
+                collection?.dropItems()
+                collection?.becomeManaged(ManagedPlace(object, column: column))
+                replace(new, binding, column, existing, update)
                 continue
             }
             let new =
@@ -180,18 +187,6 @@ extension RealmCore {
         engine { () throws(EngineError) in
             if update != .all, try binding.table.value(column, of: key).isIdentical(to: new) { return }
             try binding.table.set(new, column, of: key)
-        }
-    }
-
-    /// Stores the elements of a list; with `.modified` only where they differ.
-    func replaceList(
-        _ new: [Value], _ binding: ClassBinding, _ column: Int, _ key: ObjectKey, _ update: Realm.UpdatePolicy
-    ) {
-        engine { () throws(EngineError) in
-            let old = try binding.table.listValues(column, of: key)
-            if update != .all, old.elementsEqual(new, by: { $0.isIdentical(to: $1) }) { return }
-            if !old.isEmpty { try binding.table.listRemove(0..<old.count, column, of: key) }
-            if !new.isEmpty { try binding.table.listInsert(new, column, of: key, at: 0) }
         }
     }
 }

@@ -99,8 +99,8 @@ private struct Creation {
     ) {
         guard let place = binding.schema.place(named: property.name) else { return }
         let column = binding.columns[place]
-        if property.isList {
-            core.replaceList(elements(value, property, binding), binding, column, key, update)
+        if property.isOwnedCollection {
+            core.replace(elements(value, property, binding), binding, column, key, update)
         } else if property.hasTarget {
             core.replace(link(value, property, binding), binding, column, key, update)
         } else if property.storage == .boxField {
@@ -112,23 +112,42 @@ private struct Creation {
     }
 
     private mutating func elements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding)
-        -> [Value]
+        -> OwnedElements
     {
-        guard let present = unwrapped(value) else { return [] }
-        guard let elements = Coercion.elements(present) else {
+        var elements = OwnedElements(kind: property.shape.collectionKind)
+        guard let present = unwrapped(value) else { return elements }
+        guard property.hasTarget else {
+            // Through an unmanaged collection of the right type, which refuses what does not fit.
+            let collection = property.newCollection()
+            guard collection.replaceElements(with: present) else {
+                ObjectFilling.refuse(value, property, binding.schema)
+            }
+            elements.keys = collection.rawKeys
+            elements.values = collection.rawItems.map(\.value)
+            return elements
+        }
+        if property.isMap {
+            let given = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map { ($0, $1) }
+            guard let given else { ObjectFilling.refuse(value, property, binding.schema) }
+            for (key, value) in given {
+                checkKey(key)
+                elements.keys.append(key)
+                elements.values.append(link(value as Any, property, binding))
+            }
+            return elements
+        }
+        guard let given = Coercion.elements(present) else {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        guard property.hasTarget else {
-            // Through an unmanaged list of the right type, which refuses what does not fit.
-            let list = property.newList()
-            _ = list.replaceElements(with: elements)
-            return list.rawItems.map(\.value)
-        }
-        return elements.map { element in
+        for element in given {
             let value = link(element, property, binding)
-            if case .null = value { misuse("Invalid nil value for array of '\(property.targetName ?? "")'.") }
-            return value
+            if case .null = value {
+                misuse(
+                    "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
+            }
+            elements.values.append(value)
         }
+        return elements
     }
 
     /// The object that `value` stands for: one of this Realm itself, everything else is made.

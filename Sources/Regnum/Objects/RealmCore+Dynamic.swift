@@ -60,7 +60,7 @@ extension RealmCore {
         var key: ObjectKey?
         var hasKey = schema.primaryKey == nil
         for (property, value) in ObjectFilling.entries(value, of: schema) {
-            if property.hasTarget || property.isList {
+            if property.hasTarget || property.isOwnedCollection {
                 others.append((property, value))
                 continue
             }

@@ -7,7 +7,7 @@ public import RegnumEngine
 
 /// How a Swift type is stored, as far as a schema tells.
 public struct _PropertyShape {
-    package enum Collection: UInt8, Sendable { case none, list, linkingObjects }
+    package enum Collection: UInt8, Sendable { case none, list, linkingObjects, set, dictionary }
 
     package var type: PropertyType
     package var isOptional = false
@@ -24,6 +24,16 @@ public struct _PropertyShape {
     }
 
     package var isCollection: Bool { collection != .none }
+
+    /// How the column keeps it.
+    package var collectionKind: CollectionKind {
+        switch collection {
+        case .none, .linkingObjects: .none
+        case .list: .list
+        case .set: .set
+        case .dictionary: .dictionary
+        }
+    }
 }
 
 /// Layout of an unmanaged value in its object.
@@ -31,7 +41,7 @@ package enum StorageCode: UInt8, Sendable {
     /// Anything else: asked through its type.
     case generic
     case bool, int8, int16, int32, int64, float, double, string, data, date, objectID, uuid
-    case link, list
+    case link, collection
 }
 
 /// One value between a Swift type and the engine.

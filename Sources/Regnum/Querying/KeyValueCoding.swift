@@ -88,6 +88,7 @@ enum KeyPathParts {
         switch owner {
         case let object as ObjectBase: object.value(forKeyPath: keyPath)
         case let collection as any RealmCollection: collection.value(forKeyPath: keyPath)
+        case let map as any RealmKeyedCollection: map.value(forKeyPath: keyPath)
         default: nil
         }
     }
@@ -207,7 +208,7 @@ extension RealmCollection {
         if let queryable = self as? any _QueryableCollection, let state = queryable._handle.state {
             return state.figure(kind, of: property, operation)
         }
-        guard let list = self as? any AnyList else { return kind == .sum ? .int(0) : .null }
+        guard let list = self as? any AnyOwnedCollection else { return kind == .sum ? .int(0) : .null }
         return ValueFigures.figure(kind, of: property, operation, in: list)
     }
 }

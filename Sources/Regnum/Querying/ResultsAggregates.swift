@@ -67,7 +67,7 @@ extension _QueryableCollection {
     /// Of a managed collection by its query, of an unmanaged list by its elements.
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         if let state = _handle.state { return state.figure(kind, of: property, operation) }
-        guard let list = self as? any AnyList else { return kind == .sum ? .int(0) : .null }
+        guard let list = self as? any AnyOwnedCollection else { return kind == .sum ? .int(0) : .null }
         return ValueFigures.figure(kind, of: property, operation, in: list)
     }
 

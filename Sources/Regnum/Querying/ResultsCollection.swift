@@ -105,8 +105,9 @@ extension _QueryableCollection {
     /// The state, for what only a managed collection can do.
     private func managed() -> ResultsState {
         guard let state = _handle.state else {
+            let name = (Self.self as? any AnyOwnedCollection.Type)?.words.objectiveName ?? "RLMArray"
             misuse(
-                "This method may only be called on RLMArray instances retrieved from an RLMRealm. Add the "
+                "This method may only be called on \(name) instances retrieved from an RLMRealm. Add the "
                     + "object that has this collection to a Realm first.")
         }
         return state

@@ -55,12 +55,36 @@ enum ValueFigures {
         }
     }
 
-    /// Of a property of the objects in an unmanaged list. Misuse as for managed collections.
+    /// By one of the operators of key-value coding: `@sum.self`. Misuse for what they do not know.
+    static func value(of values: [Value], at keyPath: String) -> Any? {
+        let kinds: [String: AggregateKind] = ["@min": .min, "@max": .max, "@sum": .sum, "@avg": .avg]
+        let parts = keyPath.split(separator: ".", maxSplits: 1).map(String.init)
+        guard let kind = kinds[parts[0]] else {
+            misuse("Unsupported KVC collection operator found in key path '\(keyPath)'")
+        }
+        guard parts.count == 2, parts[1] == "self" else {
+            misuse("A collection of values can only be aggregated on \"self\": write '\(parts[0]).self'.")
+        }
+        return shown(figure(kind, of: values))
+    }
+
+    /// A figure as key-value coding shows it.
+    static func shown(_ value: Value) -> Any? {
+        switch value {
+        case .int(let value): Int(value)
+        case .float(let value): value
+        case .double(let value): value
+        case .date: Date._fromRaw(_RawValue(value))
+        default: nil
+        }
+    }
+
+    /// Of a property of the objects in an unmanaged collection. Misuse as for managed collections.
     static func figure(
-        _ kind: AggregateKind, of name: String, _ operation: String, in list: any AnyList
+        _ kind: AggregateKind, of name: String, _ operation: String, in list: any AnyOwnedCollection
     ) -> Value {
         guard let target = type(of: list).targetClass else {
-            misuse("A list of values can only be aggregated on \"self\".")
+            misuse("\(type(of: list).words.name) of values can only be aggregated on \"self\".")
         }
         let schema = ClassSchema.of(target)
         guard let property = schema.property(named: name) else {
@@ -68,7 +92,7 @@ enum ValueFigures {
         }
         let type = property.columnType
         let takesDates = kind == .min || kind == .max
-        guard !property.isList, !property.isComputed,
+        guard !property.isOwnedCollection, !property.isComputed,
             type == .int || type == .float || type == .double || type == .date && takesDates
         else {
             misuse(
@@ -95,32 +119,24 @@ enum ValueFigures {
     }
 }
 
-// MARK: Lists of values
+// MARK: Lists and sets of values
 
-extension List where Element: _HasPersistedType, Element.PersistedType: MinMaxType {
+extension _StoredCollection where Element.PersistedType: MinMaxType {
     /// The smallest element; nil where there is none. Nulls and NaN are left out.
-    public func min() -> Element? { converted(ValueFigures.figure(.min, of: rawItemsOrStored)) }
+    public func min() -> Element? { converted(ValueFigures.figure(.min, of: engineValues)) }
 
     /// The largest element; nil where there is none. Nulls and NaN are left out.
-    public func max() -> Element? { converted(ValueFigures.figure(.max, of: rawItemsOrStored)) }
+    public func max() -> Element? { converted(ValueFigures.figure(.max, of: engineValues)) }
 }
 
-extension List where Element: _HasPersistedType, Element.PersistedType: AddableType {
+extension _StoredCollection where Element.PersistedType: AddableType {
     /// The sum of the elements; ints wrap.
     public func sum() -> Element {
-        converted(ValueFigures.figure(.sum, of: rawItemsOrStored), to: Element.self)
+        converted(ValueFigures.figure(.sum, of: engineValues), to: Element.self)
     }
 
     /// The average of the elements; nil where there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: rawItemsOrStored))
-    }
-}
-
-extension List {
-    /// The elements as the engine has them.
-    fileprivate var rawItemsOrStored: [Value] {
-        guard let place = checkedPlace() else { return rawItems.map(\.value) }
-        return values(place)
+        converted(ValueFigures.figure(.avg, of: engineValues))
     }
 }

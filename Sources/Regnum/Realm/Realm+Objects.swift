@@ -107,6 +107,20 @@ extension Realm {
         if !objects.isInvalidated && objects.count > 0 { objects.removeAll() }
     }
 
+    /// Deletes the objects in the set; the set is empty afterwards.
+    public func delete<Element: ObjectBase>(_ objects: MutableSet<Element>) {
+        core.requireWrite()
+        for object in Array(objects) where !object.isInvalidated { core.delete(object) }
+        if !objects.isInvalidated && objects.count > 0 { objects.removeAll() }
+    }
+
+    /// Deletes the objects that are values of the map; the map is empty afterwards.
+    public func delete<Key, Value: ObjectBase>(_ map: Map<Key, Value?>) {
+        core.requireWrite()
+        for case let object? in map.values where !object.isInvalidated { core.delete(object) }
+        if !map.isInvalidated && map.count > 0 { map.removeAll() }
+    }
+
     /// Deletes the objects of the results.
     public func delete<Element: ObjectBase>(_ objects: Results<Element>) {
         core.requireWrite()

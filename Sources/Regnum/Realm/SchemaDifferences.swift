@@ -66,7 +66,7 @@ struct SchemaDifferences {
         case .none: element
         case .list: type == .link ? "array<\(target ?? "?")>" : "array<\(element)>"
         case .set: type == .link ? "set<\(target ?? "?")>" : "set<\(element)>"
-        case .dictionary: type == .link ? "dictionary<\(target ?? "?")>" : "dictionary<\(element)>"
+        case .dictionary: "dictionary<string, \(type == .link ? target ?? "?" : element)>"
         }
     }
 }

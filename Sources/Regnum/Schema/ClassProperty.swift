@@ -10,8 +10,8 @@ package struct ClassProperty: @unchecked Sendable {
     package enum Storage: Sendable {
         /// `@Persisted var`.
         case wrapper
-        /// `let x = List<E>()`.
-        case listField
+        /// `let x = List<E>()`, a set or a map.
+        case collectionField
         /// `let x = LinkingObjects(fromType:property:)`.
         case linkingField
         /// `let x = RealmProperty<T?>()`.
@@ -53,8 +53,12 @@ package struct ClassProperty: @unchecked Sendable {
     /// True where there is no column: linking objects.
     package var isComputed: Bool { shape.collection == .linkingObjects }
     package var isList: Bool { shape.collection == .list }
+    package var isSet: Bool { shape.collection == .set }
+    package var isMap: Bool { shape.collection == .dictionary }
+    /// A list, a set or a map.
+    package var isOwnedCollection: Bool { shape.collectionKind != .none }
     package var isField: Bool { storage != .wrapper && storage != .column }
-    /// A link or a list of links.
+    /// A link or a collection of links.
     package var hasTarget: Bool { shape.target != nil }
 
     package var columnType: ColumnType { shape.type.columnType }
@@ -64,7 +68,7 @@ package struct ClassProperty: @unchecked Sendable {
     /// The column that stores it. Linking objects have none.
     package var newColumn: NewColumn {
         NewColumn(
-            name: columnName, type: columnType, collection: isList ? .list : .none,
+            name: columnName, type: columnType, collection: shape.collectionKind,
             isNullable: shape.isOptional && !hasTarget, isIndexed: isIndexed, isPrimaryKey: isPrimaryKey,
             targetName: targetName)
     }
@@ -88,7 +92,7 @@ package struct ClassProperty: @unchecked Sendable {
             return true
         }
         guard let type else { return box(in: object).setDynamic(value) }
-        if isList { return list(in: object).replaceElements(with: value) }
+        if isOwnedCollection { return collection(in: object).replaceElements(with: value) }
         return open(type)
     }
 
@@ -124,24 +128,26 @@ package struct ClassProperty: @unchecked Sendable {
         return box
     }
 
-    /// The list of an unmanaged or a managed object; made where it was not asked for before.
-    func list(in object: ObjectBase) -> any AnyList {
+    /// The collection of an unmanaged or a managed object; made where it was not asked for before.
+    func collection(in object: ObjectBase) -> any AnyOwnedCollection {
         func open<V: _Persistable>(_ type: V.Type) -> Any { persistedGet(object, offset) as V }
-        guard let type, let list = open(type) as? any AnyList else {
-            fatalError("property '\(name)' is no list")
+        guard let type, let collection = open(type) as? any AnyOwnedCollection else {
+            fatalError("property '\(name)' is no collection")
         }
-        return list
+        return collection
     }
 
-    /// An unmanaged list of the property's type.
-    func newList() -> any AnyList {
-        guard let type = type as? any AnyList.Type else { fatalError("property '\(name)' is no list") }
+    /// An unmanaged collection of the property's type.
+    func newCollection() -> any AnyOwnedCollection {
+        guard let type = type as? any AnyOwnedCollection.Type else {
+            fatalError("property '\(name)' is no collection")
+        }
         return type.init()
     }
 
-    /// The list that is there already, or nil.
-    func existingList(in object: ObjectBase) -> (any AnyList)? {
-        address(in: object).assumingMemoryBound(to: AnyObject?.self).pointee as? any AnyList
+    /// The collection that is there already, or nil.
+    func existingCollection(in object: ObjectBase) -> (any AnyOwnedCollection)? {
+        address(in: object).assumingMemoryBound(to: AnyObject?.self).pointee as? any AnyOwnedCollection
     }
 
     /// Tells the wrapper that the object is managed.
@@ -156,14 +162,14 @@ package struct ClassProperty: @unchecked Sendable {
         switch storage {
         case .wrapper, .column:
             break
-        case .listField:
-            guard existingList(in: object) == nil, let type = fieldType as? any AnyList.Type else {
-                existingList(in: object)?.becomeManaged(ManagedPlace(object, column: column))
-                return
+        case .collectionField:
+            if let existing = existingCollection(in: object) {
+                return existing.becomeManaged(ManagedPlace(object, column: column))
             }
-            let list = type.init()
-            list.becomeManaged(ManagedPlace(object, column: column))
-            address.assumingMemoryBound(to: AnyObject?.self).pointee = list
+            guard let type = fieldType as? any AnyOwnedCollection.Type else { return }
+            let collection = type.init()
+            collection.becomeManaged(ManagedPlace(object, column: column))
+            address.assumingMemoryBound(to: AnyObject?.self).pointee = collection
         case .boxField:
             let field = address.assumingMemoryBound(to: AnyObject?.self)
             if field.pointee == nil, let type = fieldType as? any AnyRealmProperty.Type {
@@ -186,11 +192,11 @@ package struct ClassProperty: @unchecked Sendable {
         let address = address(in: object)
         switch storage {
         case .wrapper, .column: break
-        case .listField:
-            guard let type = fieldType as? any AnyList.Type else { return }
-            let list = type.init()
-            list.trace(recorder, as: name)
-            address.assumingMemoryBound(to: AnyObject?.self).pointee = list
+        case .collectionField:
+            guard let type = fieldType as? any AnyOwnedCollection.Type else { return }
+            let collection = type.init()
+            collection.trace(recorder, as: name)
+            address.assumingMemoryBound(to: AnyObject?.self).pointee = collection
         case .boxField:
             guard let type = fieldType as? any AnyRealmProperty.Type else { return }
             let box = type.init()

@@ -87,9 +87,9 @@ extension ClassSchema {
             }
             return property
         }
-        if field.type is any AnyList.Type, let type = field.type as? any _Persistable.Type {
+        if field.type is any AnyOwnedCollection.Type, let type = field.type as? any _Persistable.Type {
             return ClassProperty(
-                name: field.name, offset: field.offset, shape: type._shape, storage: .listField, type: type,
+                name: field.name, offset: field.offset, shape: type._shape, storage: .collectionField, type: type,
                 fieldType: field.type)
         }
         if let type = field.type as? any _LinkingObjectsProtocol.Type {
@@ -139,7 +139,7 @@ extension ClassSchema {
     }
 
     private static func isOurs(_ type: Any.Type) -> Bool {
-        type is any AnyList.Type || type is any _LinkingObjectsProtocol.Type
+        type is any AnyOwnedCollection.Type || type is any _LinkingObjectsProtocol.Type
             || type is any AnyRealmProperty.Type
     }
 

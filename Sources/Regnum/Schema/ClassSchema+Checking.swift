@@ -47,9 +47,14 @@ extension ClassSchema {
         let shape = property.shape
         if shape.type == .object {
             let target = property.targetName ?? ""
-            if shape.collection == .list, shape.isOptional {
+            if property.isList || property.isSet, shape.isOptional {
                 throw SchemaProblem(
-                    "List<\(target)> property '\(property.name)' must not be marked as optional.")
+                    "\(property.isList ? "List" : "MutableSet")<\(target)> property '\(property.name)' must not "
+                        + "be marked as optional.")
+            }
+            if property.isMap, !shape.isOptional {
+                throw SchemaProblem(
+                    "Map<String, \(target)> property '\(property.name)' must be marked as optional.")
             }
             if shape.target == ObjectBase.self || shape.target == Object.self {
                 throw SchemaProblem(

@@ -43,7 +43,7 @@ package final class ClassSchema: @unchecked Sendable {
         accessors = AccessorFactory(
             scan.type, instanceSize: scan.instanceSize,
             usesImage: !scan.hasForeignFields && !scan.hasIgnoredWrappers)
-        isRecyclable = accessors.usesImage && !properties.contains { $0.isList || $0.isField }
+        isRecyclable = accessors.usesImage && !properties.contains { $0.isOwnedCollection || $0.isField }
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         placesByOffset = Dictionary(

@@ -103,8 +103,8 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public var columnName: String { info.columnName }
     public var type: PropertyType { info.shape.type }
     public var isArray: Bool { info.isList }
-    public var isSet: Bool { false }
-    public var isMap: Bool { false }
+    public var isSet: Bool { info.isSet }
+    public var isMap: Bool { info.isMap }
     /// True where lookups by the value are fast. A primary key is.
     public var isIndexed: Bool { info.isIndexed || info.isPrimaryKey }
     /// Of a collection: whether its elements may be nil.

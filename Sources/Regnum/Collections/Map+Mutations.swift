@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changing a `Map`. A managed one only in a write; objects that are not managed yet are added to the Realm.
+
+internal import RegnumEngine
+
+/// Misuse for a key that cannot be stored.
+func checkKey(_ key: String) {
+    if key.utf8.first == UInt8(ascii: "$") {
+        misuse("Dictionary::insert: key must not start with '$': '\(key)'.")
+    }
+    if key.utf8.contains(UInt8(ascii: ".")) {
+        misuse("Dictionary::insert: key must not contain '.': '\(key)'.")
+    }
+    if key.utf8.count > ByteLimits.string { refuseLength("Key", key.utf8.count, ByteLimits.string) }
+}
+
+extension Map {
+    /// Sets the value of a key. Misuse for a key that starts with "$" or contains "." where the map is managed.
+    public func updateValue(_ value: Value, forKey key: Key) {
+        guard let place = writablePlace() else {
+            entries[key] = value
+            return
+        }
+        checkKey(key._mapKey)
+        set(place.engineValue(value, .dictionary), key._mapKey, place)
+    }
+
+    private func set(_ value: RegnumEngine.Value, _ key: String, _ place: ManagedPlace) {
+        engine { () throws(EngineError) in
+            try place.binding.table.dictionarySet(key, value, place.column, of: place.key)
+        }
+    }
+
+    /// Sets all pairs, the last one of a key.
+    func insert(_ pairs: [(Key, Value)]) {
+        guard let place = writablePlace() else {
+            for (key, value) in pairs { entries[key] = value }
+            return
+        }
+        // First all of them: one that does not fit must change nothing.
+        let stored = pairs.map { key, value in
+            checkKey(key._mapKey)
+            return (key: key._mapKey, value: place.engineValue(value, .dictionary))
+        }
+        for (key, value) in stored { set(value, key, place) }
+    }
+
+    /// Removes the entry of a key; nothing where there is none. An object stays in its Realm.
+    public func removeObject(for key: Key) {
+        guard let place = writablePlace() else {
+            entries[key] = nil
+            return
+        }
+        checkKey(key._mapKey)
+        engine { () throws(EngineError) in
+            _ = try place.binding.table.dictionaryRemove(key._mapKey, place.column, of: place.key)
+        }
+    }
+
+    /// Removes all entries. Objects stay in their Realm.
+    public func removeAll() {
+        guard let place = writablePlace() else {
+            entries = [:]
+            return
+        }
+        engine { () throws(EngineError) in
+            try place.binding.table.dictionaryRemoveAll(place.column, of: place.key)
+        }
+    }
+
+    /// Sets the pairs; where a key has a value already, `combine` makes one of the old and the new one.
+    public func merge<S: Sequence>(
+        _ keysAndValues: S, uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows where S.Element == (key: Key, value: Value) {
+        for (key, value) in Array(keysAndValues) {
+            updateValue(try self[key].map { try combine($0, value) } ?? value, forKey: key)
+        }
+    }
+
+    /// Sets the entries of another map; where a key has a value already, `combine` makes one of the old and the
+    /// new one.
+    public func merge(
+        _ dictionary: Map<Key, Value>, uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
+        try merge(dictionary.pairs, uniquingKeysWith: combine)
+    }
+
+    /// Sets the entries of a dictionary; where a key has a value already, `combine` makes one of the old and the
+    /// new one.
+    public func merge(
+        _ dictionary: [Key: Value], uniquingKeysWith combine: (Value, Value) throws -> Value
+    ) rethrows {
+        try merge(dictionary.map { (key: $0.key, value: $0.value) }, uniquingKeysWith: combine)
+    }
+}
+
+extension Map: Codable where Key: Codable, Value: Codable {
+    /// From an object with the keys as names.
+    public convenience init(from decoder: any Decoder) throws {
+        self.init()
+        let container = try decoder.container(keyedBy: MapCodingKey.self)
+        for key in container.allKeys {
+            entries[Key(_mapKey: key.stringValue)] = try container.decode(Value.self, forKey: key)
+        }
+    }
+
+    /// As an object with the keys as names.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: MapCodingKey.self)
+        for (key, value) in pairs { try container.encode(value, forKey: MapCodingKey(stringValue: key._mapKey)) }
+    }
+}
+
+/// A key of a map as a name in a document.
+private struct MapCodingKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { return nil }
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// `Map`: the dictionary with String keys that a property holds. Unmanaged it is a Dictionary; managed it is a
+// view of the entries in the file, by their owner's key. Reading is here, changing in `Map+Mutations.swift`,
+// queries in `Map+Querying.swift`.
+
+public import Foundation
+internal import RegnumEngine
+
+/// What a key of a `Map` must be: only String is.
+public protocol _MapKey: Hashable {
+    init(_mapKey: String)
+    var _mapKey: String { get }
+}
+
+extension String: _MapKey {
+    public init(_mapKey: String) { self = _mapKey }
+    public var _mapKey: String { self }
+}
+
+/// A collection of values by keys that belongs to a Realm object: `Map`.
+public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConvertible {
+    associatedtype Key: _MapKey
+    associatedtype Value: RealmCollectionValue
+    /// How many entries there are.
+    var count: Int { get }
+    /// True for what stays at one version for ever.
+    var isFrozen: Bool { get }
+    /// The value of a key, or nil; assigning nil removes the entry.
+    subscript(key: Key) -> Value? { get set }
+    /// Sets the value of a key.
+    func updateValue(_ value: Value, forKey key: Key)
+    /// Removes the entry of a key; nothing where there is none.
+    func removeObject(for key: Key)
+    /// Removes all entries.
+    func removeAll()
+    /// The values that satisfy the predicate.
+    func filter(_ predicateFormat: String, _ args: Any...) -> Results<Value>
+    /// The values that satisfy the predicate.
+    func filter(_ predicate: NSPredicate) -> Results<Value>
+    /// The values that satisfy the condition.
+    func `where`(_ isIncluded: (Query<Value>) -> Query<Bool>) -> Results<Value>
+    /// Whether some entry satisfies the condition.
+    func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool
+    /// The value of a key as subscripts of objects show it.
+    func value(forKey key: String) -> Any?
+    /// A property of the value of a key, or one figure over all values.
+    func value(forKeyPath keyPath: String) -> Any?
+    /// Sets the value of a key; nil removes it.
+    func setValue(_ value: Any?, forKey key: String)
+    /// The values ordered by the property at the key path.
+    func sorted(byKeyPath keyPath: String, ascending: Bool) -> Results<Value>
+    /// The values ordered by the descriptors, the first one first.
+    func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor
+}
+
+/// Values by String keys as a property of a model class.
+///
+/// ```swift
+/// class Person: Object {
+///     @Persisted var scores: Map<String, Int>
+///     @Persisted var dogs: Map<String, Dog?>
+/// }
+/// ```
+///
+/// When its object is added to a Realm the same instance becomes managed. Then it may only be changed in a write
+/// transaction, and its entries are ascending by the UTF-8 bytes of their keys; keys must not start with "$" nor
+/// contain ".". Unmanaged there is no order to rely on. A loop runs over the entries at its start. Where an object
+/// that is a value is deleted, the value becomes nil.
+public final class Map<Key: _MapKey, Value: RealmCollectionValue> {
+    /// While unmanaged.
+    var entries: [Key: Value] = [:]
+    /// Where the entries lie while they are managed.
+    private(set) var place: ManagedPlace?
+    /// The name under which reads are recorded, while a key path is traced.
+    private var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
+
+    /// Empty and unmanaged.
+    public init() {}
+}
+
+// MARK: Places
+
+extension Map {
+    /// The place of a managed map, checked; nil for an unmanaged one.
+    @inline(__always)
+    func checkedPlace() -> ManagedPlace? {
+        guard let place else { return nil }
+        place.check(.dictionary)
+        return place
+    }
+
+    /// As `checkedPlace`, in a write.
+    @inline(__always)
+    func writablePlace() -> ManagedPlace? {
+        guard let place else { return nil }
+        place.checkWritable(.dictionary)
+        return place
+    }
+}
+
+extension ManagedPlace {
+    /// Of a map: the entries, ascending by key.
+    func entries() -> [DictionaryEntry] {
+        engine { () throws(EngineError) in try binding.table.dictionaryEntries(column, of: key) }
+    }
+
+    /// Of a map: the value of a key; nil where there is no entry.
+    func value(forKey name: String) -> Value? {
+        engine { () throws(EngineError) in
+            guard let index = try binding.table.dictionaryIndex(of: name, column, of: key) else { return nil }
+            return try binding.table.dictionaryValue(column, of: key, at: index)
+        }
+    }
+}
+
+// MARK: Entries
+
+extension Map: RealmKeyedCollection {
+    /// How many entries there are.
+    public var count: Int {
+        guard let place = checkedPlace() else { return entries.count }
+        return engine { () throws(EngineError) in
+            try place.binding.table.dictionaryCount(place.column, of: place.key)
+        }
+    }
+
+    public var isEmpty: Bool { count == 0 }
+
+    /// The keys, of a managed map ascending by their UTF-8 bytes.
+    public var keys: [Key] {
+        guard let place = checkedPlace() else { return Array(entries.keys) }
+        return place.entries().map { Key(_mapKey: $0.key) }
+    }
+
+    /// The values, in the order of the keys.
+    public var values: [Value] {
+        guard let place = checkedPlace() else { return Array(entries.values) }
+        return place.entries().map { place.element($0.value, as: Value.self) }
+    }
+
+    /// The value of a key, or nil where there is none. Assigning nil removes the entry; where values may be nil,
+    /// `.some(nil)` keeps the key with that.
+    public subscript(key: Key) -> Value? {
+        get {
+            if let traced { return tracedValue(traced) }
+            guard let place = checkedPlace() else { return entries[key] }
+            return place.value(forKey: key._mapKey).map { place.element($0, as: Value.self) }
+        }
+        set {
+            if let newValue { updateValue(newValue, forKey: key) } else { removeObject(for: key) }
+        }
+    }
+
+    /// The value of a key, or nil where there is none.
+    public func object(forKey key: Key) -> Value? { self[key] }
+
+    /// The pairs of now.
+    var pairs: [(key: Key, value: Value)] {
+        guard let place = checkedPlace() else { return entries.map { ($0.key, $0.value) } }
+        return place.entries().map { (Key(_mapKey: $0.key), place.element($0.value, as: Value.self)) }
+    }
+
+    /// Iterates over the entries of now.
+    public func makeIterator() -> RLMMapIterator<SingleMapEntry<Key, Value>> {
+        RLMMapIterator(pairs.map { SingleMapEntry(key: $0.key, value: $0.value) })
+    }
+
+    /// The entries of now as pairs.
+    public func asKeyValueSequence() -> RLMKeyValueSequence<Key, Value> { RLMKeyValueSequence(pairs: pairs) }
+
+    /// Whether some entry satisfies the condition.
+    public func contains(where predicate: (_ key: Key, _ value: Value) throws -> Bool) rethrows -> Bool {
+        for (key, value) in pairs where try predicate(key, value) { return true }
+        return false
+    }
+}
+
+extension Map: Hashable {
+    /// Unmanaged maps: equal entries. Managed ones: the same map of the same object.
+    public static func == (left: Map, right: Map) -> Bool {
+        if left === right { return true }
+        switch (left.place, right.place) {
+        case (nil, nil): return left.entries == right.entries
+        case (let left?, let right?): return left.isSame(as: right)
+        default: return false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        guard let place else {
+            hasher.combine(entries.count)
+            return
+        }
+        hasher.combine(place.key)
+        hasher.combine(place.column)
+    }
+}
+
+// MARK: State
+
+extension Map {
+    /// The Realm of the owner; nil while unmanaged.
+    public var realm: Realm? { place.map { Realm(core: $0.core) } }
+
+    /// True where the owner was deleted or its Realm invalidated.
+    public var isInvalidated: Bool {
+        guard let place else { return false }
+        place.core.check()
+        return place.locate() == nil
+    }
+
+    /// True where the Realm is frozen.
+    public var isFrozen: Bool { place?.core.isFrozen ?? false }
+
+    /// The entries, the first hundred of them.
+    public var description: String { ObjectDescription.text(of: self) }
+}
+
+// MARK: For those who do not know the types
+
+/// Any `Map`.
+protocol AnyMap: AnyOwnedCollection {
+    /// Text keys and values of now, as subscripts show them.
+    var anyEntries: [(key: String, value: Any?)] { get }
+}
+
+extension Map: AnyMap {
+    static var words: CollectionWords { .dictionary }
+    static var elementName: String { Regnum.elementName(Value.self) }
+    static var targetClass: ObjectBase.Type? { Value._shape.target }
+    var isManaged: Bool { place != nil }
+    func becomeManaged(_ place: ManagedPlace) { self.place = place }
+    // Both in the dictionary's own order, which stays while it does not change.
+    var rawItems: [_RawValue] { entries.values.map { Value._toRaw($0) } }
+    var rawKeys: [String] {
+        entries.keys.map {
+            checkKey($0._mapKey)
+            return $0._mapKey
+        }
+    }
+    var anyElements: [Any] { values.map { $0 as Any } }
+    var anyEntries: [(key: String, value: Any?)] { pairs.map { ($0.key._mapKey, Value._dynamic($0.value)) } }
+    func dropItems() { entries = [:] }
+
+    func trace(_ recorder: _KeyPathRecorder, as name: String?) {
+        traced = (recorder, name, recorder.names.count)
+    }
+
+    /// Any value of a traced map stands for all.
+    private func tracedValue(_ traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)) -> Value {
+        if let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
+        return Value._traced(traced.recorder)
+    }
+
+    func replaceElements(with value: Any) -> Bool {
+        guard let value = unwrapped(value) else {
+            removeAll()
+            return true
+        }
+        if let map = value as? Map {
+            _assign(map)
+            return true
+        }
+        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
+            return false
+        }
+        let coerced = given.map {
+            (Key(_mapKey: $0.key), coercedElement($0.value as Any, Value.self, .dictionary))
+        }
+        removeAll()
+        insert(coerced)
+        return true
+    }
+}
+
+// MARK: As a property
+
+extension Map: _OwnedCollection {
+    public typealias PersistedType = Map
+    public typealias _Stored = Map?
+
+    public static var _shape: _PropertyShape { shape(of: Value.self, .dictionary) }
+
+    public var _isManaged: Bool { place != nil }
+    public func _becomeManaged(_ object: ObjectBase, _ column: Int) {
+        place = ManagedPlace(object, column: column)
+    }
+    public func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
+    public func _replaceElements(with value: Any) -> Bool { replaceElements(with: value) }
+
+    public func _assign(_ other: Map) {
+        if self === other || isManaged && other.isManaged && self == other { return }
+        let pairs = other.pairs
+        removeAll()
+        insert(pairs)
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets with sets: comparing them and combining them. Of a managed set the other one must be managed by the same
+// Realm, as in RealmSwift.
+
+internal import RegnumEngine
+
+extension MutableSet {
+    /// True where all elements are in the other set.
+    public func isSubset(of possibleSuperset: MutableSet<Element>) -> Bool {
+        guard let place = checkedPlace() else { return items.allSatisfy { possibleSuperset.contains($0) } }
+        let other = otherPlace(possibleSuperset, place)
+        return place.values().allSatisfy { other.contains($0) }
+    }
+
+    /// True where some element is in the other set.
+    public func intersects(_ otherSet: MutableSet<Element>) -> Bool {
+        guard let place = checkedPlace() else { return items.contains { otherSet.contains($0) } }
+        let other = otherPlace(otherSet, place)
+        return place.values().contains { other.contains($0) }
+    }
+
+    /// Removes the elements that are not in the other set.
+    public func formIntersection(_ other: MutableSet<Element>) {
+        guard let place = placeToCombine("formIntersection") else {
+            keepItems { other.contains($0) }
+            return
+        }
+        let otherPlace = otherPlace(other, place)
+        remove(place.values().filter { !otherPlace.contains($0) }, place)
+    }
+
+    /// Removes the elements that are in the other set.
+    public func subtract(_ other: MutableSet<Element>) {
+        guard let place = placeToCombine("subtract") else {
+            keepItems { !other.contains($0) }
+            return
+        }
+        remove(otherPlace(other, place).values(), place)
+    }
+
+    /// Inserts the elements of the other set.
+    public func formUnion(_ other: MutableSet<Element>) {
+        guard let place = placeToCombine("formUnion") else {
+            insert(objectsIn: Array(other))
+            return
+        }
+        insert(otherPlace(other, place).values(), place)
+    }
+
+    private func placeToCombine(_ operation: String) -> ManagedPlace? {
+        guard let place = checkedPlace() else { return nil }
+        place.core.requireWrite(
+            "Can only perform \(operation) in a Realm in a write transaction - call beginWrite() first.")
+        return place
+    }
+
+    private func otherPlace(_ other: MutableSet, _ place: ManagedPlace) -> ManagedPlace {
+        guard let otherPlace = other.checkedPlace() else {
+            misuse("Right hand side value must be a managed Set.")
+        }
+        if otherPlace.core !== place.core { misuse("Cannot insersect sets managed by different Realms.") }
+        return otherPlace
+    }
+}
+
+extension ManagedPlace {
+    /// Of a set: whether a value is in it.
+    fileprivate func contains(_ value: Value) -> Bool {
+        engine { () throws(EngineError) in
+            try binding.table.setIndex(of: value, column, of: key) != nil
+        }
+    }
+}

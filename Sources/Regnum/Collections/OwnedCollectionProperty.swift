@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// `List`, `MutableSet` and `Map` as properties: one instance for each accessor of the owner, the same before and
+// after it is added to a Realm.
+
+internal import RegnumEngine
+
+/// A collection that an object owns, as a property.
+public protocol _OwnedCollection: AnyObject, _Persistable where _Stored == Self?, PersistedType == Self {
+    init()
+    var _isManaged: Bool { get }
+    /// Makes it the view of a column of a managed object.
+    func _becomeManaged(_ object: ObjectBase, _ column: Int)
+    /// Makes its elements those of another one. The same one: nothing.
+    func _assign(_ other: Self)
+    /// Replaces its elements by those of a value of type Any. False where it is no collection.
+    func _replaceElements(with value: Any) -> Bool
+    func _trace(_ recorder: _KeyPathRecorder)
+}
+
+extension _OwnedCollection {
+    public static var _unset: Self? { nil }
+    public static func _wrapped(_ value: Self) -> Self? { value }
+    public static func _peek(_ stored: Self?) -> Self? { stored }
+    public static func _filled(_ stored: inout Self?) -> Self {
+        if let stored { return stored }
+        let collection = Self()
+        stored = collection
+        return collection
+    }
+
+    /// Assigning to the property of an unmanaged object copies the elements: its collection stays the same
+    /// instance.
+    public static func _replace(_ stored: inout Self?, _ value: Self) {
+        if stored == nil, !value._isManaged {
+            stored = value
+            return
+        }
+        _filled(&stored)._assign(value)
+    }
+
+    /// The collection of a managed object: one instance for each accessor.
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
+        -> Self
+    {
+        let stored = storedPointer(object, offset, Self.self)
+        if let collection = stored.pointee { return collection }
+        let collection = Self()
+        let number =
+            (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
+        collection._becomeManaged(object, number)
+        stored.pointee = collection
+        return collection
+    }
+
+    public static var _hasFixedSize: Bool { false }
+    public static func _store(
+        _ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        fatalError("a collection is stored through its table")
+    }
+
+    public static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int) {
+        let collection = Self()
+        collection._becomeManaged(object, column)
+        collection._assign(value)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self { Self() }
+    public static func _toRaw(_ value: Self) -> _RawValue { _RawValue(.null) }
+    public static func _coerced(_ value: Any) -> Self? {
+        if let collection = value as? Self { return collection }
+        let collection = Self()
+        return collection._replaceElements(with: value) ? collection : nil
+    }
+    public static func _dynamic(_ value: Self) -> Any? { value }
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self {
+        let collection = Self()
+        collection._trace(recorder)
+        return collection
+    }
+}
+
+extension _OwnedCollection where Self: AnyOwnedCollection {
+    /// The shape of a collection with elements of a type.
+    static func shape<Element: _HasPersistedType>(
+        of type: Element.Type, _ kind: _PropertyShape.Collection
+    ) -> _PropertyShape {
+        var shape = Element._shape
+        shape.collection = kind
+        shape.code = .collection
+        return shape
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `List` and `MutableSet` have in common. Unmanaged they hold an array; managed they are views of the
+// elements in the file, by their owner's key, so that they outlive the accessor they came from.
+
+public import Foundation
+internal import RegnumEngine
+
+/// What `List` and `MutableSet` share; made only as one of these.
+public class _StoredCollection<Element: RealmCollectionValue> {
+    /// While unmanaged. Of a set each element once.
+    final var items: [Element] = []
+    /// Where the elements lie while they are managed.
+    final private(set) var place: ManagedPlace?
+    /// The name under which reads are recorded, while a key path is traced.
+    private final var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
+
+    /// Empty and unmanaged.
+    public init() {}
+
+    /// How messages call it.
+    class var words: CollectionWords { .list }
+}
+
+/// How messages call a kind of collection.
+struct CollectionWords: Sendable {
+    /// "List"
+    let name: String
+    /// "RLMArray"
+    let objectiveName: String
+    /// "array"
+    let kind: String
+
+    static let list = CollectionWords(name: "List", objectiveName: "RLMArray", kind: "array")
+    static let set = CollectionWords(name: "Set", objectiveName: "RLMSet", kind: "set")
+    static let dictionary = CollectionWords(
+        name: "Dictionary", objectiveName: "RLMDictionary", kind: "dictionary")
+}
+
+// MARK: Places
+
+extension ManagedPlace {
+    /// Misuse unless the collection can be read on this thread.
+    @inline(__always)
+    func check(_ words: @autoclosure () -> CollectionWords) {
+        core.check()
+        if locate() == nil { refuse(words()) }
+    }
+
+    @inline(never)
+    private func refuse(_ words: CollectionWords) -> Never {
+        misuse(
+            "\(words.name) is no longer valid. Either the parent object was deleted or the containing Realm "
+                + "has been invalidated or closed.")
+    }
+
+    /// Misuse unless the collection can be changed now.
+    @inline(__always)
+    func checkWritable(_ words: @autoclosure () -> CollectionWords) {
+        check(words())
+        if core.isWriting { return }
+        core.requireWrite(
+            "Cannot modify \(words().name) outside of a write transaction. Put the change into "
+                + "`realm.write { }`.")
+    }
+
+    /// An element from the engine.
+    func element<Element: _HasPersistedType>(_ value: Value, as type: Element.Type) -> Element {
+        var raw = _RawValue(value)
+        if case .link(let key) = value, let target = Element._shape.target {
+            if key == .none { raw.value = .null } else { raw.binding = self.target(target) }
+        }
+        return Element._fromRaw(raw)
+    }
+
+    /// An element for the engine; an object that is not managed yet is added. Misuse for an object of another
+    /// class.
+    func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
+        let raw = Element._toRaw(element)
+        guard let object = raw.object else { return raw.value }
+        if Element._shape.target == DynamicObject.self {
+            return core.dynamicKey(object, target(DynamicObject.self)).map { .link($0) } ?? .null
+        }
+        if let target = Element._shape.target, type(of: object) != target {
+            refuseClass(of: object, ClassNames.name(of: target), words)
+        }
+        return .link(core.adopt(object))
+    }
+
+    /// The value of an element to look for: nil for an object that is no object of this Realm.
+    func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value? {
+        let raw = Element._toRaw(element)
+        guard let wanted = raw.object else { return raw.value }
+        if let target = Element._shape.target, !type(of: wanted).isKind(of: target) {
+            refuseClass(of: wanted, ClassNames.name(of: target), words)
+        }
+        guard wanted.rowContext != nil else { return nil }
+        wanted.requireValid()
+        return wanted.core === core ? .link(wanted.rowKey) : nil
+    }
+
+    func values() -> [Value] {
+        engine { () throws(EngineError) in try binding.table.listValues(column, of: key) }
+    }
+
+    /// True for the same property of the same object.
+    func isSame(as other: ManagedPlace) -> Bool {
+        binding === other.binding && key == other.key && column == other.column
+    }
+
+    /// The owner, for queries.
+    var owner: RowReference { RowReference(binding: binding, key: key, rollbacks: rollbacks) }
+}
+
+/// Misuse: an object of a class that the collection does not hold.
+@inline(never)
+func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWords) -> Never {
+    let given = ClassNames.name(of: type(of: object))
+    if words.kind == CollectionWords.dictionary.kind {
+        misuse("Value of type '\(given)' does not match RLMDictionary value type '\(wanted)'.")
+    }
+    misuse("Object of type '\(given)' does not match \(words.objectiveName) type '\(wanted)'.")
+}
+
+extension _StoredCollection {
+    /// The place of a managed collection, checked; nil for an unmanaged one.
+    @inline(__always)
+    final func checkedPlace() -> ManagedPlace? {
+        guard let place else { return nil }
+        place.check(Self.words)
+        return place
+    }
+
+    /// As `checkedPlace`, in a write.
+    @inline(__always)
+    final func writablePlace() -> ManagedPlace? {
+        guard let place else { return nil }
+        place.checkWritable(Self.words)
+        return place
+    }
+}
+
+// MARK: Elements
+
+extension _StoredCollection {
+    public final var startIndex: Int { 0 }
+    public final var endIndex: Int { count }
+    public final func index(after i: Int) -> Int { i + 1 }
+    public final func index(before i: Int) -> Int { i - 1 }
+
+    /// How many elements there are.
+    public final var count: Int {
+        guard let place = checkedPlace() else { return items.count }
+        return engine { () throws(EngineError) in
+            try place.binding.table.listCount(place.column, of: place.key)
+        }
+    }
+
+    public final var isEmpty: Bool { count == 0 }
+
+    final func element(at position: Int) -> Element {
+        if let traced { return tracedElement(traced) }
+        guard let place = checkedPlace() else {
+            checkIndex(position, count: items.count)
+            return items[position]
+        }
+        checkIndex(position, count: count)
+        let value = engine { () throws(EngineError) in
+            try place.binding.table.listValue(place.column, of: place.key, at: position)
+        }
+        return place.element(value, as: Element.self)
+    }
+
+    /// The first element, or nil where there is none.
+    public final var first: Element? { isEmpty ? nil : element(at: 0) }
+
+    /// The last element, or nil where there is none.
+    public final var last: Element? {
+        let count = count
+        return count == 0 ? nil : element(at: count - 1)
+    }
+
+    /// Iterates over the order of now.
+    public final func makeIterator() -> RLMIterator<Element> {
+        guard let place = checkedPlace() else { return RLMIterator(items) }
+        let values = place.values()
+        if let target = Element._shape.target {
+            let keys = values.compactMap { value in if case .link(let key) = value { key } else { nil } }
+            return RLMIterator(ObjectCursor(keys, of: place.target(target)))
+        }
+        return RLMIterator(values.map { place.element($0, as: Element.self) })
+    }
+
+    /// The elements at the positions; misuse where one is out of bounds.
+    public final func objects(at indexes: IndexSet) -> [Element] {
+        if let last = indexes.last, last >= count { misuse("Indexes for collection are out of bounds.") }
+        return indexes.map { element(at: $0) }
+    }
+
+    /// The elements as the engine has them.
+    final var engineValues: [Value] {
+        guard let place = checkedPlace() else { return rawItems.map(\.value) }
+        return place.values()
+    }
+}
+
+// MARK: State
+
+extension _StoredCollection {
+    /// The Realm of the owner; nil while unmanaged.
+    public final var realm: Realm? { place.map { Realm(core: $0.core) } }
+
+    /// True where the owner was deleted or its Realm invalidated.
+    public final var isInvalidated: Bool {
+        guard let place else { return false }
+        place.core.check()
+        return place.locate() == nil
+    }
+
+    /// True where the Realm is frozen.
+    public final var isFrozen: Bool { place?.core.isFrozen ?? false }
+}
+
+// MARK: For those who do not know the type of the elements
+
+/// Any `List`, `MutableSet` or `Map`.
+protocol AnyOwnedCollection: AnyObject {
+    init()
+    /// How messages call it.
+    static var words: CollectionWords { get }
+    /// The type of the elements, in messages.
+    static var elementName: String { get }
+    /// The class of the elements; nil where they are values.
+    static var targetClass: ObjectBase.Type? { get }
+    var isManaged: Bool { get }
+    func becomeManaged(_ place: ManagedPlace)
+    func trace(_ recorder: _KeyPathRecorder, as name: String?)
+    /// The elements while unmanaged, for the engine; of a map the values.
+    var rawItems: [_RawValue] { get }
+    /// Of a map the keys that belong to `rawItems`; else empty.
+    var rawKeys: [String] { get }
+    var anyElements: [Any] { get }
+    /// Lets go of the elements it had before it became managed.
+    func dropItems()
+    /// Replaces all elements by those of a value of type Any: a sequence, of a map a dictionary. False where
+    /// it is none.
+    func replaceElements(with value: Any) -> Bool
+}
+
+/// Any `List` or `MutableSet`.
+protocol AnyList: AnyOwnedCollection {}
+
+/// The name of an element's type, in messages.
+func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
+    let shape = Element._shape
+    if let target = shape.target { return ClassNames.name(of: target) }
+    return shape.type.text + (shape.isOptional ? "?" : "")
+}
+
+/// A value of type Any as an element; misuse where it does not fit.
+func coercedElement<Element: _HasPersistedType>(
+    _ value: Any, _ type: Element.Type, _ words: CollectionWords
+) -> Element {
+    if let element = Element._coerced(value) { return element }
+    let name = elementName(Element.self)
+    if let object = unwrapped(value) as? ObjectBase { refuseClass(of: object, name, words) }
+    guard let present = unwrapped(value) else { misuse("Invalid nil value for \(words.kind) of '\(name)'.") }
+    misuse(
+        "Invalid value '\(describe(present))' of type '\(Swift.type(of: present))' for expected type '\(name)'.")
+}
+
+extension _StoredCollection {
+    static var elementName: String { Regnum.elementName(Element.self) }
+    static var targetClass: ObjectBase.Type? { Element._shape.target }
+    final var isManaged: Bool { place != nil }
+    final func becomeManaged(_ place: ManagedPlace) { self.place = place }
+    final var rawItems: [_RawValue] { items.map { Element._toRaw($0) } }
+    final var rawKeys: [String] { [] }
+
+    public final var _isManaged: Bool { place != nil }
+    public final func _becomeManaged(_ object: ObjectBase, _ column: Int) {
+        place = ManagedPlace(object, column: column)
+    }
+    public final func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
+
+    final func trace(_ recorder: _KeyPathRecorder, as name: String?) {
+        traced = (recorder, name, recorder.names.count)
+    }
+
+    /// Any element of a traced collection stands for all.
+    private final func tracedElement(
+        _ traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)
+    ) -> Element {
+        if let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
+        return Element._traced(traced.recorder)
+    }
+
+    /// Elements of type Any, where they are a sequence and all fit; nil for nil. Misuse for one that does not.
+    final func coerced(_ elements: [Any]) -> [Element] {
+        elements.map { coercedElement($0, Element.self, Self.words) }
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements of a whole collection on their way into the file: of objects that are added, made or updated.
+
+internal import RegnumEngine
+
+/// What a list, a set or a map is to hold.
+struct OwnedElements {
+    let kind: CollectionKind
+    /// Of a map, as many as values.
+    var keys: [String] = []
+    var values: [Value] = []
+}
+
+extension RealmCore {
+    /// Stores elements into a collection that is empty.
+    func insert(_ new: OwnedElements, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey) {
+        if new.values.isEmpty { return }
+        let table = binding.table
+        engine { () throws(EngineError) in
+            switch new.kind {
+            case .none: break
+            case .list: try table.listInsert(new.values, column, of: key, at: 0)
+            case .set: for value in new.values { try table.setInsert(value, column, of: key) }
+            case .dictionary:
+                for (name, value) in zip(new.keys, new.values) {
+                    try table.dictionarySet(name, value, column, of: key)
+                }
+            }
+        }
+    }
+
+    /// Makes the elements of a collection these; with `.modified` only what differs is written.
+    func replace(
+        _ new: OwnedElements, _ binding: ClassBinding, _ column: Int, _ key: ObjectKey,
+        _ update: Realm.UpdatePolicy
+    ) {
+        let table = binding.table
+        let isEmptied = engine { () throws(EngineError) in
+            switch new.kind {
+            case .none: return false
+            case .set where update != .all:
+                try changeSet(new, table, column, key)
+                return false
+            case .dictionary where update != .all:
+                try changeMap(new, table, column, key)
+                return false
+            case .dictionary: try table.dictionaryRemoveAll(column, of: key)
+            case .list, .set:
+                let old = try table.listValues(column, of: key)
+                if update != .all, old.elementsEqual(new.values, by: { $0.isIdentical(to: $1) }) { return false }
+                if !old.isEmpty { try table.listRemove(0..<old.count, column, of: key) }
+            }
+            return true
+        }
+        if isEmptied { insert(new, binding, column, key) }
+    }
+
+    private func changeSet(
+        _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey
+    ) throws(EngineError) {
+        // Texts that Swift calls equal may differ in their bytes.
+        let wanted = Dictionary(grouping: new.values) { $0 }
+        for old in try table.listValues(column, of: key)
+        where !(wanted[old]?.contains { $0.isIdentical(to: old) } ?? false) {
+            try table.setRemove(old, column, of: key)
+        }
+        for value in new.values where try table.setIndex(of: value, column, of: key) == nil {
+            try table.setInsert(value, column, of: key)
+        }
+    }
+
+    private func changeMap(
+        _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey
+    ) throws(EngineError) {
+        let names = Set(new.keys.map { Array($0.utf8) })
+        for old in try table.dictionaryEntries(column, of: key) where !names.contains(Array(old.key.utf8)) {
+            try table.dictionaryRemove(old.key, column, of: key)
+        }
+        for (name, value) in zip(new.keys, new.values) {
+            if let index = try table.dictionaryIndex(of: name, column, of: key),
+                try table.dictionaryValue(column, of: key, at: index).isIdentical(to: value)
+            {
+                continue
+            }
+            try table.dictionarySet(name, value, column, of: key)
+        }
+    }
+}
