@@ -25,6 +25,7 @@ enum ValueModels {
         @Persisted var date: Date
         @Persisted var uuid: UUID
         @Persisted var oid: ObjectId
+        @Persisted var decimal: Decimal128
         @Persisted var colour: Colour
         @Persisted var level: Level
     }
@@ -43,6 +44,7 @@ enum ValueModels {
         @Persisted var date: Date?
         @Persisted var uuid: UUID?
         @Persisted var oid: ObjectId?
+        @Persisted var decimal: Decimal128?
         @Persisted var colour: Colour?
         @Persisted var level: Level?
     }
@@ -61,6 +63,7 @@ enum ValueModels {
         @Persisted var date: List<Date?>
         @Persisted var uuid: List<UUID?>
         @Persisted var oid: List<ObjectId?>
+        @Persisted var decimal: List<Decimal128?>
         @Persisted var colour: List<Colour>
         @Persisted var level: List<Level?>
     }
@@ -107,6 +110,10 @@ enum ValueModels {
             ObjectId("000000000000000000000000"), ObjectId("ffffffffffffffffffffffff"),
             ObjectId("0123456789abcdef01234567"),
         ],
+        "decimal": [
+            0, "-1.5", Decimal128.min, Decimal128.max, "1E-6176", "nan", "inf", "-inf",
+            "1234567890123456789012345678901234",
+        ] as [Decimal128],
         "colour": [Colour.red, Colour.green, Colour.empty],
         "level": [Level.low, Level.high],
     ]

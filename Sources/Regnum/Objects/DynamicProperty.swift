@@ -113,7 +113,8 @@ extension _PropertyShape {
             case .none, .linkingObjects: return DynamicObject?.self
             }
         case .linkingObjects: return LinkingObjects<DynamicObject>.self
-        case .any, .decimal128: return nil
+        case .decimal128: return type(Decimal128.self)
+        case .any: return nil
         }
     }
 }

@@ -92,6 +92,9 @@ final class InsertPlan {
         case .objectID:
             let value = ObjectId._filled(&field.assumingMemoryBound(to: ObjectId?.self).pointee)
             ObjectId._store(value, column, row, object)
+        case .decimal128:
+            let value = Decimal128._filled(&field.assumingMemoryBound(to: Decimal128?.self).pointee)
+            Decimal128._store(value, column, row, object)
         case .generic, .link, .collection: storeGeneric(step, object, location, table)
         }
     }
@@ -118,6 +121,7 @@ final class InsertPlan {
         case .date: put(Date.self)
         case .uuid: put(UUID.self)
         case .objectID: put(ObjectId.self)
+        case .decimal128: put(Decimal128.self)
         case .string:
             guard var value = field.assumingMemoryBound(to: String?.self).pointee else { return }
             column.pointee.markPresent(row)
@@ -160,9 +164,17 @@ final class InsertPlan {
         if case .null = value { return }
         column.pointee.markPresent(row)
         switch value {
-        case .null, .date, .objectID, .uuid, .link, .decimal128, .typedLink, .list, .dictionary:
+        case .null, .date, .uuid, .link, .typedLink, .list, .dictionary:
             // No enum and no box has such a value.
             break
+        case .objectID(let low, let high):
+            let data = column.pointee.data + row &* 12
+            data.storeBytes(of: low, as: UInt64.self)
+            data.storeBytes(of: high, toByteOffset: 8, as: UInt32.self)
+        case .decimal128(let low, let high):
+            let data = column.pointee.data + row &<< 4
+            data.storeBytes(of: low, as: UInt64.self)
+            data.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
         case .bool(let value):
             let words = column.pointee.data.assumingMemoryBound(to: UInt64.self)
             if value { words[row &>> 6] |= 1 &<< UInt64(row & 63) }

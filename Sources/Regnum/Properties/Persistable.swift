@@ -40,7 +40,7 @@ public struct _PropertyShape {
 package enum StorageCode: UInt8, Sendable {
     /// Anything else: asked through its type.
     case generic
-    case bool, int8, int16, int32, int64, float, double, string, data, date, objectID, uuid
+    case bool, int8, int16, int32, int64, float, double, string, data, date, objectID, uuid, decimal128
     case link, collection
 }
 

@@ -224,6 +224,7 @@ private enum KeyValueOperator {
         case .int(let value): Int(value)
         case .float(let value): value
         case .double(let value): value
+        case .decimal128: Decimal128._fromRaw(_RawValue(value ?? .null))
         case .date(let value): Date._fromRaw(_RawValue(.date(value)))
         default: nil
         }

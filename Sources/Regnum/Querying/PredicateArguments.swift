@@ -41,7 +41,8 @@ extension Constant {
         case .date(let value): self = .date(value)
         case .objectID(let low, let high): self = .objectID(low, high)
         case .uuid(let low, let high): self = .uuid(low, high)
-        case .decimal128, .typedLink, .list, .dictionary:
+        case .decimal128(let low, let high): self = .decimal128(low, high)
+        case .typedLink, .list, .dictionary:
             self = .unsupported(typeName: "a value of any type", description: "\(value)")
         case .link: self = object.map { .object(PredicateArguments.object($0, realm)) } ?? .null
         }

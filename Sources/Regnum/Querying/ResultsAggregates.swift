@@ -20,7 +20,8 @@ extension ResultsState {
         let takesDates = kind == .min || kind == .max
         let fits =
             definition?.collection == CollectionKind.none
-            && (type == .int || type == .float || type == .double || type == .date && takesDates)
+            && (type == .int || type == .float || type == .double || type == .decimal128
+                || type == .date && takesDates)
         guard fits else {
             misuse(
                 "Operation '\(operation)' not supported for \(type.shown) property "
@@ -41,6 +42,7 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
     case .int(let value): number = NSNumber(value: value)
     case .float(let value): number = NSNumber(value: value)
     case .double(let value): number = NSNumber(value: value)
+    case .decimal128: return converted(Decimal128._fromRaw(_RawValue(value)), to: type)
     default:
         let date = Date._fromRaw(_RawValue(value))
         if let date = date as? T { return date }
@@ -50,6 +52,13 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
     if let number = number as? T, T.self == NSNumber.self { return number }
     if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(number, stored) as? T { return value }
     misuse("A number cannot be returned as \(type).")
+}
+
+private func converted<T>(_ number: Decimal128, to type: T.Type) -> T {
+    func coerced<V: _HasPersistedType>(_ type: V.Type) -> Any? { V._coerced(number) }
+    if let number = number as? T { return number }
+    if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(stored) as? T { return value }
+    misuse("A Decimal128 cannot be returned as \(type).")
 }
 
 /// As `converted(_:to:)`; nil for null.

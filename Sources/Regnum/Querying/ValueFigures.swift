@@ -9,50 +9,11 @@ internal import RegnumQuery
 
 enum ValueFigures {
     /// `.null` where there is none; the sum of nothing is 0. Sums of integers wrap, others are made as
-    /// Double.
+    /// Double, of decimals as Decimal128.
     static func figure(_ kind: AggregateKind, of values: [Value]) -> Value {
-        let values = values.filter { !isLeftOut($0) }
-        switch kind {
-        case .count: return .int(Int64(values.count))
-        case .min: return values.min(by: isLess) ?? .null
-        case .max: return values.max(by: isLess) ?? .null
-        case .sum: return sum(values)
-        case .avg:
-            if values.isEmpty { return .null }
-            return .double(values.reduce(0) { $0 + number($1) } / Double(values.count))
-        }
-    }
-
-    private static func sum(_ values: [Value]) -> Value {
-        var whole: Int64 = 0
-        for value in values {
-            guard case .int(let value) = value else { return .double(values.reduce(0) { $0 + number($1) }) }
-            whole &+= value
-        }
-        return .int(whole)
-    }
-
-    private static func isLeftOut(_ value: Value) -> Bool {
-        if case .null = value { return true }
-        return number(value).isNaN
-    }
-
-    private static func isLess(_ left: Value, _ right: Value) -> Bool {
-        switch (left, right) {
-        case (.int(let left), .int(let right)): left < right
-        case (.date(let left), .date(let right)):
-            (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
-        default: number(left) < number(right)
-        }
-    }
-
-    private static func number(_ value: Value) -> Double {
-        switch value {
-        case .int(let value): Double(value)
-        case .float(let value): Double(value)
-        case .double(let value): value
-        default: 0
-        }
+        var total = ValueAggregate()
+        for value in values { total.add(value) }
+        return total.result(kind)
     }
 
     /// By one of the operators of key-value coding: `@sum.self`. Misuse for what they do not know.
@@ -74,6 +35,7 @@ enum ValueFigures {
         case .int(let value): Int(value)
         case .float(let value): value
         case .double(let value): value
+        case .decimal128: Decimal128._fromRaw(_RawValue(value))
         case .date: Date._fromRaw(_RawValue(value))
         default: nil
         }
@@ -93,7 +55,8 @@ enum ValueFigures {
         let type = property.columnType
         let takesDates = kind == .min || kind == .max
         guard !property.isOwnedCollection, !property.isComputed,
-            type == .int || type == .float || type == .double || type == .date && takesDates
+            type == .int || type == .float || type == .double || type == .decimal128
+                || type == .date && takesDates
         else {
             misuse(
                 "Operation '\(operation)' not supported for \(type.shown) property '\(schema.name).\(name)'"
@@ -113,6 +76,7 @@ enum ValueFigures {
         case let value as Int: .int(Int64(value))
         case let value as Float: .float(value)
         case let value as Double: .double(value)
+        case let value as Decimal128: Decimal128._toRaw(value).value
         case let value as Date: Date._toRaw(value).value
         default: .null
         }

@@ -64,6 +64,12 @@ extension DecimalBits {
         self = text.withUTF8 { DecimalBits.parsed($0) } ?? .nan
     }
 
+    /// Whether the text stands for NaN itself.
+    package static func isNaNText(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { parsed($0) }?.isNaN == true
+    }
+
     /// nil for what is no number.
     private static func parsed(_ text: UnsafeBufferPointer<UInt8>) -> DecimalBits? {
         var position = 0

@@ -89,6 +89,7 @@ package indirect enum ValueTest: Sendable {
     case date(ComparisonOperator, Timestamp)
     case objectID(ComparisonOperator, UInt64, UInt32)
     case uuid(ComparisonOperator, UInt64, UInt64)
+    case decimal(ComparisonOperator, DecimalBits)
     case link(ComparisonOperator, ObjectKey)
     /// String or data.
     case bytes(BytesTest)

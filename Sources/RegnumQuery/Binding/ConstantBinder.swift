@@ -15,7 +15,9 @@ struct ConstantBinder {
         case .equal, .notEqual, .in: isRefused = false
         case .less, .lessOrEqual, .greater, .greaterOrEqual:
             isRefused = type == .bool || type == .objectID || type == .uuid || type == .link
-        case .between: isRefused = !(type == .int || type == .float || type == .double || type == .date)
+        case .between:
+            isRefused =
+                !(type == .int || type == .float || type == .double || type == .date || type == .decimal128)
         case .beginsWith, .endsWith, .contains, .like: isRefused = type != .string && type != .data
         case .matches: isRefused = true
         }
@@ -87,6 +89,7 @@ struct ConstantBinder {
             case .date(_, let value): wide.append(WideKey(value))
             case .objectID(_, let low, let high): wide.append(WideKey(low: low, high: UInt64(high)))
             case .uuid(_, let low, let high): wide.append(WideKey(low: low, high: high))
+            case .decimal(_, let value): wide.append(WideKey(low: value.low, high: value.high))
             case .bytes(let test) where !test.isDiacriticInsensitive: strings.append(test.needle)
             case .never: continue
             case let other: tests.append(other)
@@ -145,7 +148,10 @@ struct ConstantBinder {
             return .objectID(comparison, low, high)
         case .uuid: return try uuid(comparison, constant)
         case .link: return try link(comparison, constant)
-        case .decimal128, .mixed: throw mismatch(constant)
+        case .decimal128:
+            guard let value = Self.decimal(constant) else { throw mismatch(constant) }
+            return .decimal(comparison, value)
+        case .mixed: throw mismatch(constant)
         }
     }
 
@@ -198,6 +204,7 @@ struct ConstantBinder {
         case .bool(let value): value ? 1 : 0
         case .double(let value): Int64(exactly: value)
         case .float(let value): Int64(exactly: value)
+        case .decimal128(let low, let high): DecimalBits(low: low, high: high).integer
         default: nil
         }
     }
@@ -208,7 +215,23 @@ struct ConstantBinder {
         case .bool(let value): value ? 1 : 0
         case .double(let value): value
         case .float(let value): Double(value)
+        case .decimal128(let low, let high): DecimalBits(low: low, high: high).double
         default: nil
+        }
+    }
+
+    /// Numbers of all types, floating-point ones by their shortest digits, and text that is a number.
+    static func decimal(_ constant: Constant) -> DecimalBits? {
+        switch constant {
+        case .int(let value): return DecimalBits(value)
+        case .bool(let value): return DecimalBits(value ? 1 : 0 as Int64)
+        case .double(let value): return DecimalBits(value)
+        case .float(let value): return DecimalBits(value)
+        case .decimal128(let low, let high): return DecimalBits(low: low, high: high)
+        case .string(let text):
+            let value = DecimalBits(text)
+            return value.isNaN && !DecimalBits.isNaNText(text) ? nil : value
+        default: return nil
         }
     }
 
@@ -261,6 +284,10 @@ struct ConstantBinder {
         if aggregate.type == .date {
             guard case .date(let value) = constant else { throw bad }
             return .date(comparison, value)
+        }
+        if aggregate.type == .decimal128 {
+            guard let value = decimal(constant) else { throw bad }
+            return .decimal(comparison, value)
         }
         guard let value = double(constant) else { throw bad }
         if aggregate.type == .int, kind != .avg {

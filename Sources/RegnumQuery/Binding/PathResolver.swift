@@ -130,9 +130,7 @@ extension PredicateBinder {
         _ definition: ColumnDefinition
     ) throws(QueryError) -> ResolvedPath {
         let isList = definition.collection == .list
-        if definition.collection == .set || definition.collection == .dictionary || definition.type == .mixed
-            || definition.type == .decimal128
-        {
+        if definition.collection == .set || definition.collection == .dictionary || definition.type == .mixed {
             throw QueryError(
                 .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
         }
@@ -220,7 +218,7 @@ extension PredicateBinder {
 
     private func checkNumeric(_ type: ColumnType, _ kind: AggregateKind, _ text: String) throws(QueryError) {
         switch type {
-        case .int, .float, .double: return
+        case .int, .float, .double, .decimal128: return
         case .date:
             if kind == .min || kind == .max { return }
             throw QueryError(.value, "Cannot sum or average date properties: '\(text)'.")

@@ -150,7 +150,8 @@ extension Evaluator {
         case .double(let value): test = .double(comparison, value)
         case .date(let value): test = .date(comparison, value)
         case .objectID(let low, let high): test = .objectID(comparison, low, high)
-        case .uuid(let low, let high), .decimal128(let low, let high): test = .uuid(comparison, low, high)
+        case .uuid(let low, let high): test = .uuid(comparison, low, high)
+        case .decimal128(let low, let high): test = .decimal(comparison, DecimalBits(low: low, high: high))
         case .typedLink, .list, .dictionary: return false
         case .link(let key): test = .link(comparison, key)
         case .string(let value): test = .bytes(BytesTest(comparison, Array(value.utf8), options))
@@ -191,55 +192,6 @@ extension Evaluator {
             return true
         }
         return total.result(aggregate.kind)
-    }
-}
-
-/// An aggregate over single values. Nulls and NaN do not count.
-struct ValueAggregate {
-    var count = 0
-    var integerSum: Int64 = 0
-    var doubleSum = 0.0
-    var isInteger = true
-    var least = Value.null
-    var greatest = Value.null
-
-    mutating func add(_ value: Value) {
-        switch value {
-        case .int(let number):
-            integerSum &+= number
-            doubleSum += Double(number)
-        case .float(let number) where !number.isNaN:
-            doubleSum += Double(number)
-            isInteger = false
-        case .double(let number) where !number.isNaN:
-            doubleSum += number
-            isInteger = false
-        case .date: isInteger = false
-        default: return
-        }
-        count += 1
-        if least == .null || Self.isLess(value, least) { least = value }
-        if greatest == .null || Self.isLess(greatest, value) { greatest = value }
-    }
-
-    private static func isLess(_ a: Value, _ b: Value) -> Bool {
-        switch (a, b) {
-        case (.int(let a), .int(let b)): a < b
-        case (.float(let a), .float(let b)): a < b
-        case (.double(let a), .double(let b)): a < b
-        case (.date(let a), .date(let b)): a < b
-        default: false
-        }
-    }
-
-    func result(_ kind: AggregateKind) -> Value {
-        switch kind {
-        case .count: .int(Int64(count))
-        case .min: least
-        case .max: greatest
-        case .sum: isInteger ? .int(integerSum) : .double(doubleSum)
-        case .avg: count == 0 ? .null : .double(doubleSum / Double(count))
-        }
     }
 }
 

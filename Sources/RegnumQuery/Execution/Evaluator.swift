@@ -93,6 +93,12 @@ struct Evaluator {
             CompareScan.bytes12(column, count, low, high, isEqual: comparison == .equal, out)
         case .uuid(let comparison, let low, let high):
             CompareScan.bytes16(column, count, low, high, isEqual: comparison == .equal, out)
+        case .decimal:
+            out.clearRows()
+            for row in 0..<count {
+                let (low, high) = column.bytes16(row)
+                if column.isNull(row) ? test.matchesNull : test.matches(low: low, high: high) { out.insertRow(row) }
+            }
         case .intSet(let set): set.scan(column, count, out)
         case .wideSet(let set):
             out.clearRows()

@@ -161,12 +161,13 @@ package final class ObjectQuery {
         _ kind: AggregateKind, _ column: Int, among keys: [ObjectKey]
     ) throws(EngineError) -> Value {
         let table = table
-        var total = ValueAggregate()
+        let type = table.definition.columns[column].type
+        var total = ValueAggregate(isDecimal: type == .decimal128 || type == .mixed)
         for key in keys {
             guard let location = try table.locate(key) else { continue }
             total.add(try table.value(column, at: location))
         }
-        if kind == .sum, table.definition.columns[column].type != .int { return .double(total.doubleSum) }
+        if kind == .sum, total.count == 0, type == .float || type == .double { return .double(0) }
         return total.result(kind)
     }
 }

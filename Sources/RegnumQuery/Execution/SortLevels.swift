@@ -84,6 +84,10 @@ final class SortExtractor {
             levels.append(.texts(try texts(key, end, places, ranks), isDescending: !key.isAscending))
             return levels
         }
+        if key.type == .decimal128 {
+            levels.append(.words(try rankWords(key, end, places, ranks, turn)))
+            return levels
+        }
         for part in 0..<(key.type == .date || key.type == .objectID || key.type == .uuid ? 2 : 1) {
             levels.append(.words(words(key, part, places, ranks, turn)))
         }
@@ -118,6 +122,25 @@ final class SortExtractor {
             guard let place = places[index] else { continue }
             words[index] =
                 Self.word(place.group.pointee.columns[key.column], place.row, key.type, part) ^ turn
+        }
+        return words
+    }
+
+    /// The place of each value among all of them in the order of `MixedOrder`, the same for equal ones.
+    private func rankWords(
+        _ key: SortKey, _ table: Table, _ places: [RowLocation?], _ ranks: [UInt64], _ turn: UInt64
+    ) throws(EngineError) -> [UInt64] {
+        var values: [(value: Value, index: Int)] = []
+        for index in places.indices where ranks[index] == 1 {
+            guard let place = places[index] else { continue }
+            values.append((try table.value(key.column, at: place), index))
+        }
+        values.sort { MixedOrder.compare($0.value, $1.value) < 0 }
+        var words = [UInt64](repeating: 0, count: places.count)
+        var rank: UInt64 = 0
+        for (position, entry) in values.enumerated() {
+            if position > 0, !MixedOrder.areEqual(values[position - 1].value, entry.value) { rank += 1 }
+            words[entry.index] = rank ^ turn
         }
         return words
     }

@@ -36,7 +36,10 @@ struct TopRows {
         self.isTail = isTail
         capacity = max(512, limit * 4)
         // Keys behind links and in another order than that of their bytes are not looked at before the sort.
-        coarse = Array(self.keys.prefix { $0.links.isEmpty && !$0.isFolded }.prefix(2))
+        coarse = Array(
+            self.keys.prefix {
+                $0.links.isEmpty && !$0.isFolded && $0.type != .decimal128 && $0.type != .mixed
+            }.prefix(2))
         switch coarse.first?.type {
         case .int, .bool, .double, .float: isFirstExact = true
         default: isFirstExact = false

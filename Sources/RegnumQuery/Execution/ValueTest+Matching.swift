@@ -25,7 +25,7 @@ extension ValueTest {
         case .isNotNull, .never, .intSet, .bytesSet, .wideSet: false
         case .bool(let comparison, _), .int(let comparison, _), .float(let comparison, _),
             .double(let comparison, _), .date(let comparison, _), .objectID(let comparison, _, _),
-            .uuid(let comparison, _, _), .link(let comparison, _):
+            .uuid(let comparison, _, _), .decimal(let comparison, _), .link(let comparison, _):
             comparison == .notEqual
         case .bytes(let test): test.operation == .notEqual
         case .all(let tests): tests.allSatisfy(\.matchesNull)
@@ -114,6 +114,9 @@ extension ValueTest {
             (low == a && high == UInt64(b)) == (comparison == .equal)
         case .uuid(let comparison, let a, let b): (low == a && high == b) == (comparison == .equal)
         case .wideSet(let set): set.contains(WideKey(low: low, high: high))
+        case .decimal(let comparison, let value):
+            CompareScan.matches(
+                DecimalBits.compare(DecimalBits(low: low, high: high), value), comparison.scanOperator, 0)
         case .all(let tests): tests.allSatisfy { $0.matches(low: low, high: high) }
         case .any(let tests): tests.contains { $0.matches(low: low, high: high) }
         default: false

@@ -37,6 +37,8 @@ package enum Constant: Sendable {
     /// As `Value.objectID`: the 12 bytes as loaded little endian.
     case objectID(UInt64, UInt32)
     case uuid(UInt64, UInt64)
+    /// As `Value.decimal128`: the low word, the high one.
+    case decimal128(UInt64, UInt64)
     case object(ObjectArgument)
     case array([Constant])
     /// A whole predicate, which stands where a comparison could.
@@ -64,6 +66,7 @@ extension Constant {
         case .date: "Date"
         case .objectID: "ObjectId"
         case .uuid: "UUID"
+        case .decimal128: "Decimal128"
         case .object(let object): object.className
         case .array: "Array"
         case .predicate: "NSPredicate"
@@ -84,6 +87,7 @@ extension Constant {
         case .date(let value): "\(value.seconds)s"
         case .objectID(let low, let high): Constant.hex(low, 8) + Constant.hex(UInt64(high), 4)
         case .uuid(let low, let high): Constant.uuidText(low, high)
+        case .decimal128(let low, let high): DecimalBits(low: low, high: high).text
         case .object(let object): "\(object.className) \(object.key.rawValue)"
         case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
         case .predicate(let predicate): predicate.description

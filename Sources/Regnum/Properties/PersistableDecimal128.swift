@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decimal128 as a stored type: 16 bytes a value.
+
+internal import RegnumEngine
+
+extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
+    public typealias PersistedType = Decimal128
+    public static var _shape: _PropertyShape { _PropertyShape(.decimal128, code: .decimal128) }
+    /// 0.
+    public static func _makeDefault() -> Self { unsafeDowncast(Decimal128(), to: Self.self) }
+
+    public static func _load(
+        _ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int
+    ) -> Self {
+        let words = column.assumingMemoryBound(to: ColumnView.self).pointee.bytes16(row)
+        return unsafeDowncast(Decimal128(bits: DecimalBits(low: words.0, high: words.1)), to: Self.self)
+    }
+
+    public static func _store(
+        _ value: Decimal128, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        let data = column.assumingMemoryBound(to: ColumnView.self).pointee.data + row &<< 4
+        data.storeBytes(of: value.bits.low, as: UInt64.self)
+        data.storeBytes(of: value.bits.high, toByteOffset: 8, as: UInt64.self)
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        guard case .decimal128(let low, let high) = raw.value else { return _makeDefault() }
+        return unsafeDowncast(Decimal128(bits: DecimalBits(low: low, high: high)), to: Self.self)
+    }
+    public static func _toRaw(_ value: Decimal128) -> _RawValue {
+        _RawValue(.decimal128(value.bits.low, value.bits.high))
+    }
+
+    /// From a Decimal128, a number of any type, or text that is a number.
+    public static func _coerced(_ value: Any) -> Self? {
+        if let value = value as? Self { return value }
+        guard !(value is Bool), let bits = Decimal128.bits(of: value) else { return nil }
+        // Text that is no number is not taken for NaN.
+        if bits.isNaN, let text = unwrapped(value) as? String, !DecimalBits.isNaNText(text) { return nil }
+        return unsafeDowncast(Decimal128(bits: bits), to: Self.self)
+    }
+}
+extension Decimal128: MinMaxType, AddableType, SortableType, _QueryNumeric, RealmOptionalType {}
