@@ -72,6 +72,10 @@ extension List: Hashable {
 // MARK: State
 
 extension List {
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> List? {
+        movedCopy(to: home, mayBeMissing: mayBeMissing)
+    }
+
     /// The elements, the first hundred of them.
     public var description: String { ObjectDescription.text(of: self) }
 }

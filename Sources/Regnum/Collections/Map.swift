@@ -23,8 +23,6 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
     associatedtype Value: RealmCollectionValue
     /// How many entries there are.
     var count: Int { get }
-    /// True for what stays at one version for ever.
-    var isFrozen: Bool { get }
     /// The value of a key, or nil; assigning nil removes the entry.
     subscript(key: Key) -> Value? { get set }
     /// Sets the value of a key.
@@ -211,6 +209,10 @@ extension Map {
 
     /// True where the Realm is frozen.
     public var isFrozen: Bool { place?.core.isFrozen ?? false }
+
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Map? {
+        movedCopy(to: home, mayBeMissing: mayBeMissing)
+    }
 
     /// The entries, the first hundred of them.
     public var description: String { ObjectDescription.text(of: self) }

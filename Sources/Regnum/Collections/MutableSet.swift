@@ -175,6 +175,10 @@ extension MutableSet {
 }
 
 extension MutableSet {
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> MutableSet? {
+        movedCopy(to: home, mayBeMissing: mayBeMissing)
+    }
+
     /// The elements, the first hundred of them.
     public var description: String { ObjectDescription.text(of: self) }
 }

@@ -42,14 +42,16 @@ extension _OwnedCollection {
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
     {
-        let stored = storedPointer(object, offset, Self.self)
-        if let collection = stored.pointee { return collection }
-        let collection = Self()
-        let number =
-            (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
-        collection._becomeManaged(object, number)
-        stored.pointee = collection
-        return collection
+        object.core.alone {
+            let stored = storedPointer(object, offset, Self.self)
+            if let collection = stored.pointee { return collection }
+            let collection = Self()
+            let number =
+                (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
+            collection._becomeManaged(object, number)
+            stored.pointee = collection
+            return collection
+        }
     }
 
     public static var _hasFixedSize: Bool { false }
@@ -81,6 +83,14 @@ extension _OwnedCollection {
 }
 
 extension _OwnedCollection where Self: AnyOwnedCollection {
+    /// The same collection in another Realm of the file; nil where that does not show its owner.
+    func movedCopy(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
+        guard let place = place?.moved(to: home.core, mayBeMissing: mayBeMissing) else { return nil }
+        let copy = Self()
+        copy.becomeManaged(place)
+        return copy
+    }
+
     /// The shape of a collection with elements of a type.
     static func shape<Element: _HasPersistedType>(
         of type: Element.Type, _ kind: _PropertyShape.Collection

@@ -3,14 +3,6 @@
 
 public import Foundation
 
-/// Things that belong to a Realm, and so to the thread of it.
-public protocol ThreadConfined {
-    /// The Realm it belongs to; nil while unmanaged.
-    var realm: Realm? { get }
-    /// True where it can no longer be used.
-    var isInvalidated: Bool { get }
-}
-
 /// A homogenous collection of values that a Realm can hold. Because it is lazy, `map` and `filter { }` are
 /// too: `Array(collection.map { ... })` makes an array.
 public protocol RealmCollectionBase:
@@ -19,8 +11,6 @@ where Element: RealmCollectionValue, Index == Int {}
 
 /// A collection of values or objects of a Realm: `Results`, `List`, `LinkingObjects`.
 public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator == RLMIterator<Element> {
-    /// True for what stays at one version for ever.
-    var isFrozen: Bool { get }
     /// The first element, or nil where there is none.
     var first: Element? { get }
     /// The last element, or nil where there is none.

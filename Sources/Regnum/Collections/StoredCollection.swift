@@ -232,6 +232,8 @@ protocol AnyOwnedCollection: AnyObject {
     /// The class of the elements; nil where they are values.
     static var targetClass: ObjectBase.Type? { get }
     var isManaged: Bool { get }
+    /// Where it lies while it is managed.
+    var place: ManagedPlace? { get }
     func becomeManaged(_ place: ManagedPlace)
     func trace(_ recorder: _KeyPathRecorder, as name: String?)
     /// The elements while unmanaged, for the engine; of a map the values.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `Object`: the class that users' models derive from. Access to properties by name is in `KeyValueCoding.swift`.
 
+internal import RegnumEngine
+
 /// RealmSwift's name of the same class.
 public typealias RealmSwiftObject = Object
 
@@ -37,5 +39,22 @@ extension ObjectBase: ThreadConfined {
     }
 
     /// True for an object of a frozen Realm.
-    public final var isFrozen: Bool { realm?.isFrozen ?? false }
+    public final var isFrozen: Bool {
+        guard let context = rowContext, context.pointee.kind != .traced else { return false }
+        return core.isFrozen
+    }
+
+    public final func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
+        let binding = binding
+        let type = Swift.type(of: self)
+        let target =
+            type == DynamicObject.self
+            ? home.core.session.table(binding.tableKey).map { home.core.dynamicBinding($0) }
+            : home.core.bindingIfAny(for: type)
+        guard let target else { return nil }
+        if !mayBeMissing, target.locate(rowKey, rollbacks: target.rollbackFloors.count) == nil { return nil }
+        return unsafeDowncast(target.makeAccessor(rowKey), to: Self.self)
+    }
+
+    public static var _confinedName: String { "objects" }
 }

@@ -6,10 +6,13 @@ internal import RegnumEngine
 extension RealmCore {
     /// The table of that name for dynamic objects; nil where there is none.
     func dynamicBinding(named name: String) -> ClassBinding? {
-        session.table(named: name).map { dynamicBinding($0) }
+        touch()
+        return session.table(named: name).map { dynamicBinding($0) }
     }
 
-    func dynamicBinding(_ table: Table) -> ClassBinding {
+    func dynamicBinding(_ table: Table) -> ClassBinding { alone { madeDynamicBinding(table) } }
+
+    private func madeDynamicBinding(_ table: Table) -> ClassBinding {
         let key = table.definition.key
         if let known = dynamicBindings[key] { return known }
         let schema = ClassSchema.dynamic(

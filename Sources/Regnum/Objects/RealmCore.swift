@@ -4,6 +4,7 @@
 //
 // `Realm` is a struct over one of these: `let core: RealmCore`, `init(core: RealmCore)`.
 
+internal import Foundation
 package import RegnumEngine
 import RegnumSystem
 
@@ -26,6 +27,10 @@ package final class RealmCore {
     private(set) var dynamicBindings: [TableKey: ClassBinding] = [:]
     /// Contexts and bindings of before an `invalidate`: accessors still point at them.
     private var retired: [ClassBinding] = []
+    /// Of a frozen Realm, which several threads may read at once: held while something is made on demand.
+    private let sharing: NSRecursiveLock?
+    /// True until something is read: then a thread-safe reference may still choose the version.
+    @exclusivity(unchecked) private(set) var isUntouched = true
     /// Last binding asked for.
     @exclusivity(unchecked) private var recent: (type: ObjectIdentifier, binding: ClassBinding)?
 
@@ -36,7 +41,20 @@ package final class RealmCore {
         self.isFrozen = isFrozen
         stores = .allocate(capacity: 1)
         stores.initialize(to: 0)
+        sharing = isFrozen ? NSRecursiveLock() : nil
+        // Nobody owns it, so every access comes to `checkSlowly`.
+        if isFrozen { session.state.pointee.owner = 0 }
     }
+
+    /// Runs `body` while no other thread does so on this Realm: for what a frozen Realm makes on demand.
+    @inline(__always)
+    package func alone<R>(_ body: () throws -> R) rethrows -> R {
+        guard let sharing else { return try body() }
+        return try sharing.withLock(body)
+    }
+
+    /// From now on the version is not the next reader's choice.
+    func touch() { isUntouched = false }
 
     deinit { stores.deallocate() }
 
@@ -78,7 +96,11 @@ package final class RealmCore {
 
     @inline(never)
     private func checkSlowly() {
-        if isFrozen || adoptsCaller?() == true { return }
+        if isFrozen {
+            if isClosed { misuse("Cannot read from a frozen Realm which has been invalidated. Freeze it anew.") }
+            return
+        }
+        if adoptsCaller?() == true { return }
         let owner = session.state.pointee.owner
         misuse(
             "Realm accessed from incorrect thread. This Realm belongs to thread "
@@ -87,6 +109,9 @@ package final class RealmCore {
                 + "this thread, "
                 + "or hand over a frozen copy or a ThreadSafeReference.")
     }
+
+    /// True for a frozen Realm after `invalidate`.
+    private var isClosed: Bool { (configurationBox as? RealmSettings).map { $0.invalidations > 0 } ?? false }
 
     package var isWriting: Bool { session.state.pointee.isWriting }
 
@@ -109,8 +134,9 @@ package final class RealmCore {
     package func binding(for type: ObjectBase.Type) -> ClassBinding {
         let id = ObjectIdentifier(type)
         if let recent, recent.type == id { return recent.binding }
+        isUntouched = false
         if let found = bindings[id] {
-            recent = (id, found)
+            if !isFrozen { recent = (id, found) }
             return found
         }
         if let clash = (configurationBox as? RealmSettings)?.schema.clashes[id] { misuse(clash) }

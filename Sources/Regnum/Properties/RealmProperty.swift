@@ -115,6 +115,21 @@ struct ManagedPlace {
         self.column = column
     }
 
+    private init(core: RealmCore, binding: ClassBinding, key: ObjectKey, column: Int) {
+        self.core = core
+        self.binding = binding
+        self.key = key
+        rollbacks = binding.rollbackFloors.count
+        self.column = column
+    }
+
+    /// The same place in another Realm of the file; nil where that does not show the object.
+    func moved(to core: RealmCore, mayBeMissing: Bool) -> ManagedPlace? {
+        guard let target = core.counterpart(of: binding) else { return nil }
+        let place = ManagedPlace(core: core, binding: target, key: key, column: column)
+        return mayBeMissing || place.locate() != nil ? place : nil
+    }
+
     /// Where the object lies; nil where it is gone. The caller has checked the thread.
     func locate() -> RowLocation? { binding.locate(key, rollbacks: rollbacks) }
 

@@ -17,6 +17,9 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public var realm: Realm? { base.realm }
     public var isInvalidated: Bool { base.isInvalidated }
     public var isFrozen: Bool { base.isFrozen }
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection? {
+        base.moved(to: home, mayBeMissing: mayBeMissing)
+    }
     /// The elements, the first hundred of them.
     public var description: String {
         let text = base.description
@@ -64,6 +67,7 @@ private class AnyCollectionBox<Element: RealmCollectionValue> {
     var realm: Realm? { missing() }
     var isInvalidated: Bool { missing() }
     var isFrozen: Bool { missing() }
+    func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Element>? { missing() }
     var description: String { missing() }
     var count: Int { missing() }
     var first: Element? { missing() }
@@ -94,6 +98,9 @@ private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.
     override var realm: Realm? { base.realm }
     override var isInvalidated: Bool { base.isInvalidated }
     override var isFrozen: Bool { base.isFrozen }
+    override func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Base.Element>? {
+        base._moved(to: home, mayBeMissing: mayBeMissing).map { AnyRealmCollection($0) }
+    }
     override var description: String { base.description }
     override var count: Int { base.count }
     override var first: Base.Element? { base.first }

@@ -33,6 +33,14 @@ package final class LinkingObjectsHandle {
             source: .backlinks(owner: owner, column: column))
     }
 
+    /// The reverse links of the same object in another Realm of the file; nil where the object is not there.
+    func moved(to core: RealmCore, mayBeMissing: Bool) -> LinkingObjectsHandle? {
+        guard let state = state?.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
+        let copy = LinkingObjectsHandle(originType: originType, originProperty: originProperty)
+        copy.state = state
+        return copy
+    }
+
     /// Ends the binding: it is empty again, as of an unmanaged object.
     package func unbind() { state = nil }
 

@@ -9,7 +9,9 @@ internal import RegnumQuery
 struct RealmQuerySchema: QuerySchema {
     let realm: RealmCore
 
-    func queryClass(_ table: TableKey) -> QueryClass? {
+    func queryClass(_ table: TableKey) -> QueryClass? { realm.alone { known(table) } }
+
+    private func known(_ table: TableKey) -> QueryClass? {
         let settings = realm.settings
         if let known = settings.queryClasses[table] { return known }
         let made: QueryClass?

@@ -35,6 +35,11 @@ extension Results: _ResultsCollection {
     public func makeIterator() -> RLMIterator<Element> { iterator() }
 
     public var _handle: _ResultsHandle { _ResultsHandle(state: state) }
+
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Results? {
+        // The owner of a list may be gone: then there are no elements.
+        state.moved(to: home.core, mayBeMissing: true).map { Results(state: $0) }
+    }
 }
 
 extension Results: Equatable {
@@ -60,6 +65,10 @@ extension LinkingObjects: _ResultsCollection {
     public func makeIterator() -> RLMIterator<Element> { iterator() }
 
     public var _handle: _ResultsHandle { _ResultsHandle(state: handle.results) }
+
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> LinkingObjects? {
+        handle.moved(to: home.core, mayBeMissing: mayBeMissing).map { LinkingObjects(handle: $0) }
+    }
 }
 
 extension LinkingObjects: Equatable {

@@ -66,6 +66,27 @@ package final class ResultsState {
         return next
     }
 
+    /// The same objects as another Realm of the file shows them; nil where the owner of their list is not there.
+    func moved(to core: RealmCore, mayBeMissing: Bool) -> ResultsState? {
+        let target = binding.flatMap { core.counterpart(of: $0) }
+        let source: Source
+        switch self.source {
+        case .table: source = .table
+        case .nothing: source = .nothing
+        case .list(let owner, let column):
+            guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
+            source = .list(owner: owner, column: column)
+        case .backlinks(let owner, let column):
+            guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
+            source = .backlinks(owner: owner, column: column)
+        }
+        let next = ResultsState(
+            realm: core, elementType: elementType, binding: target, source: source, steps: steps)
+        guard let target else { return next }
+        do { next.query = try next.makeQuery(target) } catch { misuse("\(error)") }
+        return next
+    }
+
     // MARK: Validity
 
     var isInvalidated: Bool { realm.settings.invalidations != invalidations }
@@ -92,6 +113,10 @@ package final class ResultsState {
         check()
         guard let binding else { return 0 }
         if isWholeTable { return binding.table.count }
+        return realm.alone { countOfNow(binding) }
+    }
+
+    private func countOfNow(_ binding: ClassBinding) -> Int {
         let now = realm.changeCount
         if stamp == now { return keys.count }
         if let counted, counted.stamp == now { return counted.count }
@@ -118,7 +143,9 @@ package final class ResultsState {
     private static let headLimit = 256
 
     /// The first keys, `count` of them or all; nil where all are known already or no query can stop early.
-    private func headKeys(_ count: Int) -> [ObjectKey]? {
+    private func headKeys(_ count: Int) -> [ObjectKey]? { realm.alone { madeHead(count) } }
+
+    private func madeHead(_ count: Int) -> [ObjectKey]? {
         guard case .table = source, let query else { return nil }
         let now = realm.changeCount
         if stamp == now { return nil }
@@ -132,34 +159,40 @@ package final class ResultsState {
     /// The key of the first element, or nil where there is none. Does not look for others.
     func firstKey() -> ObjectKey? {
         check()
-        if case .table = source, let query, stamp != realm.changeCount {
-            if let head, head.stamp == realm.changeCount { return head.keys.first }
-            return engine { () throws(EngineError) in try query.first() }
+        return realm.alone {
+            if case .table = source, let query, stamp != realm.changeCount {
+                if let head, head.stamp == realm.changeCount { return head.keys.first }
+                return engine { () throws(EngineError) in try query.first() }
+            }
+            return count == 0 ? nil : key(at: 0)
         }
-        return count == 0 ? nil : key(at: 0)
     }
 
     /// The key of the last element, or nil where there is none. Of sorted objects the others are not sorted.
     func lastKey() -> ObjectKey? {
         check()
-        let now = realm.changeCount
-        if case .table = source, let query, stamp != now {
-            if let tail, tail.stamp == now { return tail.key }
-            let key = engine { () throws(EngineError) in try query.keys(last: 1) }.last
-            tail = (now, key)
-            return key
+        return realm.alone {
+            let now = realm.changeCount
+            if case .table = source, let query, stamp != now {
+                if let tail, tail.stamp == now { return tail.key }
+                let key = engine { () throws(EngineError) in try query.keys(last: 1) }.last
+                tail = (now, key)
+                return key
+            }
+            let count = count
+            return count == 0 ? nil : key(at: count - 1)
         }
-        let count = count
-        return count == 0 ? nil : key(at: count - 1)
     }
 
     /// Stops at the first element.
     var isEmpty: Bool {
         check()
-        if case .table = source, query != nil, stamp != realm.changeCount, counted?.stamp != realm.changeCount {
-            return firstKey() == nil
+        return realm.alone {
+            if case .table = source, query != nil, stamp != realm.changeCount, counted?.stamp != realm.changeCount {
+                return firstKey() == nil
+            }
+            return count == 0
         }
-        return count == 0
     }
 
     /// The position of an object, or nil where it is not an element.
@@ -173,12 +206,14 @@ package final class ResultsState {
     /// All keys in order, evaluated anew where the Realm has changed since.
     func currentKeys() -> [ObjectKey] {
         check()
-        let now = realm.changeCount
-        if stamp != now {
-            keys = evaluate()
-            stamp = now
+        return realm.alone {
+            let now = realm.changeCount
+            if stamp != now {
+                keys = evaluate()
+                stamp = now
+            }
+            return keys
         }
-        return keys
     }
 
     /// All keys in order, of a whole table too: for those who must have them before they change anything.
@@ -249,6 +284,13 @@ package struct RowReference {
         self.binding = binding
         self.key = key
         self.rollbacks = rollbacks
+    }
+
+    /// The same object in another Realm of the file; nil where that does not show it.
+    func moved(to core: RealmCore, mayBeMissing: Bool) -> RowReference? {
+        guard let target = core.counterpart(of: binding) else { return nil }
+        let moved = RowReference(binding: target, key: key, rollbacks: target.rollbackFloors.count)
+        return mayBeMissing || moved.exists ? moved : nil
     }
 
     /// False once the object is deleted or its creation was rolled back.

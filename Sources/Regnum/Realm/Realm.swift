@@ -157,6 +157,7 @@ extension Realm {
         core.check()
         if core.isReadOnly { misuse("Read-only Realms do not change and cannot be refreshed.") }
         if core.isFrozen || core.isWriting { return false }
+        core.touch()
         let moved = engine { () throws(EngineError) in try core.session.refresh() }
         if moved { core.reloadTables() }
         return moved
@@ -182,7 +183,8 @@ extension Realm {
         if core.isWriting { core.rollBack() }
         core.retireAccessors()
         core.settings.invalidations += 1
-        if !core.isReadOnly && !core.isFrozen, engine({ () throws(EngineError) in try core.session.refresh() }) {
+        if core.isFrozen { return }
+        if !core.isReadOnly, engine({ () throws(EngineError) in try core.session.refresh() }) {
             core.reloadTables()
         }
     }
@@ -199,6 +201,7 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
+        touch()
         try session.beginWrite()
         reloadTables()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")

@@ -34,6 +34,36 @@ final class RealmCache: Sendable {
     }
     private let entries = Mutex<[Key: Entry]>([:])
 
+    /// A frozen Realm: the version and the classes of what was frozen.
+    struct FrozenKey: Hashable {
+        var database: ObjectIdentifier
+        var version: UInt64
+        var types: Set<ObjectIdentifier>?
+    }
+
+    private struct WeakCore: @unchecked Sendable {
+        // Sendable: frozen cores may be used on any thread.
+        weak var core: RealmCore?
+    }
+    private let frozen = Mutex<[FrozenKey: WeakCore]>([:])
+
+    /// The frozen instance of that version, or nil.
+    func frozenCore(at key: FrozenKey) -> RealmCore? { frozen.withLock { $0[key] }?.core }
+
+    /// Remembers a frozen instance; the one that another thread has made meanwhile wins. Drops what has ended.
+    func insert(frozen core: RealmCore, at key: FrozenKey) -> RealmCore {
+        let entry = WeakCore(core: core)
+        let (kept, ended) = frozen.withLock { frozen -> (WeakCore, [WeakCore]) in
+            if let other = frozen[key], other.core != nil { return (other, []) }
+            let ended = frozen.filter { $0.value.core == nil }
+            for key in ended.keys { frozen[key] = nil }
+            frozen[key] = entry
+            return (entry, Array(ended.values))
+        }
+        _ = ended
+        return kept.core ?? core
+    }
+
     /// The instance open at the key, or nil.
     func core(at key: Key) -> RealmCore? {
         let entry = entries.withLock { $0[key] }

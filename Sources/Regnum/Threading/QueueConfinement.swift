@@ -54,6 +54,9 @@ enum QueueConfinement {
     /// True where the caller runs on the marked queue. About 17 ns.
     static func isCurrent(_ identity: UInt) -> Bool { DispatchQueue.getSpecific(key: mark) == identity }
 
+    /// True where the caller runs on a queue that a Realm was opened on.
+    static func isCurrent(_ queue: DispatchQueue) -> Bool { isCurrent(identity(of: queue)) }
+
     /// Each `DispatchQueue.main` is another Swift object on Linux: the queue itself is the C object in it.
     private static func identity(of queue: DispatchQueue) -> UInt {
         #if canImport(ObjectiveC)

@@ -56,6 +56,8 @@ package final class GroupTree {
     let columns: ColumnMap
     let guarded: [Bool]
     private let cache = GroupCache()
+    /// Of a frozen session, which several threads may read at once: guards `cache`, and `lastGroup` is not used.
+    private let sharing: SharedReading?
     /// `nil`: no objects.
     @exclusivity(unchecked) var root: Child?
     /// Group that the last lookup ended in. Good while nothing is inserted, deleted or made writable.
@@ -70,8 +72,12 @@ package final class GroupTree {
     /// Called when group pointers that accessors may hold are about to go.
     private let willMove: () -> Void
 
-    init(space: BlockSpace, columns: ColumnMap, guarded: [Bool], root: BlockRef, willMove: @escaping () -> Void) {
+    init(
+        space: BlockSpace, columns: ColumnMap, guarded: [Bool], root: BlockRef, isShared: Bool,
+        willMove: @escaping () -> Void
+    ) {
         self.space = space
+        sharing = isShared ? SharedReading() : nil
         self.columns = columns
         self.guarded = guarded
         self.willMove = willMove
@@ -121,6 +127,18 @@ package final class GroupTree {
     /// The decoded group of a ref to a row group.
     @inline(__always)
     func group(_ ref: BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
+        if sharing != nil { return try sharedGroup(ref) }
+        if let found = cache.find(ref) { return found }
+        let made = try GroupHandle.make(ref, columns, space)
+        cache.insert(ref, made)
+        return made
+    }
+
+    @inline(never)
+    private func sharedGroup(_ ref: BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
+        guard let sharing else { preconditionFailure("a session of one thread") }
+        sharing.enter()
+        defer { sharing.leave() }
         if let found = cache.find(ref) { return found }
         let made = try GroupHandle.make(ref, columns, space)
         cache.insert(ref, made)
@@ -141,7 +159,7 @@ package final class GroupTree {
         guard let view = try groupView(for: key) else { return nil }
         let row = view.pointee.row(of: key)
         guard row >= 0 else { return nil }
-        lastGroup = view
+        if sharing == nil { lastGroup = view }
         return RowLocation(group: view, row: row)
     }
 

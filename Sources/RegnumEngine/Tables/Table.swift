@@ -34,7 +34,7 @@ package final class Table {
         hasGuards = guarded.contains(true)
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
         groups = GroupTree(
-            space: session.space, columns: map, guarded: guarded, root: record.root,
+            space: session.space, columns: map, guarded: guarded, root: record.root, isShared: session.isFrozen,
             willMove: { [unowned(unsafe) session] in session.moved() })
         nextKey = record.nextObjectKey
         count = Int(record.count)

@@ -6,6 +6,8 @@
 // Confined to its session. Everything that reads may throw `.corrupted`. After a throw out of a change the
 // transaction must be rolled back. Cursors are good until the next change, seal or rollback.
 
+import RegnumSystem
+
 package final class IndexTree {
     package enum Kind: UInt8, Sendable {
         /// Values are UInt64 (`IndexKey.encode`).
@@ -35,8 +37,6 @@ package final class IndexTree {
     package let kind: Kind
     let isBytes: Bool
     let state: UnsafeMutablePointer<State>
-    /// Where a value too long to be kept whole is put together.
-    let scratch: UnsafeMutableRawPointer
     /// Nodes from the root to the tail, the steps of the running change.
     let steps: UnsafeMutablePointer<(node: IndexNodePointer, slot: Int)>
 
@@ -47,7 +47,6 @@ package final class IndexTree {
         isBytes = kind == .bytes
         state = .allocate(capacity: 1)
         state.initialize(to: State(root: root, count: Int(clamping: count)))
-        scratch = .allocate(byteCount: IndexKey.storedByteCount, alignment: 16)
         steps = .allocate(capacity: FormatLimits.treeDepth + 1)
     }
 
@@ -56,7 +55,6 @@ package final class IndexTree {
         state.pointee.arena.reset()
         state.deinitialize(count: 1)
         state.deallocate()
-        scratch.deallocate()
         steps.deallocate()
     }
 
@@ -70,12 +68,14 @@ package final class IndexTree {
 
     // MARK: Probes
 
-    /// A value of a `bytes` tree as the tree keeps it. Good until the next probe is made.
+    /// A value of a `bytes` tree as the tree keeps it. Good until this thread makes the next probe.
     func probe(_ bytes: UnsafeRawBufferPointer, key: UInt64) -> IndexProbe {
         assert(isBytes, "bytes in a tree of numbers")
         guard let start = bytes.baseAddress, bytes.count > 0 else { return IndexProbe(value: 0, key: key) }
         var text = IndexText(start, bytes.count)
         if bytes.count > IndexKey.exactByteCount {
+            let scratch = ThreadScratch.bytes
+            assert(IndexKey.storedByteCount <= ThreadScratch.byteCount)
             scratch.copyMemory(from: start, byteCount: IndexKey.exactByteCount)
             let tag = space.reader.hash.tag(start, bytes.count)
             scratch.storeBytes(of: tag.low, toByteOffset: IndexKey.exactByteCount, as: UInt64.self)

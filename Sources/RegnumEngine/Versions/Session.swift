@@ -89,9 +89,28 @@ package final class Session {
     }
 
     /// A second session at the same version that never advances. While writing it shows the version before.
+    /// Unlike others it may be read by several threads at once.
     package func freeze() throws(EngineError) -> Session {
         database.versions.pinAgain(current)
         return try Session(database, at: current, isFrozen: true)
+    }
+
+    /// Comes to the version that `other` shows, older or newer, and never while writing. The caller has made
+    /// sure that nobody holds on to what was read before.
+    package func move(to other: Session) throws(EngineError) {
+        precondition(!state.pointee.isWriting && !isFrozen && other.database === database)
+        database.versions.pinAgain(other.current)
+        let last = current
+        do throws(EngineError) {
+            try load(other.current)
+        } catch {
+            database.versions.unpin(other.current.number)
+            try? load(last)
+            throw error
+        }
+        current = other.current
+        database.versions.unpin(last.number)
+        moved()
     }
 
     /// Shows `version`: reads its catalog and points the tables at its roots.

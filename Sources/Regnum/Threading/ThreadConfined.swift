@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What belongs to a Realm and so to a thread, and the ways to other threads that all of it has in common:
+// frozen copies and back.
+
+internal import Dispatch
+internal import RegnumEngine
+
+/// A Realm in the requirements of `ThreadConfined`.
+public struct _RealmHome {
+    package let core: RealmCore
+    package init(core: RealmCore) { self.core = core }
+}
+
+/// Things that belong to a Realm, and so to the thread of it: objects, collections, projections.
+public protocol ThreadConfined {
+    /// The Realm it belongs to; nil while unmanaged.
+    var realm: Realm? { get }
+    /// True where it can no longer be used.
+    var isInvalidated: Bool { get }
+    /// True for what stays at one version for ever.
+    var isFrozen: Bool { get }
+    /// The same thing as another Realm of the same file shows it; nil where that does not show it. Where
+    /// `mayBeMissing` it is not looked for.
+    func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Self?
+    /// What messages call its kind.
+    static var _confinedName: String { get }
+}
+
+extension ThreadConfined {
+    public static var _confinedName: String { "collections" }
+
+    /// A copy that stays at the version which is shown now and may be used on any thread. It keeps that version in
+    /// the file while it lives. In a write it shows what was before the write. What is frozen is returned as it is.
+    /// Misuse where it is unmanaged or invalid. O(1).
+    public func freeze() -> Self {
+        guard let realm else { misuse("Unmanaged \(Self._confinedName) cannot be frozen. Add them to a Realm first.") }
+        realm.core.check()
+        if isFrozen { return self }
+        requireConfined()
+        guard let frozen = _moved(to: _RealmHome(core: realm.core.frozen()), mayBeMissing: false) else {
+            misuse(
+                "Cannot freeze an object in the same write transaction as it was created in. Commit the "
+                    + "transaction first.")
+        }
+        return frozen
+    }
+
+    /// The live one of the calling thread, as its Realm shows it, which may not be the newest version; nil where it
+    /// does not exist there. What is live is returned as it is. Misuse where it is unmanaged.
+    public func thaw() -> Self? {
+        guard let realm else { misuse("Unmanaged \(Self._confinedName) cannot be thawed. Only frozen ones can.") }
+        realm.core.check()
+        if !isFrozen { return self }
+        if isInvalidated { requireConfined() }
+        return _moved(to: _RealmHome(core: realm.core.live()), mayBeMissing: false)
+    }
+
+    private func requireConfined() {
+        guard isInvalidated else { return }
+        if self is ObjectBase { misuse("Object has been deleted or invalidated.") }
+        misuse("Collection is no longer valid. Its object was deleted or its Realm invalidated.")
+    }
+}
+
+extension RealmCore {
+    /// The frozen Realm of the version that is shown; in a write of the version before. The same for the same
+    /// version.
+    func frozen() -> RealmCore {
+        check()
+        if isFrozen { return self }
+        touch()
+        let settings = settings
+        let types = settings.configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
+        let key = RealmCache.FrozenKey(
+            database: ObjectIdentifier(settings.database), version: session.version, types: types)
+        if let known = RealmCache.shared.frozenCore(at: key) { return known }
+        let session = engine { () throws(EngineError) in try self.session.freeze() }
+        let core = RealmCore(session: session, isReadOnly: isReadOnly, isFrozen: true)
+        core.configurationBox = RealmSettings(
+            configuration: settings.configuration, place: settings.place, database: settings.database,
+            schema: settings.schema, queue: settings.queue)
+        core.bind(settings.schema.classes)
+        return RealmCache.shared.insert(frozen: core, at: key)
+    }
+
+    /// The live Realm of the calling thread or queue; opened where it is not open. Misuse where it cannot be opened.
+    func live() -> RealmCore {
+        if !isFrozen { return self }
+        let queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
+        do { return try RealmOpening.open(settings.configuration, queue: queue) } catch {
+            misuse("The Realm cannot be opened on this thread: \(error)")
+        }
+    }
+
+    /// The same class of another Realm of the file; nil where this one has no such table.
+    func counterpart(of binding: ClassBinding) -> ClassBinding? {
+        if binding.core.dynamicBindings[binding.tableKey] === binding {
+            return session.table(binding.tableKey).map { dynamicBinding($0) }
+        }
+        return bindingIfAny(for: binding.schema.type)
+    }
+}
+
+extension Realm {
+    /// A Realm that stays at the version shown now; any thread may read it. Equal for equal versions.
+    public func freeze() -> Realm { Realm(core: core.frozen()) }
+
+    /// The live Realm of the calling thread, opened where it is not open there.
+    public func thaw() -> Realm {
+        core.check()
+        return Realm(core: core.live())
+    }
+
+    /// As `object.freeze()`.
+    public func freeze<T: ObjectBase>(_ object: T) -> T { object.freeze() }
+
+    /// As `object.thaw()`.
+    public func thaw<T: ObjectBase>(_ object: T) -> T? { object.thaw() }
+
+    /// As `collection.freeze()`.
+    public func freeze<Collection: RealmCollection>(_ collection: Collection) -> Collection { collection.freeze() }
+
+    /// As `collection.thaw()`.
+    public func thaw<Collection: RealmCollection>(_ collection: Collection) -> Collection? { collection.thaw() }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handing objects and collections to another thread: `ThreadSafeReference` once, `@ThreadSafe` any number of times.
+
+internal import RegnumEngine
+internal import Synchronization
+
+/// Something of a Realm on its way to another thread.
+///
+/// ```swift
+/// let reference = ThreadSafeReference(to: dog)
+/// queue.async {
+///     let realm = try Realm()
+///     guard let dog = realm.resolve(reference) else { return }   // deleted meanwhile
+/// }
+/// ```
+///
+/// It keeps the version it was made at in the file until it is resolved or released. May be made on the thread of
+/// the object, and resolved and released on any.
+public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sendable {
+    // Sendable: what it holds is frozen, and taken out under the mutex.
+    private let parcel: Mutex<Parcel?>
+
+    private struct Parcel: @unchecked Sendable {
+        // Sendable: frozen.
+        let value: Confined
+        let home: RealmCore
+    }
+
+    /// Misuse where `threadConfined` is unmanaged or invalid.
+    public init(to threadConfined: Confined) {
+        guard let realm = threadConfined.realm else {
+            misuse(
+                "Cannot construct reference to unmanaged object, which can be passed across threads directly")
+        }
+        realm.core.check()
+        if threadConfined.isInvalidated { misuse("Cannot construct reference to invalidated object") }
+        let home = realm.core.frozen()
+        // What the running write has made is not in the frozen version, but will be where this is resolved.
+        guard let value = threadConfined._moved(to: _RealmHome(core: home), mayBeMissing: true) else {
+            misuse("Cannot construct reference to an object whose class the Realm does not know")
+        }
+        parcel = Mutex(Parcel(value: value, home: home))
+    }
+
+    /// True once it has been resolved.
+    public var isInvalidated: Bool { parcel.withLock { $0 == nil } }
+
+    /// Takes out what it holds: the frozen thing, as of `core`.
+    func resolve(in core: RealmCore) -> Confined? {
+        let taken = parcel.withLock { parcel -> Parcel? in
+            defer { parcel = nil }
+            return parcel
+        }
+        guard let taken else { misuse("Can only resolve a thread safe reference once") }
+        guard taken.home.settings.database === core.settings.database else { return nil }
+        if core.isFrozen {
+            return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
+        }
+        core.show(atLeast: taken.home)
+        return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
+    }
+}
+
+extension Realm {
+    /// What `reference` stands for, as this Realm shows it; nil where it was deleted, or belongs to another file. A
+    /// Realm that nothing was read from yet comes to the version of the reference, an older one moves on to the
+    /// newest. A reference can be resolved once. Misuse a second time.
+    public func resolve<Confined: ThreadConfined>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
+        core.check()
+        return reference.resolve(in: core)
+    }
+}
+
+extension RealmCore {
+    /// Comes to a version in which what was handed over can be found.
+    fileprivate func show(atLeast other: RealmCore) {
+        if isWriting || isReadOnly { return }
+        let isNew = isUntouched
+        touch()
+        if isNew, session.version != other.session.version {
+            engine { () throws(EngineError) in try session.move(to: other.session) }
+            reloadTables()
+        } else if session.version < other.session.version {
+            if engine({ () throws(EngineError) in try session.refresh() }) { reloadTables() }
+        }
+    }
+}
+
+/// A property or variable whose object or collection may be used on any thread: each read gives the one of the
+/// reading thread, or nil where it was deleted.
+///
+/// ```swift
+/// @ThreadSafe var dog = realm.objects(Dog.self).first
+/// queue.async { use(dog) }
+/// ```
+@propertyWrapper
+public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
+    // Sendable: the reference is exchanged under the mutex.
+    private struct Content: Sendable {
+        var configuration: Realm.Configuration
+        var reference: ThreadSafeReference<T>
+    }
+    private let content: Mutex<Content?>
+
+    /// Misuse where the value is unmanaged.
+    public init(wrappedValue: T?) {
+        content = Mutex(Self.content(of: wrappedValue))
+    }
+
+    /// Opens a Realm where needed. Misuse where an unmanaged value is set, or the Realm cannot be opened.
+    public var wrappedValue: T? {
+        get {
+            guard let configuration = content.withLock({ $0?.configuration }) else { return nil }
+            let realm: Realm
+            do { realm = try Realm(configuration: configuration) } catch {
+                misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)")
+            }
+            // Two readers at once: the later one waits until there is a reference again.
+            return content.withLock { content -> Handed<T> in
+                guard let old = content, let value = realm.resolve(old.reference) else {
+                    content = nil
+                    return Handed(value: nil)
+                }
+                content = Content(configuration: old.configuration, reference: ThreadSafeReference(to: value))
+                return Handed(value: value)
+            }.value
+        }
+        set {
+            let new = Self.content(of: newValue)
+            content.withLock { $0 = new }
+        }
+    }
+
+    private static func content(of value: T?) -> Content? {
+        guard let value else { return nil }
+        guard let realm = value.realm else { misuse("Only managed objects may be wrapped as thread safe.") }
+        realm.core.check()
+        return Content(
+            configuration: realm.core.settings.configuration, reference: ThreadSafeReference(to: value))
+    }
+}
+
+/// Lets a value out of a mutex to the thread that is its own.
+private struct Handed<T>: @unchecked Sendable {
+    // Sendable: made and used on the calling thread.
+    let value: T?
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small piece of memory for each thread, for what is put together and used at once.
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+package enum ThreadScratch {
+    package static let byteCount = 2048
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key) { free($0) }
+        precondition(code == 0, "no thread-local key is left")
+        return key
+    }()
+
+    /// The calling thread's memory, aligned to 16, given back when the thread ends. Whoever calls next on this
+    /// thread may write over it.
+    package static var bytes: UnsafeMutableRawPointer {
+        if let memory = pthread_getspecific(key) { return memory }
+        guard let memory = malloc(byteCount), pthread_setspecific(key, memory) == 0 else {
+            fatalError("no memory for a thread")
+        }
+        return memory
+    }
+}
