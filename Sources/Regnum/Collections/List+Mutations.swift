@@ -41,7 +41,7 @@ extension List {
         if index > count { misuse("Index \(index) is out of bounds (must be less than \(count + 1)).") }
     }
 
-    /// Replaces the element at `index`.
+    /// Replaces the element at `index`. An embedded object is deleted by that.
     public func replace(index: Int, object: Element) {
         guard let place = writablePlace() else {
             checkIndex(index, count: items.count)
@@ -55,7 +55,7 @@ extension List {
         }
     }
 
-    /// Removes the element at `index`. Objects stay in their Realm.
+    /// Removes the element at `index`. An object stays in its Realm, an embedded one is deleted.
     public func remove(at index: Int) {
         let place = writablePlace()
         checkIndex(index, count: count)
@@ -100,7 +100,7 @@ extension List {
         }
     }
 
-    /// Removes all elements. Objects stay in their Realm.
+    /// Removes all elements. Objects stay in their Realm, embedded ones are deleted.
     public func removeAll() {
         let place = writablePlace()
         remove(0..<count, place)
@@ -189,6 +189,7 @@ extension List {
         let place = writablePlace()
         let range = checked(subrange.relative(to: self))
         let elements = Array(newElements)
+        place?.requireNoOwners(elements, .list)
         remove(range, place)
         insert(elements, at: range.lowerBound)
     }

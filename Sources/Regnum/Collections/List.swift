@@ -109,6 +109,7 @@ extension List: AnyList {
         }
         guard let elements = Coercion.elements(value) else { return false }
         let coerced = coerced(elements)
+        place?.requireNoOwners(coerced, .list)
         removeAll()
         append(objectsIn: coerced)
         return true
@@ -126,6 +127,7 @@ extension List: _OwnedCollection {
     public func _assign(_ other: List) {
         if self === other || isManaged && other.isManaged && self == other { return }
         let elements = Array(other)
+        place?.requireNoOwners(elements, .list)
         removeAll()
         append(objectsIn: elements)
     }

@@ -15,7 +15,7 @@ func checkKey(_ key: String) {
 }
 
 extension Map {
-    /// Sets the value of a key. Misuse for a key that starts with "$" or contains "." where the map is managed.
+    /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or contains "." where the map is managed.
     public func updateValue(_ value: Value, forKey key: Key) {
         guard let place = writablePlace() else {
             entries[key] = value
@@ -45,7 +45,8 @@ extension Map {
         for (key, value) in stored { set(value, key, place) }
     }
 
-    /// Removes the entry of a key; nothing where there is none. An object stays in its Realm.
+    /// Removes the entry of a key; nothing where there is none. An object stays in its Realm, an embedded
+    /// one is deleted.
     public func removeObject(for key: Key) {
         guard let place = writablePlace() else {
             entries[key] = nil
@@ -57,7 +58,7 @@ extension Map {
         }
     }
 
-    /// Removes all entries. Objects stay in their Realm.
+    /// Removes all entries. Objects stay in their Realm, embedded ones are deleted.
     public func removeAll() {
         guard let place = writablePlace() else {
             entries = [:]

@@ -269,6 +269,7 @@ extension Map: AnyMap {
         let coerced = given.map {
             (Key(_mapKey: $0.key), coercedElement($0.value as Any, Value.self, .dictionary))
         }
+        place?.requireNoOwners(coerced.map(\.1), .dictionary)
         removeAll()
         insert(coerced)
         return true
@@ -293,6 +294,7 @@ extension Map: _OwnedCollection {
     public func _assign(_ other: Map) {
         if self === other || isManaged && other.isManaged && self == other { return }
         let pairs = other.pairs
+        place?.requireNoOwners(pairs.map(\.value), .dictionary)
         removeAll()
         insert(pairs)
     }

@@ -78,12 +78,21 @@ extension ManagedPlace {
         let raw = Element._toRaw(element)
         guard let object = raw.object else { return raw.value }
         if Element._shape.target == DynamicObject.self {
-            return core.dynamicKey(object, target(DynamicObject.self)).map { .link($0) } ?? .null
+            let target = self.target(DynamicObject.self)
+            return core.dynamicKey(object, target, for: .collection(words.name)).map { .link($0) } ?? .null
         }
         if let target = Element._shape.target, type(of: object) != target {
             refuseClass(of: object, ClassNames.name(of: target), words)
         }
-        return .link(core.adopt(object))
+        return .link(core.adopt(object, for: .collection(words.name)))
+    }
+
+    /// Misuse for embedded objects that are managed: to be called before what is there is deleted.
+    func requireNoOwners<Element: _HasPersistedType>(_ elements: [Element], _ words: CollectionWords) {
+        if !binding.table.ownsTargets(of: column) { return }
+        for element in elements {
+            if let object = Element._toRaw(element).object { core.requireNoOwner(object, .collection(words.name)) }
+        }
     }
 
     /// The value of an element to look for: nil for an object that is no object of this Realm.

@@ -55,6 +55,7 @@ extension Realm {
     ) -> DynamicObject {
         core.requireWrite()
         guard let binding = core.dynamicFetchable(typeName) else { core.refuseClass(typeName) }
+        if binding.schema.isEmbedded { core.refuseEmbedded() }
         let key = core.dynamicCreate(binding, value, update)
         return unsafeDowncast(binding.makeAccessor(key), to: DynamicObject.self)
     }

@@ -15,7 +15,7 @@ extension ClassSchema {
                 properties.append(dynamic(column, number: properties.count, in: session))
             }
         }
-        return ClassSchema(dynamic: definition.name, properties: properties)
+        return ClassSchema(dynamic: definition.name, isEmbedded: definition.isEmbedded, properties: properties)
     }
 
     private static func dynamic(_ property: ClassProperty, number: Int) -> ClassProperty {
@@ -146,6 +146,7 @@ extension ClassProperty {
         if isPrimaryKey {
             misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
         }
+        if hasTarget, binding.table.ownsTargets(of: column) { return setDynamicOwned(value, of: object, column) }
         if isOwnedCollection {
             let collection = dynamicCollection(of: object)
             guard hasTarget, let present = unwrapped(value) else { return collection.replaceElements(with: value) }
@@ -169,6 +170,40 @@ extension ClassProperty {
             new = raw.value
         }
         engine { () throws(EngineError) in try binding.table.set(new, column, of: object.rowKey) }
+        return true
+    }
+
+    /// As `setDynamic` for a property that owns what it leads to.
+    private func setDynamicOwned(_ value: Any, of object: ObjectBase, _ column: Int) -> Bool {
+        let core = object.core
+        var new = OwnedElements(kind: shape.collectionKind)
+        var given: [Any] = []
+        if let present = unwrapped(value), isMap {
+            guard let entries = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map({ ($0, $1) })
+            else { return false }
+            entries.forEach { checkKey($0.key) }
+            new.keys = entries.map(\.key)
+            given = entries.map { $0.value as Any }
+        } else if let present = unwrapped(value) {
+            guard let elements = isOwnedCollection ? Coercion.elements(present) : [present] else { return false }
+            given = elements
+        }
+        for element in given {
+            guard let element = unwrapped(element) as? ObjectBase else { continue }
+            if !isOwnedCollection, element.isOwned, element.isLinked(from: object, column) { return true }
+            core.requireNoOwner(element, linkPlace)
+        }
+        let target = core.dynamicTarget(of: object.binding, column)
+        new.values = given.map { element in
+            if let key = core.dynamicKey(element, target, for: linkPlace) { return .link(key) }
+            if isList { misuse("Invalid nil value for array of '\(targetName ?? "")'.") }
+            return .null
+        }
+        if isOwnedCollection {
+            core.replace(new, object.binding, column, object.rowKey, .all)
+        } else {
+            core.replace(new.values.first ?? .null, object.binding, column, object.rowKey, .all)
+        }
         return true
     }
 

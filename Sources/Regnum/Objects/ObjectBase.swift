@@ -43,13 +43,21 @@ open class ObjectBase {
     /// False for a class that belongs only to Realms that list it.
     open class func shouldIncludeInDefaultSchema() -> Bool { true }
 
+    /// True for classes of objects that live within others.
+    open class func isEmbedded() -> Bool { false }
+
     /// The name of the class in the file.
     public final class func className() -> String { ClassNames.name(of: self) }
 
     /// The schema of the class; nil for the library's own base classes.
     public final class func sharedSchema() -> ObjectSchema? {
-        self == ObjectBase.self || self == Object.self || self == DynamicObject.self
-            ? nil : ObjectSchema(ClassSchema.of(self))
+        isBase ? nil : ObjectSchema(ClassSchema.of(self))
+    }
+
+    /// True for the library's own base classes.
+    final class var isBase: Bool {
+        self == ObjectBase.self || self == Object.self || self == EmbeddedObject.self
+            || self == DynamicObject.self
     }
 
     /// The stored properties, in the order of declaration.
@@ -73,7 +81,7 @@ open class ObjectBase {
     public final var description: String { ObjectDescription.text(of: self) }
 
     /// True where both are the same object of the same Realm, or the very same unmanaged instance.
-    public final func isSameObject(as object: Object?) -> Bool {
+    public final func isSameObject(as object: ObjectBase?) -> Bool {
         guard let object else { return false }
         return object === self || ObjectBase.areSameRow(self, object)
     }

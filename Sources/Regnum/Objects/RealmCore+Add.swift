@@ -29,11 +29,12 @@ extension RealmCore {
     }
 
     /// The key of an object that something links to; an unmanaged one is added.
-    private func key(of object: ObjectBase, _ update: Realm.UpdatePolicy) -> ObjectKey {
+    private func key(of object: ObjectBase, _ update: Realm.UpdatePolicy, for place: LinkPlace) -> ObjectKey {
         if object.rowContext == nil {
             insert(object, binding(for: type(of: object)), update)
         } else {
             addManaged(object)
+            requireNoOwner(object, place)
         }
         return object.rowKey
     }
@@ -98,6 +99,7 @@ extension RealmCore {
                 continue
             }
             addManaged(target)
+            requireNoOwner(target, .property)
             location.group.pointee.columns[Int(step.column)].putInteger(
                 Int64(bitPattern: target.rowKey.rawValue), location.row)
             // The row holds the link now: a reference here would keep cycles of objects alive.
@@ -113,7 +115,7 @@ extension RealmCore {
         for step in plan.links {
             let field = (memory + Int(step.offset)).assumingMemoryBound(to: ObjectBase?.self)
             guard let target = field.pointee else { continue }
-            let targetKey = key(of: target, update)
+            let targetKey = key(of: target, update, for: .property)
             field.pointee = nil
             engine { () throws(EngineError) in
                 try binding.table.set(.link(targetKey), Int(step.column), of: object.rowKey)
@@ -127,24 +129,37 @@ extension RealmCore {
         for step in plan.collections {
             let property = binding.schema.properties[Int(step.property)]
             guard let collection = property.existingCollection(in: object) else { continue }
-            let new = elements(of: collection, property, update)
+            let new = elements(of: collection, property, update, OwnedTargets())
             collection.dropItems()
             collection.becomeManaged(ManagedPlace(object, column: Int(step.column)))
             insert(new, binding, Int(step.column), object.rowKey)
         }
     }
 
-    /// The elements of an unmanaged collection; objects that are not managed yet are added.
+    /// The elements of an unmanaged collection; objects that are not managed yet are added, or written to the ones
+    /// that are there.
     private func elements(
-        of collection: any AnyOwnedCollection, _ property: ClassProperty, _ update: Realm.UpdatePolicy
+        of collection: any AnyOwnedCollection, _ property: ClassProperty, _ update: Realm.UpdatePolicy,
+        _ existing: OwnedTargets
     ) -> OwnedElements {
-        OwnedElements(
-            kind: property.shape.collectionKind, keys: collection.rawKeys,
-            values: collection.rawItems.map { value($0, update) })
+        var elements = OwnedElements(kind: property.shape.collectionKind, keys: collection.rawKeys)
+        let place = property.linkPlace
+        for (number, raw) in collection.rawItems.enumerated() {
+            let target = property.isMap ? existing[elements.keys[number]] : existing[number]
+            elements.values.append(value(raw, update, for: place, target))
+        }
+        return elements
     }
 
-    private func value(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
-        raw.object.map { .link(key(of: $0, update)) } ?? raw.value
+    /// An object is added, or written to the one that is there.
+    private func value(
+        _ raw: _RawValue, _ update: Realm.UpdatePolicy, for place: LinkPlace, _ existing: ObjectKey?
+    ) -> Value {
+        guard let object = raw.object else { return raw.value }
+        guard let existing else { return .link(key(of: object, update, for: place)) }
+        requireNoOwner(object, place)
+        self.update(object, binding(for: type(of: object)), existing, update)
+        return .link(existing)
     }
 
     // MARK: Updating
@@ -160,10 +175,11 @@ extension RealmCore {
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let column = binding.columns[number]
             if property.isPrimaryKey { continue }
+            let owned = OwnedTargets(property, binding, column, of: existing, update)
             if property.isOwnedCollection {
                 let collection = property.existingCollection(in: object)
                 let new =
-                    collection.map { elements(of: $0, property, update) }
+                    collection.map { elements(of: $0, property, update, owned) }
                     ?? OwnedElements(kind: property.shape.collectionKind)
                 collection?.dropItems()
                 collection?.becomeManaged(ManagedPlace(object, column: column))
@@ -172,7 +188,8 @@ extension RealmCore {
             }
             let new =
                 property.storage == .boxField
-                ? property.box(in: object).unmanagedValue : value(property.raw(object), update)
+                ? property.box(in: object).unmanagedValue
+                : value(property.raw(object), update, for: .property, owned[0])
             if property.hasTarget {
                 (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self).pointee = nil
             }

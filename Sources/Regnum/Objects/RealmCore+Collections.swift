@@ -45,6 +45,9 @@ extension RealmCore {
                 try changeMap(new, table, column, key)
                 return false
             case .dictionary: try table.dictionaryRemoveAll(column, of: key)
+            case .list where update != .all && table.ownsTargets(of: column):
+                try changeOwnedList(new, table, column, key)
+                return false
             case .list, .set:
                 let old = try table.listValues(column, of: key)
                 if update != .all, old.elementsEqual(new.values, by: { $0.isIdentical(to: $1) }) { return false }
@@ -53,6 +56,18 @@ extension RealmCore {
             return true
         }
         if isEmptied { insert(new, binding, column, key) }
+    }
+
+    /// Objects that stay are the first ones; what leaves the list is deleted.
+    private func changeOwnedList(
+        _ new: OwnedElements, _ table: Table, _ column: Int, _ key: ObjectKey
+    ) throws(EngineError) {
+        let old = try table.listValues(column, of: key)
+        let kept = zip(old, new.values).prefix { $0 == $1 }.count
+        if old.count > kept { try table.listRemove(kept..<old.count, column, of: key) }
+        if new.values.count > kept {
+            try table.listInsert(Array(new.values[kept...]), column, of: key, at: kept)
+        }
     }
 
     private func changeSet(

@@ -14,10 +14,17 @@ extension RealmCore {
 
     /// As `create(_:value:update:)`; the key of the object.
     func create(_ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy) -> ObjectKey {
+        if binding.schema.isEmbedded { refuseEmbedded() }
         if update != .error, binding.schema.primaryKey == nil {
             misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
         }
         var creation = Creation(core: self, update: update)
+        return creation.create(binding, value)
+    }
+
+    /// An embedded object to be linked to by its owner.
+    func createEmbedded(_ binding: ClassBinding, _ value: Any) -> ObjectKey {
+        var creation = Creation(core: self, update: .error)
         return creation.create(binding, value)
     }
 }
@@ -36,6 +43,8 @@ private struct Creation {
     let update: Realm.UpdatePolicy
     /// What became of objects that are copied: they may link in circles.
     var copies: [Source: ObjectKey] = [:]
+    /// Embedded objects whose copies are being made: each place gets a copy of its own, so a circle has no end.
+    private var running: Set<Source> = []
 
     /// A managed object by its row, because each read of a link makes another accessor; others by instance.
     struct Source: Hashable {
@@ -57,7 +66,7 @@ private struct Creation {
     mutating func create(_ binding: ClassBinding, _ value: Any) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
-        let source = unwrapped(value) as? ObjectBase
+        let source = schema.isEmbedded ? nil : unwrapped(value) as? ObjectBase
         if update != .error, let existing = existing(binding, entries) {
             if let source { copies[Source(source)] = existing }
             for (property, value) in entries where !property.isPrimaryKey {
@@ -99,10 +108,11 @@ private struct Creation {
     ) {
         guard let place = binding.schema.place(named: property.name) else { return }
         let column = binding.columns[place]
+        let owned = OwnedTargets(property, binding, column, of: key, update)
         if property.isOwnedCollection {
-            core.replace(elements(value, property, binding), binding, column, key, update)
+            core.replace(elements(value, property, binding, owned), binding, column, key, update)
         } else if property.hasTarget {
-            core.replace(link(value, property, binding), binding, column, key, update)
+            core.replace(link(value, property, binding, owned[0]), binding, column, key, update)
         } else if property.storage == .boxField {
             let accessor = binding.makeAccessor(key)
             ObjectFilling.set(value, property, accessor)
@@ -111,9 +121,9 @@ private struct Creation {
         }
     }
 
-    private mutating func elements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding)
-        -> OwnedElements
-    {
+    private mutating func elements(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ owned: OwnedTargets
+    ) -> OwnedElements {
         var elements = OwnedElements(kind: property.shape.collectionKind)
         guard let present = unwrapped(value) else { return elements }
         guard property.hasTarget else {
@@ -132,15 +142,15 @@ private struct Creation {
             for (key, value) in given {
                 checkKey(key)
                 elements.keys.append(key)
-                elements.values.append(link(value as Any, property, binding))
+                elements.values.append(link(value as Any, property, binding, owned[key]))
             }
             return elements
         }
         guard let given = Coercion.elements(present) else {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        for element in given {
-            let value = link(element, property, binding)
+        for (number, element) in given.enumerated() {
+            let value = link(element, property, binding, owned[number])
             if case .null = value {
                 misuse(
                     "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
@@ -150,20 +160,38 @@ private struct Creation {
         return elements
     }
 
-    /// The object that `value` stands for: one of this Realm itself, everything else is made.
-    private mutating func link(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
+    /// The object that `value` stands for: one of this Realm itself, everything else is made. An embedded object is
+    /// always made, or `existing` written to.
+    private mutating func link(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ existing: ObjectKey?
+    ) -> Value {
         guard let present = unwrapped(value) else { return .null }
         guard let target = property.shape.target else { return .null }
         if let object = present as? ObjectBase {
             guard object.stands(for: target) else { ObjectFilling.refuse(value, property, binding.schema) }
             if object.rowContext != nil {
                 object.requireValid()
-                if object.core === core { return .link(object.rowKey) }
+                if object.core === core, !property.isOwning { return .link(object.rowKey) }
             }
             if let copy = copies[Source(object)] { return .link(copy) }
         } else if Coercion.entries(present) == nil, Coercion.elements(present) == nil {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        return .link(create(core.binding(for: target), present))
+        let binding = core.binding(for: target)
+        return .link(property.isOwning ? makeOwned(present, binding, existing) : create(binding, present))
+    }
+
+    /// An embedded object from `value`, or the one that is there with those values.
+    private mutating func makeOwned(_ value: Any, _ binding: ClassBinding, _ existing: ObjectKey?) -> ObjectKey {
+        let source = (value as? ObjectBase).map { Source($0) }
+        if let source, !running.insert(source).inserted {
+            misuse("Can't set link to existing managed embedded object: it would be embedded in itself.")
+        }
+        defer { if let source { running.remove(source) } }
+        guard let existing else { return create(binding, value) }
+        for (property, value) in ObjectFilling.entries(value, of: binding.schema) {
+            store(value, property, binding, existing, .modified)
+        }
+        return existing
     }
 }

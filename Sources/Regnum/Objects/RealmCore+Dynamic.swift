@@ -39,20 +39,20 @@ extension RealmCore {
 
     /// The object that `value` stands for: one of this Realm itself; an unmanaged one is added, a dictionary or an
     /// array makes a new one. Nil for nil.
-    func dynamicKey(_ value: Any, _ target: ClassBinding) -> ObjectKey? {
+    func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
         guard let object = present as? ObjectBase else { return dynamicCreate(target, present, .all) }
         let name = object.classSchema.name
         guard name == target.schema.name else {
             misuse("Can't set object of type '\(name)' to property of type '\(target.schema.name)'")
         }
-        return adopt(object)
+        return adopt(object, for: place)
     }
 
     /// Makes an object, through its class where there is one.
     func dynamicCreate(_ binding: ClassBinding, _ value: Any, _ update: Realm.UpdatePolicy) -> ObjectKey {
-        if binding.table.definition.isEmbedded { misuse("Embedded objects cannot be created directly") }
         if let typed = self.binding(forTable: binding.tableKey) {
+            if typed.schema.isEmbedded { return createEmbedded(typed, value) }
             let policy = typed.schema.primaryKey == nil && update == .all ? .error : update
             return create(typed, value, update: policy)
         }

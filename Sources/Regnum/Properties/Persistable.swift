@@ -164,7 +164,11 @@ extension _Persistable {
     public static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int) {
         let binding = object.binding
         var raw = _toRaw(value)
-        if let target = raw.object { raw.value = .link(binding.core.adopt(target)) }
+        if let target = raw.object {
+            // An embedded object may be assigned to where it is already.
+            if target.isOwned, target.isLinked(from: object, column) { return }
+            raw.value = .link(binding.core.adopt(target, for: .property))
+        }
         engine { () throws(EngineError) in try binding.table.set(raw.value, column, of: object.rowKey) }
     }
 }

@@ -63,8 +63,10 @@ extension ObjectBase: _ObjectValue {
 }
 
 extension RealmCore {
-    /// The key of an object of this Realm; an unmanaged one is added first.
-    func adopt(_ object: ObjectBase) -> ObjectKey {
+    /// The key of an object of this Realm to be linked to from `place`; an unmanaged one is added first. Misuse for an
+    /// embedded object that is managed.
+    func adopt(_ object: ObjectBase, for place: LinkPlace) -> ObjectKey {
+        requireNoOwner(object, place)
         if object.rowContext == nil {
             add(object, update: .error)
             return object.rowKey

@@ -87,10 +87,12 @@ extension Realm {
 // MARK: Deleting
 
 extension Realm {
-    /// Deletes an object of this Realm. Links to it become nil, entries of it in lists vanish.
+    /// Deletes an object of this Realm with the objects embedded in it. Links to it become nil, entries of it in lists
+    /// vanish.
     public func delete(_ object: Object) { core.delete(object) }
 
-    /// Deletes an object of this Realm. Links to it become nil, entries of it in lists vanish.
+    /// Deletes an object of this Realm with the objects embedded in it. Links to it become nil, entries of it in lists
+    /// vanish.
     public func delete(_ object: ObjectBase) { core.delete(object) }
 
     /// Deletes the objects.
@@ -137,7 +139,7 @@ extension Realm {
     /// Deletes all objects, also those of classes that are not in the schema.
     public func deleteAll() {
         core.requireWrite()
-        for table in core.session.tables { engine { () throws(EngineError) in try table.deleteAll() } }
+        engine { () throws(EngineError) in try core.session.deleteAll() }
     }
 }
 

@@ -28,8 +28,9 @@ struct SchemaDifferences {
             found.append("Property '\(schema.name).\(column.name)' has been removed.")
         }
         if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
-        if table.isEmbedded {
-            found.append("Class '\(schema.name)' has been changed from Embedded to TopLevel.")
+        if table.isEmbedded != schema.isEmbedded {
+            let kinds = table.isEmbedded ? "Embedded to TopLevel" : "TopLevel to Embedded"
+            found.append("Class '\(schema.name)' has been changed from \(kinds).")
         }
         return found
     }

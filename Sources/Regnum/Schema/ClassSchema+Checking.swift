@@ -56,11 +56,11 @@ extension ClassSchema {
                 throw SchemaProblem(
                     "Map<String, \(target)> property '\(property.name)' must be marked as optional.")
             }
-            if shape.target == ObjectBase.self || shape.target == Object.self {
+            if shape.target?.isBase ?? false {
                 throw SchemaProblem(
                     "Property \(className).\(property.name) is declared as \(target), which is not a "
                         + "supported managed Object "
-                        + "property type. Links lead to a subclass of Object.")
+                        + "property type. Links lead to a subclass of Object or EmbeddedObject.")
             }
         }
         if shape.collection == .linkingObjects, property.originProperty?.isEmpty ?? true {
@@ -92,11 +92,19 @@ extension ClassSchema {
     /// "Schema validation failed due to the following errors:".
     func linkProblems(among classes: [String: ClassSchema]) -> [String] {
         var lines: [String] = []
+        if isEmbedded, primaryKey != nil {
+            lines.append("Embedded object type '\(name)' cannot have a primary key.")
+        }
         for property in properties {
             guard let targetName = property.targetName else { continue }
             guard let target = classes[targetName], target.type == property.shape.target else {
                 lines.append("Property '\(name).\(property.name)' has unknown object type '\(targetName)'")
                 continue
+            }
+            if property.isSet, target.isEmbedded {
+                lines.append(
+                    "Set property '\(name).\(property.name)' cannot contain embedded objects of type "
+                        + "'\(targetName)'; use a List or a Map.")
             }
             guard property.isComputed, let originName = property.originProperty else { continue }
             let start =

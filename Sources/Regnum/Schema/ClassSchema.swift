@@ -15,7 +15,7 @@ package final class ClassSchema: @unchecked Sendable {
     package let properties: [ClassProperty]
     /// Place of the primary key in `properties`.
     package let primaryKey: Int?
-    package var isEmbedded: Bool { false }
+    package let isEmbedded: Bool
     /// Bytes of an object.
     package let instanceSize: Int
     package let accessors: AccessorFactory
@@ -36,6 +36,7 @@ package final class ClassSchema: @unchecked Sendable {
         module = ClassNames.module(of: scan.type)
         self.properties = properties
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        isEmbedded = scan.type.isKind(of: EmbeddedObject.self)
         instanceSize = scan.instanceSize
         hasStoredCollections = properties.contains { $0.isField }
         isEncodable = scan.type is any Encodable.Type
@@ -51,8 +52,9 @@ package final class ClassSchema: @unchecked Sendable {
     }
 
     /// Of a table as dynamic objects show it; `offset` of each property is its number.
-    init(dynamic name: String, properties: [ClassProperty]) {
+    init(dynamic name: String, isEmbedded: Bool, properties: [ClassProperty]) {
         type = DynamicObject.self
+        self.isEmbedded = isEmbedded
         self.name = name
         module = ClassNames.module(of: DynamicObject.self)
         self.properties = properties
@@ -81,7 +83,8 @@ package final class ClassSchema: @unchecked Sendable {
 
     /// The table of the class, to be made where the file has none.
     package var newTable: NewTable {
-        NewTable(name: name, columns: properties.filter { !$0.isComputed }.map(\.newColumn))
+        NewTable(
+            name: name, isEmbedded: isEmbedded, columns: properties.filter { !$0.isComputed }.map(\.newColumn))
     }
 
     // MARK: Cache

@@ -70,7 +70,8 @@ public struct ObjectSchema: CustomStringConvertible, Equatable, Sendable {
     /// The name in the file.
     public var className: String { schema.name }
     public var objectClass: AnyClass { schema.type }
-    public var isEmbedded: Bool { false }
+    /// True for classes of objects that live within others.
+    public var isEmbedded: Bool { schema.isEmbedded }
     public var isAsymmetric: Bool { false }
     /// The primary key, or nil.
     public var primaryKeyProperty: Property? { schema.primaryKey.map { Property(schema.properties[$0]) } }

@@ -53,7 +53,7 @@ package struct SchemaSet: Sendable {
     /// images may have been loaded since (0.1 ms where nothing is new). Misuse where a declaration is wrong.
     package static func all() -> SchemaSet {
         let types = ClassScan.subclasses(of: ObjectBase.self).compactMap { $0 as? ObjectBase.Type }
-            .filter { $0 != Object.self && $0.shouldIncludeInDefaultSchema() && !$0._realmIgnoreClass() }
+            .filter { !$0.isBase && $0.shouldIncludeInDefaultSchema() && !$0._realmIgnoreClass() }
         let ids = Set(types.map { ObjectIdentifier($0) })
         if let known = discovered.withLock({ $0 }), known.types == ids { return known.set }
         let set = assemble(types)

@@ -9,6 +9,7 @@
 //  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
 //  7  zone maps bound the values; texts are UTF-8; mixed values can be read
 //  8  the elements of a set and the keys of a dictionary ascend, none is there twice
+//  9  exactly one link leads to each row of an embedded table
 //
 // Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
 
@@ -134,6 +135,7 @@ package enum IntegrityCheck {
                 try checkElements(table, column)
                 if table.backlinkTrees[column] != nil { try checkLinks(table, column, session) }
             }
+            if table.definition.isEmbedded { try checkOwners(table, session) }
         }
 
         private mutating func checkRows(_ table: Table, _ record: TableRecord) throws(EngineError) {

@@ -59,6 +59,7 @@ extension Table {
         try unlink(column, key, CollectionOfOne(old))
         try link(column, key, CollectionOfOne(value))
         collectionChanged()
+        if old != value { try disown(column, CollectionOfOne(old)) }
     }
 
     /// Removes elements of a list or set.
@@ -66,8 +67,10 @@ extension Table {
         try open(column, key)
         guard let old = openCollection?.values[range] else { return }
         try unlink(column, key, old)
+        let owned = owns[column] ? Array(old) : []
         openCollection?.values.removeSubrange(range)
         collectionChanged()
+        try disown(column, owned)
     }
 
     package func listMove(_ column: Int, of key: ObjectKey, from: Int, to: Int) throws(EngineError) {

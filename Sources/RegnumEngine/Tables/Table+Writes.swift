@@ -54,8 +54,17 @@ extension Table {
 
     // MARK: Storing
 
-    /// Stores a value of the column's type, or null where the column allows it.
+    /// Stores a value of the column's type, or null where the column allows it. A row that the column owned until now
+    /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        guard owns[column] else { return try replace(value, column, of: key) }
+        let old = try self.value(column, of: key)
+        try replace(value, column, of: key)
+        if old != value { try disown(column, CollectionOfOne(old)) }
+    }
+
+    /// As `set`, whoever owns what.
+    private func replace(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
             preconditionFailure("no object \(key.rawValue)")
         }
@@ -143,11 +152,21 @@ extension Table {
 
     // MARK: Deleting
 
-    /// Deletes the object, clears the links that lead to it, and takes it out of the lists it is in.
+    /// Deletes the object with all that it owns, clears the links that lead to it, and takes it out of the lists it is
+    /// in.
     package func delete(_ key: ObjectKey) throws(EngineError) {
         try flushOpenCollection()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { preconditionFailure("no object \(key.rawValue)") }
         for origin in origins { try clearLinks(to: key, from: origin) }
+        var owned: [OwnedRow] = []
+        try collectOwned(by: key, into: &owned)
+        try removeRow(key)
+        try session.deleteOwned(owned)
+    }
+
+    /// Deletes a row to which no link leads.
+    func removeRow(_ key: ObjectKey) throws(EngineError) {
+        try flushOpenCollection()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
         let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
         if hasGuards { try leave(location, key.rawValue) }
@@ -204,12 +223,12 @@ extension Table {
                 try table.clearLinks(inCollection: origin.column, to: word, of: object)
             } else {
                 let old = try table.value(origin.column, of: object)
-                try table.set(old.clearingLinks(to: word), origin.column, of: object)
+                try table.replace(old.clearingLinks(to: word), origin.column, of: object)
             }
         }
     }
 
-    /// Deletes every object of the table.
+    /// Deletes every object of the table with all that they own.
     package func deleteAll() throws(EngineError) {
         try flushOpenCollection()
         if count == 0 { return }
@@ -218,6 +237,20 @@ extension Table {
             else { continue }
             for key in try allKeys() { try clearLinks(to: ObjectKey(key), from: origin) }
         }
+        var owned: [OwnedRow] = []
+        if ownsRows {
+            for key in try allKeys() { try collectOwned(by: ObjectKey(key), into: &owned) }
+            // Rows that own others of their own table go with the table.
+            owned.removeAll { $0.table === self }
+        }
+        try removeAllRows()
+        try session.deleteOwned(owned)
+    }
+
+    /// Empties the table. No link of another table may lead here, or that table is emptied too.
+    func removeAllRows() throws(EngineError) {
+        openCollection = nil
+        if count == 0 { return }
         try freeAllBlobs()
         try groups.removeAll()
         for index in indexes { try index?.tree.freeAll() }

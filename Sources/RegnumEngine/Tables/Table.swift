@@ -15,6 +15,9 @@ package final class Table {
     @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
     /// Columns of all tables whose links lead here; see `resolveOrigins`.
     @exclusivity(unchecked) var origins: [(table: TableKey, column: Int)] = []
+    /// By column number: whether the rows it leads to are embedded; see Table+Ownership.
+    @exclusivity(unchecked) var owns: [Bool] = []
+    @exclusivity(unchecked) var ownsRows = false
     @exclusivity(unchecked) var nextKey: UInt64
     @exclusivity(unchecked) package internal(set) var count: Int
     /// True where inserting or deleting must look after indexes or links.
@@ -78,6 +81,7 @@ package final class Table {
                 origins.append((table.definition.key, i))
             }
         }
+        resolveOwnership()
     }
 
     // MARK: Objects

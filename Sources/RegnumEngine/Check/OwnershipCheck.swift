@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The law of embedded tables: one owner for each row.
+
+import RegnumSystem
+
+extension IntegrityCheck.Walk {
+    mutating func checkOwners(_ table: Table, _ session: Session) throws(EngineError) {
+        var wrong: [String] = []
+        try table.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let key = ObjectKey(group.pointee.key(at: row))
+                var owners = 0
+                for origin in table.origins {
+                    guard let other = session.table(origin.table) else { continue }
+                    owners += try table.backlinkCount(to: key, from: other, column: origin.column)
+                }
+                if owners != 1 { wrong.append("object \(key.rawValue) has \(owners) owners") }
+            }
+            return wrong.count < IntegrityCheck.findingLimit
+        }
+        for text in wrong { find(9, "\(table.definition.name): \(text)") }
+    }
+}

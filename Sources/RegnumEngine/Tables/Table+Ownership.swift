@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ownership. A column whose links lead to an embedded table owns its targets: each row of such a table has exactly
+// one link that leads to it, and goes when that link does. Unlinking deletes the row, and what it owns, and so on: in
+// a loop, because chains may be as long as a table.
+
+/// A row that lost its owner.
+struct OwnedRow {
+    var table: Table
+    var key: ObjectKey
+}
+
+extension Table {
+    /// Which columns own what they lead to. Called when the session's tables change.
+    func resolveOwnership() {
+        owns = definition.columns.map { column in
+            column.target.flatMap { session.table($0) }?.definition.isEmbedded ?? false
+        }
+        ownsRows = owns.contains(true)
+    }
+
+    /// True where the rows that the column leads to are embedded and go with its links.
+    package func ownsTargets(of column: Int) -> Bool { owns[column] }
+
+    /// Deletes the targets of links that `column` held until now.
+    func disown(_ column: Int, _ values: some Sequence<Value>) throws(EngineError) {
+        guard owns[column], let target = definition.columns[column].target.flatMap({ session.table($0) }) else {
+            return
+        }
+        var rows: [OwnedRow] = []
+        for case .link(let key) in values { rows.append(OwnedRow(table: target, key: key)) }
+        try session.deleteOwned(rows)
+    }
+
+    /// The rows that the row owns directly.
+    func collectOwned(by key: ObjectKey, into rows: inout [OwnedRow]) throws(EngineError) {
+        if !ownsRows { return }
+        try flushOpenCollection()
+        guard let location = try locate(key) else { return }
+        for column in definition.columns.indices where owns[column] {
+            guard let target = definition.columns[column].target.flatMap({ session.table($0) }) else { continue }
+            for link in try links(column, location) { rows.append(OwnedRow(table: target, key: ObjectKey(link))) }
+        }
+    }
+}
+
+extension Session {
+    /// Deletes rows whose owners no longer link to them, with all that they own. No other links lead there.
+    func deleteOwned(_ rows: [OwnedRow]) throws(EngineError) {
+        var rest = rows
+        while let row = rest.popLast() {
+            try row.table.collectOwned(by: row.key, into: &rest)
+            try row.table.removeRow(row.key)
+        }
+    }
+
+    /// In a write: deletes every object of every table.
+    package func deleteAll() throws(EngineError) {
+        precondition(state.pointee.isWriting)
+        for table in tables { try table.removeAllRows() }
+    }
+}
