@@ -74,9 +74,9 @@ extension Object {
 }
 
 extension Results {
-    func limit(_ count: Int) -> [Element] { Array(prefix(count)) }
+    fileprivate func limit(_ count: Int) -> [Element] { Array(prefix(count)) }
     func snapshot() -> [Element] { Array(self) }
-    func explain() -> String { "mine" }
+    fileprivate func explain() -> String { "mine" }
     var state: String { "mine" }
     var binding: String { "mine" }
 }

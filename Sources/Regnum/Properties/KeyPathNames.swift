@@ -76,6 +76,13 @@ public func _name<Root: ObjectBase>(for keyPath: PartialKeyPath<Root>) -> String
     return name
 }
 
+/// The name of a key path whose root is known only at run time; nil where it leads through nothing that is stored.
+func tracedName(of keyPath: AnyKeyPath, _ root: ObjectBase.Type) -> String? {
+    let recorder = _KeyPathRecorder()
+    _ = recorder.makeTraced(root)[keyPath: keyPath]
+    return recorder.isStraight && !recorder.names.isEmpty ? recorder.names.joined(separator: ".") : nil
+}
+
 private func tracedName<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> String {
     let recorder = _KeyPathRecorder()
     let root = unsafeDowncast(recorder.makeTraced(Root.self), to: Root.self)

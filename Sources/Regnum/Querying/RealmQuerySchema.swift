@@ -54,17 +54,24 @@ extension ResultsState {
         if steps.isEmpty { return nil }
         let schema = RealmQuerySchema(realm: realm)
         var filters: [Predicate] = []
+        var bounds: [BoundPredicate] = []
         var orderings: [Ordering] = []
+        /// A slice has been cut: filters ask what it has left.
+        var isCut = false
         for step in steps {
             switch step {
+            case .filter(let predicate) where isCut:
+                orderings.append(
+                    .filter(try PredicateBinder.bind(predicate, to: binding.tableKey, in: schema)))
             case .filter(let predicate): filters.append(predicate)
+            case .behind(let predicate):
+                if isCut { orderings.append(.filter(predicate)) } else { bounds.append(predicate) }
+            case .slice(let offset, let limit):
+                orderings.append(.slice(offset: offset, limit: limit))
+                isCut = true
             case .sort(let descriptors):
                 var keys: [SortKey] = []
-                for descriptor in descriptors {
-                    keys.append(
-                        try SortKey.bind(
-                            descriptor.keyPath, isAscending: descriptor.ascending, to: binding.tableKey, in: schema))
-                }
+                for descriptor in descriptors { keys.append(try descriptor.key(for: binding.tableKey, in: schema)) }
                 if !keys.isEmpty { orderings.append(.sort(keys)) }
             case .distinct(let paths):
                 var keys: [SortKey] = []
@@ -77,8 +84,9 @@ extension ResultsState {
         var bound: BoundPredicate?
         if !filters.isEmpty {
             let predicate = filters.count == 1 ? filters[0] : .and(filters)
-            bound = try PredicateBinder.bind(predicate, to: binding.tableKey, in: schema)
+            bounds.insert(try PredicateBinder.bind(predicate, to: binding.tableKey, in: schema), at: 0)
         }
+        if !bounds.isEmpty { bound = bounds.count == 1 ? bounds[0] : .and(bounds) }
         return ObjectQuery(
             session: realm.session, table: binding.tableKey, predicate: bound, orderings: orderings)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Smallest, largest, sum and average over a property of the elements. Nulls and NaN are left out.
 
-internal import Foundation
+public import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
@@ -92,6 +92,23 @@ extension _QueryableCollection {
         ofProperty property: String
     ) -> T? where T.PersistedType: MinMaxType {
         converted(figure(.max, of: property, "max"))
+    }
+
+    /// The smallest value of the property, whatever its type.
+    public func min(ofProperty property: String) -> NSNumber? { converted(figure(.min, of: property, "min")) }
+    /// The earliest date of the property.
+    public func min(ofProperty property: String) -> NSDate? { converted(figure(.min, of: property, "min")) }
+    /// The largest value of the property, whatever its type.
+    public func max(ofProperty property: String) -> NSNumber? { converted(figure(.max, of: property, "max")) }
+    /// The latest date of the property.
+    public func max(ofProperty property: String) -> NSDate? { converted(figure(.max, of: property, "max")) }
+    /// The sum of the property's values, whatever their type.
+    public func sum(ofProperty property: String) -> NSNumber {
+        converted(figure(.sum, of: property, "sum"), to: NSNumber.self)
+    }
+    /// The average of the property's values; nil where there is none.
+    public func average(ofProperty property: String) -> NSNumber? {
+        converted(figure(.avg, of: property, "average"))
     }
 
     /// The sum of the property's values; ints wrap.

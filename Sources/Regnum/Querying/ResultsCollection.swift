@@ -103,7 +103,7 @@ extension _ResultsCollection {
 
 extension _QueryableCollection {
     /// The state, for what only a managed collection can do.
-    private func managed() -> ResultsState {
+    func managed() -> ResultsState {
         guard let state = _handle.state else {
             let name = (Self.self as? any AnyOwnedCollection.Type)?.words.objectiveName ?? "RLMArray"
             misuse(
@@ -113,7 +113,7 @@ extension _QueryableCollection {
         return state
     }
 
-    private func appending(_ step: ResultsState.Step) -> Results<Element> {
+    func appending(_ step: ResultsState.Step) -> Results<Element> {
         let state = managed()
         do throws(QueryError) { return Results(state: try state.appending(step)) } catch { misuse(error.message) }
     }

@@ -25,6 +25,10 @@ package final class ResultsState {
         case filter(Predicate)
         case sort([SortDescriptor])
         case distinct([String])
+        /// Leaves out the first `offset`, and all behind the next `limit`.
+        case slice(offset: Int, limit: Int?)
+        /// What comes behind an object in the order of the steps before.
+        case behind(BoundPredicate)
     }
 
     package let realm: RealmCore
@@ -121,7 +125,7 @@ package final class ResultsState {
         if stamp == now { return keys.count }
         if let counted, counted.stamp == now { return counted.count }
         if case .table = source, let query {
-            let count = engine { () throws(EngineError) in try query.count() }
+            let count = run(query) { () throws(EngineError) in try query.count() }
             counted = (now, count)
             return count
         }
@@ -151,7 +155,7 @@ package final class ResultsState {
         if stamp == now { return nil }
         if let head, head.stamp == now, head.keys.count >= count { return head.keys }
         let limit = count <= 32 ? 32 : Self.headLimit
-        let keys = engine { () throws(EngineError) in try query.keys(first: limit) }
+        let keys = run(query) { () throws(EngineError) in try query.keys(first: limit) }
         head = (now, keys)
         return keys
     }
@@ -162,7 +166,7 @@ package final class ResultsState {
         return realm.alone {
             if case .table = source, let query, stamp != realm.changeCount {
                 if let head, head.stamp == realm.changeCount { return head.keys.first }
-                return engine { () throws(EngineError) in try query.first() }
+                return run(query) { () throws(EngineError) in try query.first() }
             }
             return count == 0 ? nil : key(at: 0)
         }
@@ -175,7 +179,7 @@ package final class ResultsState {
             let now = realm.changeCount
             if case .table = source, let query, stamp != now {
                 if let tail, tail.stamp == now { return tail.key }
-                let key = engine { () throws(EngineError) in try query.keys(last: 1) }.last
+                let key = run(query) { () throws(EngineError) in try query.keys(last: 1) }.last
                 tail = (now, key)
                 return key
             }
@@ -241,19 +245,27 @@ package final class ResultsState {
         case .nothing: return []
         case .table:
             guard let query else { return tableKeys(binding) }
-            return engine { () throws(EngineError) in try query.keys() }
+            return run(query) { () throws(EngineError) in try query.keys() }
+        case .list, .backlinks: return applySteps(sourceKeys())
+        }
+    }
+
+    /// The keys of a list or of backlinks before the steps.
+    func sourceKeys() -> [ObjectKey] {
+        guard let binding else { return [] }
+        switch source {
+        case .table, .nothing: return []
         case .list(let owner, let column):
             guard owner.exists else { return [] }
             let table = owner.binding.table
             let values = engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
-            return applySteps(values.compactMap { if case .link(let key) = $0 { key } else { nil } })
+            return values.compactMap { if case .link(let key) = $0 { key } else { nil } }
         case .backlinks(let owner, let column):
             guard owner.exists else { return [] }
             let target = owner.binding.table
-            return applySteps(
-                engine { () throws(EngineError) in
-                    try target.backlinks(to: owner.key, from: binding.table, column: column)
-                })
+            return engine { () throws(EngineError) in
+                try target.backlinks(to: owner.key, from: binding.table, column: column)
+            }
         }
     }
 
@@ -265,6 +277,12 @@ package final class ResultsState {
             return engine { () throws(EngineError) in try query.contains(key) }
         }
         return position(of: key) != nil
+    }
+
+    /// Runs a query over the whole table.
+    private func run<R>(_ query: ObjectQuery, _ body: () throws(EngineError) -> R) -> R {
+        if let binding, !realm.isFrozen { noteRun(query, binding) }
+        return engine(body)
     }
 
     private func applySteps(_ found: [ObjectKey]) -> [ObjectKey] {

@@ -16,6 +16,8 @@ final class RealmSettings {
     var autorefresh = true
     /// What queries know of the classes, by table. Columns do not change while a Realm is open.
     var queryClasses: [TableKey: QueryClass] = [:]
+    /// Queries that an index would have helped, by table and column.
+    var scans: [TableKey: [Int: ScanNote]] = [:]
     /// How often `invalidate` was called: collections made before are invalid.
     var invalidations = 0
 

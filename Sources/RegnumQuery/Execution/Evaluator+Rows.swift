@@ -136,26 +136,13 @@ extension Evaluator {
     private func compare(
         _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions
     ) -> Bool {
-        let test: ValueTest
-        switch other {
-        case .null:
+        guard let test = ValueTest(comparison, other, options) else {
+            guard other == .null else { return false }
             switch comparison {
             case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == .null
             case .notEqual: return found != .null
             default: return false
             }
-        case .bool(let value): test = .bool(comparison, value)
-        case .int(let value): test = .int(comparison, value)
-        case .float(let value): test = .float(comparison, value)
-        case .double(let value): test = .double(comparison, value)
-        case .date(let value): test = .date(comparison, value)
-        case .objectID(let low, let high): test = .objectID(comparison, low, high)
-        case .uuid(let low, let high): test = .uuid(comparison, low, high)
-        case .decimal128(let low, let high): test = .decimal(comparison, DecimalBits(low: low, high: high))
-        case .typedLink, .list, .dictionary: return false
-        case .link(let key): test = .link(comparison, key)
-        case .string(let value): test = .bytes(BytesTest(comparison, Array(value.utf8), options))
-        case .data(let value): test = .bytes(BytesTest(comparison, value, options))
         }
         return test.matches(found)
     }
@@ -192,6 +179,26 @@ extension Evaluator {
             return true
         }
         return total.result(aggregate.kind)
+    }
+}
+
+extension ValueTest {
+    /// The comparison with a value; nil for null and for what has no order and no kernel.
+    init?(_ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions = []) {
+        switch value {
+        case .null, .typedLink, .list, .dictionary: return nil
+        case .bool(let value): self = .bool(comparison, value)
+        case .int(let value): self = .int(comparison, value)
+        case .float(let value): self = .float(comparison, value)
+        case .double(let value): self = .double(comparison, value)
+        case .date(let value): self = .date(comparison, value)
+        case .objectID(let low, let high): self = .objectID(comparison, low, high)
+        case .uuid(let low, let high): self = .uuid(comparison, low, high)
+        case .decimal128(let low, let high): self = .decimal(comparison, DecimalBits(low: low, high: high))
+        case .link(let key): self = .link(comparison, key)
+        case .string(let value): self = .bytes(BytesTest(comparison, Array(value.utf8), options))
+        case .data(let value): self = .bytes(BytesTest(comparison, value, options))
+        }
     }
 }
 

@@ -9,6 +9,8 @@ struct Evaluator {
     let table: Table
     /// Rows that will be asked about; decides whether work on all objects at the other end of a link pays.
     let expectedRows: Int
+    /// Where a run is explained.
+    var statistics: UnsafeMutablePointer<ScanStatistics>? = nil
 
     typealias Group = UnsafeMutablePointer<GroupView>
 
@@ -43,7 +45,13 @@ struct Evaluator {
         case .column(let column, let type, let test):
             try scan(group, column, type, test, out, scratch)
             out.andRows(mask)
+        case .key(let test):
+            out.clearRows()
+            for row in 0..<count where mask.hasRow(row) {
+                if test.matches(int: Int64(bitPattern: group.pointee.key(at: row))) { out.insertRow(row) }
+            }
         case .through(let through):
+            statistics?.pointee.hasRead = true
             try follow(through, group, mask: mask, out: out)
         case .aggregate(let aggregate) where try canCount(aggregate):
             out.clearRows()
@@ -52,6 +60,7 @@ struct Evaluator {
                 if aggregate.test.matches(int: Int64(links)) { out.insertRow(row) }
             }
         default:
+            statistics?.pointee.hasRead = true
             out.clearRows()
             for row in 0..<count where mask.hasRow(row) {
                 if try holds(node, table, RowLocation(group: group, row: row)) { out.insertRow(row) }
@@ -67,6 +76,7 @@ struct Evaluator {
     ) throws(EngineError) {
         let column = group.pointee.columns[number]
         let count = group.pointee.count
+        if let statistics, !test.isToldByZone(column) { statistics.pointee.hasRead = true }
         switch test {
         case .always: out.setRows(count)
         case .never: out.clearRows()
@@ -89,6 +99,10 @@ struct Evaluator {
             CompareScan.bools(column, count, value, isEqual: comparison == .equal, out)
         case .date(let comparison, let value):
             CompareScan.dates(column, count, comparison.scanOperator, value, out)
+        case .objectID(let comparison, _, _) where comparison.isOrdering:
+            scanIDs(column, count, type, test, out)
+        case .uuid(let comparison, _, _) where comparison.isOrdering:
+            scanIDs(column, count, type, test, out)
         case .objectID(let comparison, let low, let high):
             CompareScan.bytes12(column, count, low, high, isEqual: comparison == .equal, out)
         case .uuid(let comparison, let low, let high):
@@ -123,6 +137,17 @@ struct Evaluator {
                 try scan(group, number, type, test, scratch, scratch + 16)
                 out.orRows(scratch)
             }
+        }
+    }
+
+    /// Only pages of sorted results ask for ids by their order.
+    private func scanIDs(
+        _ column: ColumnView, _ count: Int, _ type: ColumnType, _ test: ValueTest, _ out: RowBitmap
+    ) {
+        out.clearRows()
+        for row in 0..<count where !column.isNull(row) {
+            let key = WideKey(column, row, type)
+            if test.matches(low: key.low, high: key.high) { out.insertRow(row) }
         }
     }
 
@@ -263,7 +288,11 @@ struct Evaluator {
             let mask = bitmaps
             let out = bitmaps + 16
             mask.setRows(group.pointee.count)
+            statistics?.pointee.hasRead = false
             try evaluate(node, group, mask: mask, out: out, scratch: bitmaps + 32)
+            if let statistics, !statistics.pointee.hasRead {
+                statistics.pointee.skippedRows += group.pointee.count
+            }
             return try body(group, out)
         }
     }

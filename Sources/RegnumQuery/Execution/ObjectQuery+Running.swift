@@ -72,6 +72,16 @@ extension ObjectQuery {
         return nil
     }
 
+    /// The column whose index alone gives all keys in order, or distinct ones.
+    func orderedByIndex(_ table: Table) -> Int? {
+        guard predicate == nil, orderings.count == 1 else { return nil }
+        switch orderings[0] {
+        case .sort(let keys), .distinct(let keys):
+            return keys.count == 1 && isIndexed(keys[0], table) ? keys[0].column : nil
+        default: return nil
+        }
+    }
+
     private func isIndexed(_ key: SortKey, _ table: Table) -> Bool {
         key.links.isEmpty && !key.isFolded && table.hasIndex(key.column)
     }

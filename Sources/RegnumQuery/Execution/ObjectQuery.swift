@@ -10,6 +10,8 @@ package final class ObjectQuery {
     package let tableKey: TableKey
     package let predicate: BoundPredicate?
     package let orderings: [Ordering]
+    /// See `findAdviceColumns`.
+    package private(set) lazy var adviceColumns = findAdviceColumns()
 
     package init(
         session: Session, table: TableKey, predicate: BoundPredicate? = nil, orderings: [Ordering] = []

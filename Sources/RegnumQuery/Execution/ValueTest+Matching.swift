@@ -111,8 +111,10 @@ extension ValueTest {
         switch self {
         case .isNotNull, .always: true
         case .objectID(let comparison, let a, let b):
-            (low == a && high == UInt64(b)) == (comparison == .equal)
-        case .uuid(let comparison, let a, let b): (low == a && high == b) == (comparison == .equal)
+            Self.compare(
+                low, UInt64(UInt32(truncatingIfNeeded: high).byteSwapped), comparison, a, UInt64(b.byteSwapped))
+        case .uuid(let comparison, let a, let b):
+            Self.compare(low, high.byteSwapped, comparison, a, b.byteSwapped)
         case .wideSet(let set): set.contains(WideKey(low: low, high: high))
         case .decimal(let comparison, let value):
             CompareScan.matches(
@@ -121,6 +123,15 @@ extension ValueTest {
         case .any(let tests): tests.contains { $0.matches(low: low, high: high) }
         default: false
         }
+    }
+
+    /// Words of ids: the first as loaded, the second in order.
+    private static func compare(
+        _ low: UInt64, _ high: UInt64, _ comparison: ComparisonOperator, _ a: UInt64, _ b: UInt64
+    ) -> Bool {
+        let order =
+            low != a ? (low.byteSwapped < a.byteSwapped ? -1 : 1) : high == b ? 0 : high < b ? -1 : 1
+        return CompareScan.matches(order, comparison.scanOperator, 0)
     }
 
     func matches(bytes found: UnsafeRawBufferPointer) -> Bool {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a query does to find its objects, as a value that prints; and which indexes would have spared work. Additions
+// to RealmSwift's API.
+
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// How a query was run.
+///
+/// ```swift
+/// print(people.where { $0.email == address }.explain())
+/// // Person where email == "a@b.c": index on email, 1 of 1 rows looked at, 1 found, 0.012 ms
+/// ```
+public struct QueryExplanation: Sendable, CustomStringConvertible {
+    /// The class of the objects.
+    public let className: String
+    /// The filters as text; empty where there are none.
+    public let conditions: String
+    /// The properties whose indexes found the objects, or gave them in order. Empty where all objects were looked at.
+    public let indexes: [String]
+    /// True where the indexes told all, without a look at an object.
+    public let isAnsweredByIndex: Bool
+    /// How many objects were expected to be looked at.
+    public let estimatedRows: Int
+    /// How many objects were looked at.
+    public let examinedRows: Int
+    /// How many objects were passed over because the smallest and largest values of their groups told enough.
+    public let skippedRows: Int
+    /// How many objects were found.
+    public let foundRows: Int
+    /// How long it took, without the explaining.
+    public let duration: Duration
+
+    /// True where the index of this property was used.
+    public func usesIndex(on property: String) -> Bool { indexes.contains(property) }
+
+    public var description: String {
+        let way =
+            indexes.isEmpty
+            ? "scan" : (isAnsweredByIndex ? "only index on " : "index on ") + indexes.joined(separator: ", ")
+        let skipped = skippedRows == 0 ? "" : ", \(skippedRows) skipped by zones"
+        let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1e3
+        let time = Int((milliseconds * 1000).rounded())
+        return "\(className)\(conditions.isEmpty ? "" : " where \(conditions)"): \(way), \(examinedRows) rows looked "
+            + "at (\(estimatedRows) estimated\(skipped)), \(foundRows) found, \(time) us"
+    }
+}
+
+extension _QueryableCollection {
+    /// Runs the query and tells how: by which index, how many objects it looked at and how long it took. For tests and
+    /// tuning; it costs more than the query itself.
+    public func explain() -> QueryExplanation {
+        let state = managed()
+        let run = state.explain()
+        let binding = state.binding
+        let conditions = state.steps.compactMap { step -> String? in
+            if case .filter(let predicate) = step { return predicate.description }
+            return nil
+        }
+        return QueryExplanation(
+            className: binding?.schema.name ?? ClassNames.name(of: state.elementType),
+            conditions: conditions.count < 2
+                ? conditions.joined() : conditions.map { "(\($0))" }.joined(separator: " AND "),
+            indexes: run.indexes.compactMap { binding?.propertyName(ofColumn: $0) },
+            isAnsweredByIndex: run.isByIndexAlone, estimatedRows: run.estimatedRows,
+            examinedRows: run.examinedRows, skippedRows: run.skippedRows, foundRows: run.foundRows,
+            duration: run.duration)
+    }
+}
+
+extension ClassBinding {
+    func propertyName(ofColumn column: Int) -> String? {
+        columns.firstIndex(of: column).map { schema.properties[$0].name }
+    }
+}
+
+extension ResultsState {
+    fileprivate func explain() -> QueryRun {
+        check()
+        guard let binding else { return QueryRun() }
+        return engine { () throws(EngineError) in
+            let query = self.query ?? ObjectQuery(session: realm.session, table: binding.tableKey)
+            if case .table = source { return try query.explain() }
+            return try query.explain(among: sourceKeys())
+        }
+    }
+
+    /// Remembers a run over the whole table for `IndexAdvice`. Small tables need no index.
+    func noteRun(_ query: ObjectQuery, _ binding: ClassBinding) {
+        let count = binding.table.count
+        guard count >= 1000, let settings = realm.configurationBox as? RealmSettings else { return }
+        for (column, selectivity) in query.adviceColumns {
+            var note = settings.scans[binding.tableKey]?[column] ?? ScanNote()
+            note.queries += 1
+            note.rows += count
+            note.spared += Int(Double(count) * (1 - selectivity))
+            settings.scans[binding.tableKey, default: [:]][column] = note
+        }
+    }
+}
+
+/// Queries that looked at all objects for want of an index.
+struct ScanNote {
+    var queries = 0
+    var rows = 0
+    /// Rows that an index would about have spared.
+    var spared = 0
+}
+
+/// A property that an index would help, judged by the queries that an open Realm has run.
+public struct IndexAdvice: Sendable, CustomStringConvertible {
+    /// The class.
+    public let className: String
+    /// The property to be marked `@Persisted(indexed: true)`.
+    public let property: String
+    /// How many queries would have used the index.
+    public let queries: Int
+    /// How many objects they looked at.
+    public let examinedRows: Int
+    /// About how many of them the index would have spared.
+    public let sparedRows: Int
+
+    public var description: String {
+        "\(className).\(property): \(queries) queries looked at \(examinedRows) objects; an index would have spared "
+            + "about \(sparedRows) of them. Mark it @Persisted(indexed: true)."
+    }
+
+    /// Advice on the queries run through this Realm since it was opened, what helps most first. Classes of fewer than
+    /// 1,000 objects need none.
+    public static func after(queriesOf realm: Realm) -> [IndexAdvice] {
+        realm.core.check()
+        guard let settings = realm.core.configurationBox as? RealmSettings else { return [] }
+        var advice: [IndexAdvice] = []
+        for (table, columns) in settings.scans {
+            guard let binding = realm.core.binding(forTable: table) else { continue }
+            for (column, note) in columns {
+                guard let property = binding.propertyName(ofColumn: column) else { continue }
+                advice.append(
+                    IndexAdvice(
+                        className: binding.schema.name, property: property, queries: note.queries,
+                        examinedRows: note.rows, sparedRows: note.spared))
+            }
+        }
+        return advice.sorted { ($1.sparedRows, $0.property) < ($0.sparedRows, $1.property) }
+    }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// The expressions of `#Predicate` one by one. The order is that of Foundation's documentation.
+
+internal import Foundation
+internal import RegnumQuery
+
+extension PredicateExpressions.Variable: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        switch lowering.variables[key] {
+        case .element: return .path(KeyPathOperand([]), hasCollection: false, isCollection: false)
+        case .named(let name):
+            return .path(KeyPathOperand(variable: name, []), hasCollection: false, isCollection: false)
+        case .value(let value): return value
+        case nil: throw lowering.refusal(self, "it stands for nothing that a query knows.")
+        }
+    }
+}
+
+extension PredicateExpressions.KeyPath: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        guard case .path(var path, let hasCollection, let isCollection) = try lowering.expression(root) else {
+            // A property of something captured: its value is known already.
+            if case .constant(let value?) = try lowering.expression(root), let value = value as? Root.Output {
+                return .constant(value[keyPath: keyPath])
+            }
+            throw lowering.refusal(self, "only properties of objects can be asked.")
+        }
+        if let type = Root.Output.self as? ObjectBase.Type, let name = tracedName(of: keyPath, type) {
+            path.segments += name.split(separator: ".").map { KeyPathSegment(String($0)) }
+            let isList = Output.self is any RealmCollectionBase.Type
+            return .path(path, hasCollection: hasCollection || isList, isCollection: isList)
+        }
+        // Key paths have no names: what they give for something empty tells which they are.
+        if isCollection, Output.self == Int.self {
+            path.segments.append(KeyPathSegment("@count"))
+            return .path(path, hasCollection: false, isCollection: false)
+        }
+        if isCollection, let list = (Root.Output.self as? any AnyList.Type)?.init() as? Root.Output,
+            list[keyPath: keyPath] as? Bool == true
+        {
+            path.segments.append(KeyPathSegment("@count"))
+            return .condition(.comparison(QueryComparison(.keyPath(path), .equal, .constant(.int(0)))))
+        }
+        if let empty = "" as? Root.Output, let full = "a" as? Root.Output,
+            empty[keyPath: keyPath] as? Bool == true, full[keyPath: keyPath] as? Bool == false
+        {
+            return .condition(.comparison(QueryComparison(.keyPath(path), .equal, .constant(.string("")))))
+        }
+        throw lowering.refusal(self, "only properties that are stored can be asked, and count and isEmpty.")
+    }
+}
+
+extension PredicateExpressions.Value: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression { .constant(value) }
+}
+
+extension PredicateExpressions.NilLiteral: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression { .constant(nil) }
+}
+
+extension PredicateExpressions.Conjunction: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        let left = try lowering.condition(lhs)
+        return .condition(.and([left, try lowering.condition(rhs)]))
+    }
+}
+
+extension PredicateExpressions.Disjunction: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        let left = try lowering.condition(lhs)
+        return .condition(.or([left, try lowering.condition(rhs)]))
+    }
+}
+
+extension PredicateExpressions.Negation: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        .condition(.not(try lowering.condition(wrapped)))
+    }
+}
+
+extension PredicateExpressions.Equal: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        try lowering.compare(self, lhs, .equal, rhs)
+    }
+}
+
+extension PredicateExpressions.NotEqual: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        try lowering.compare(self, lhs, .notEqual, rhs)
+    }
+}
+
+extension PredicateExpressions.Comparison: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        switch op {
+        case .lessThan: return try lowering.compare(self, lhs, .less, rhs)
+        case .lessThanOrEqual: return try lowering.compare(self, lhs, .lessOrEqual, rhs)
+        case .greaterThan: return try lowering.compare(self, lhs, .greater, rhs)
+        case .greaterThanOrEqual: return try lowering.compare(self, lhs, .greaterOrEqual, rhs)
+        @unknown default: throw lowering.refusal(self, "the operator is not known.")
+        }
+    }
+}
+
+// MARK: Optionals
+
+extension PredicateExpressions.OptionalFlatMap: QueryExpression {
+    /// `$0.dog?.name == "Rex"`: behind a null link, properties are null in queries too.
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        lowering.variables[variable.key] = .value(try lowering.expression(wrapped))
+        defer { lowering.variables[variable.key] = nil }
+        return try lowering.expression(transform)
+    }
+}
+
+extension PredicateExpressions.ForcedUnwrap: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        try lowering.expression(inner)
+    }
+}
+
+extension PredicateExpressions.NilCoalesce: QueryExpression {
+    /// `condition ?? false`: what is null passes no comparison but those that ask for null.
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        guard case .constant(let value) = try lowering.expression(rhs), value as? Bool == false else {
+            throw lowering.refusal(self, "only `?? false` behind a condition can be asked; compare with nil instead.")
+        }
+        return .condition(try lowering.condition(lhs))
+    }
+}
+
+extension PredicateExpressions.UnaryMinus: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        switch try lowering.expression(wrapped) {
+        case .constant(let value as Int): return .constant(0 &- value)
+        case .constant(let value as Double): return .constant(-value)
+        case .constant(let value as Float): return .constant(-value)
+        default: throw lowering.refusal(self, "properties cannot be calculated with in a query.")
+        }
+    }
+}
+
+// MARK: Sequences, ranges and strings
+
+extension PredicateExpressions.SequenceContains: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        let collection = try lowering.expression(sequence)
+        let item = try lowering.expression(element)
+        switch (collection, item) {
+        case (.path(let path, _, true), .constant(let value)):
+            return .condition(
+                .comparison(
+                    QueryComparison(
+                        .keyPath(path), .equal, .constant(lowering.constant(value)), modifier: .any)))
+        case (.constant(let values), .path(let path, let hasCollection, _)):
+            return .condition(
+                .comparison(
+                    QueryComparison(
+                        .keyPath(path), .in, .constant(lowering.constant(values)),
+                        modifier: hasCollection ? .any : .direct)))
+        default: throw lowering.refusal(self, "ask whether a list contains a constant, or constants a property.")
+        }
+    }
+}
+
+extension PredicateExpressions.SequenceContainsWhere: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        let found = try lowering.elements(self, of: sequence, variable, test)
+        return .condition(ExpressionLowering.counted(found, .greater))
+    }
+}
+
+extension PredicateExpressions.SequenceAllSatisfy: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        var found = try lowering.elements(self, of: sequence, variable, test)
+        found.test = .not(found.test)
+        return .condition(ExpressionLowering.counted(found, .equal))
+    }
+}
+
+extension PredicateExpressions.Filter: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        let found = try lowering.elements(self, of: sequence, variable, filter)
+        return .count(found.path, variable: found.variable, found.test)
+    }
+}
+
+extension PredicateExpressions.CollectionContainsCollection: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        try lowering.compare(self, base, .contains, other)
+    }
+}
+
+extension PredicateExpressions.SequenceStartsWith: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        try lowering.compare(self, base, .beginsWith, prefix)
+    }
+}
+
+extension PredicateExpressions.Range: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        guard case .constant(let low) = try lowering.expression(lower),
+            case .constant(let high) = try lowering.expression(upper)
+        else { throw lowering.refusal(self, "the bounds must be constants.") }
+        return .range(lower: low, upper: high, isClosed: false)
+    }
+}
+
+extension PredicateExpressions.ClosedRange: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        guard case .constant(let low) = try lowering.expression(lower),
+            case .constant(let high) = try lowering.expression(upper)
+        else { throw lowering.refusal(self, "the bounds must be constants.") }
+        return .range(lower: low, upper: high, isClosed: true)
+    }
+}
+
+extension PredicateExpressions.RangeExpressionContains: QueryExpression {
+    func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
+        guard case .path(let path, let hasCollection, _) = try lowering.expression(element) else {
+            throw lowering.refusal(self, "only a property can lie in a range.")
+        }
+        let modifier: ComparisonModifier = hasCollection ? .any : .direct
+        func bound(_ comparison: ComparisonOperator, _ value: Any?) -> QueryPredicate {
+            .comparison(
+                QueryComparison(
+                    .keyPath(path), comparison, .constant(lowering.constant(value)), modifier: modifier))
+        }
+        let found: LoweredExpression
+        if let value = try? lowering.expression(range) {
+            found = value
+        } else {
+            throw lowering.refusal(self, "the range must be a constant.")
+        }
+        switch found {
+        case .range(let lower, let upper, let isClosed):
+            return .condition(.and([bound(.greaterOrEqual, lower), bound(isClosed ? .lessOrEqual : .less, upper)]))
+        case .constant(let value):
+            guard let range = value as? any QueryRange else {
+                throw lowering.refusal(self, "the range must be a constant.")
+            }
+            var parts: [QueryPredicate] = []
+            if let lower = range.queryLower { parts.append(bound(.greaterOrEqual, lower)) }
+            if let (upper, isClosed) = range.queryUpper {
+                parts.append(bound(isClosed ? .lessOrEqual : .less, upper))
+            }
+            return .condition(.and(parts))
+        default: throw lowering.refusal(self, "the range must be a constant.")
+        }
+    }
+}
+
+/// `PredicateExpressions.Comparison` hides it in extensions of `PredicateExpressions`.
+private typealias QueryComparison = RegnumQuery.Comparison
+
+/// A captured range.
+private protocol QueryRange {
+    var queryLower: Any? { get }
+    var queryUpper: (Any, isClosed: Bool)? { get }
+}
+extension Range: QueryRange {
+    fileprivate var queryLower: Any? { lowerBound }
+    fileprivate var queryUpper: (Any, isClosed: Bool)? { (upperBound, false) }
+}
+extension ClosedRange: QueryRange {
+    fileprivate var queryLower: Any? { lowerBound }
+    fileprivate var queryUpper: (Any, isClosed: Bool)? { (upperBound, true) }
+}
+extension PartialRangeFrom: QueryRange {
+    fileprivate var queryLower: Any? { lowerBound }
+    fileprivate var queryUpper: (Any, isClosed: Bool)? { nil }
+}
+extension PartialRangeThrough: QueryRange {
+    fileprivate var queryLower: Any? { nil }
+    fileprivate var queryUpper: (Any, isClosed: Bool)? { (upperBound, true) }
+}
+extension PartialRangeUpTo: QueryRange {
+    fileprivate var queryLower: Any? { nil }
+    fileprivate var queryUpper: (Any, isClosed: Bool)? { (upperBound, false) }
+}

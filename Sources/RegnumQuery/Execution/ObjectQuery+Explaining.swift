@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of a query did, and which index would have spared it work.
+
+package import RegnumEngine
+
+/// What one run of a query did.
+package struct QueryRun: Sendable {
+    /// Columns whose indexes found the rows, or gave them in order; empty for a scan.
+    package var indexes: [Int] = []
+    /// True where the indexes answered without a look at the objects.
+    package var isByIndexAlone = false
+    /// Rows that were expected to be looked at.
+    package var estimatedRows = 0
+    /// Rows that were looked at.
+    package var examinedRows = 0
+    /// Rows that the smallest and largest values of their groups told all about.
+    package var skippedRows = 0
+    package var foundRows = 0
+    package var duration = Duration.zero
+    package init() {}
+}
+
+/// Counts of a scan that is explained.
+struct ScanStatistics {
+    /// Whether a value of the group was read.
+    var hasRead = false
+    var skippedRows = 0
+}
+
+extension ObjectQuery {
+    /// Runs the query over the whole table and tells how it went. `candidates`: over these objects instead.
+    package func explain(among candidates: [ObjectKey]? = nil) throws(EngineError) -> QueryRun {
+        var run = QueryRun()
+        let clock = ContinuousClock()
+        let start = clock.now
+        if let candidates {
+            run.estimatedRows = candidates.count
+            run.examinedRows = candidates.count
+            run.foundRows = try keys(among: candidates).count
+            run.duration = clock.now - start
+            return run
+        }
+        let table = table
+        let found = try keys()
+        run.duration = clock.now - start
+        run.foundRows = found.count
+        if let column = orderedByIndex(table) {
+            run.indexes = [column]
+            run.isByIndexAlone = true
+            run.estimatedRows = table.count
+            return run
+        }
+        let access = try choose(table)
+        run.estimatedRows = access.estimate
+        run.indexes = access.indexes.map(\.column)
+        if access.isScan {
+            run.skippedRows = predicate == nil ? 0 : try skippedRows(table)
+            run.examinedRows = table.count - run.skippedRows
+        } else {
+            run.isByIndexAlone = access.rest == nil
+            run.examinedRows = try access.keys(table).count
+        }
+        return run
+    }
+
+    private func skippedRows(_ table: Table) throws(EngineError) -> Int {
+        let statistics = UnsafeMutablePointer<ScanStatistics>.allocate(capacity: 1)
+        statistics.initialize(to: ScanStatistics())
+        defer { statistics.deallocate() }
+        var evaluator = Evaluator(session: session, table: table, expectedRows: table.count)
+        evaluator.statistics = statistics
+        try evaluator.forEachGroup(Planner.plan(predicate ?? .constant(true))) { _, _ in true }
+        return statistics.pointee.skippedRows
+    }
+
+    /// Columns without an index that every match is told by: conditions that must hold, on a property of the object
+    /// itself, for which an index has ranges. With the part of all rows that a condition of its kind is taken to leave.
+    func findAdviceColumns() -> [(column: Int, selectivity: Double)] {
+        guard let predicate else { return [] }
+        let parts: [BoundPredicate] = if case .and(let parts) = predicate { parts } else { [predicate] }
+        return parts.compactMap { part in
+            guard case .test(let path, let test) = part, path.steps.isEmpty,
+                case .column(let number, let type) = path.end, !table.hasIndex(number),
+                type == .int || type == .string || type == .date || type == .objectID || type == .uuid,
+                let ranges = test.indexRanges(type)
+            else { return nil }
+            return (number, Self.selectivity(ranges.ranges))
+        }
+    }
+
+    private static func selectivity(_ ranges: [IndexRange]) -> Double {
+        guard let range = ranges.first else { return 0 }
+        switch range {
+        case .nulls: return 0.1
+        case .integers(let low, let high):
+            return low == high ? 0.001 : low > .min && high < .max ? 0.05 : 0.3
+        case .bytes(let low, let high):
+            return low.isEmpty || high == nil ? 0.3 : 0.01
+        }
+    }
+}
+
+extension ValueTest {
+    /// True where no value of the group's column is read: nulls and zones tell.
+    func isToldByZone(_ column: ColumnView) -> Bool {
+        func isTold<T: Comparable>(_ low: T, _ high: T, _ comparison: ComparisonOperator, _ value: T) -> Bool {
+            switch comparison {
+            case .equal, .notEqual: value < low || value > high || low == high
+            case .less, .greaterOrEqual: high < value || low >= value
+            default: high <= value || low > value
+            }
+        }
+        switch self {
+        case .always, .never, .isNull, .isNotNull: return true
+        case .int(let comparison, let value):
+            if column.form == .constant { return true }
+            return column.hasZone && isTold(column.zoneMin, column.zoneMax, comparison, value)
+        case .double(let comparison, let value):
+            return column.hasZone && isTold(column.zoneLow, column.zoneHigh, comparison, value)
+        case .float(let comparison, let value):
+            return column.hasZone && isTold(column.zoneLow, column.zoneHigh, comparison, Double(value))
+        case .date(let comparison, let value):
+            let isOutside = value.seconds < column.zoneMin || value.seconds > column.zoneMax
+            return column.hasZone && isOutside && comparison != .in
+        case .intSet(let set):
+            guard let low = set.values.first, let high = set.values.last else { return true }
+            return column.hasZone && (column.zoneMax < low || column.zoneMin > high)
+        case .all(let tests): return tests.contains { $0.isToldByZone(column) }
+        default: return false
+        }
+    }
+}
+
+extension ColumnView {
+    fileprivate var zoneLow: Double { Double(bitPattern: UInt64(bitPattern: zoneMin)) }
+    fileprivate var zoneHigh: Double { Double(bitPattern: UInt64(bitPattern: zoneMax)) }
+}
