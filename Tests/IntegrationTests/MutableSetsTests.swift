@@ -102,7 +102,8 @@ private typealias Values = SetModels.Values
 
 @Suite("MutableSets")
 struct MutableSetsTests {
-    @Test("keep every type of element once, unmanaged, in a write and in a file opened anew", arguments: SetModels.kinds)
+    @Test(
+        "keep every type of element once, unmanaged, in a write and in a file opened anew", arguments: SetModels.kinds)
     func types(_ kind: SetModels.Kind) throws {
         let object = Values()
         kind.fill(object)

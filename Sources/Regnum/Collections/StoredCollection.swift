@@ -29,11 +29,13 @@ struct CollectionWords: Sendable {
     let objectiveName: String
     /// "array"
     let kind: String
+    /// "arrays"
+    let plural: String
 
-    static let list = CollectionWords(name: "List", objectiveName: "RLMArray", kind: "array")
-    static let set = CollectionWords(name: "Set", objectiveName: "RLMSet", kind: "set")
+    static let list = CollectionWords(name: "List", objectiveName: "RLMArray", kind: "array", plural: "arrays")
+    static let set = CollectionWords(name: "Set", objectiveName: "RLMSet", kind: "set", plural: "sets")
     static let dictionary = CollectionWords(
-        name: "Dictionary", objectiveName: "RLMDictionary", kind: "dictionary")
+        name: "Dictionary", objectiveName: "RLMDictionary", kind: "dictionary", plural: "dictionaries")
 }
 
 // MARK: Places

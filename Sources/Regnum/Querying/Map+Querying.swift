@@ -6,20 +6,14 @@ internal import RegnumEngine
 internal import RegnumQuery
 
 extension Map {
-    /// The objects of the map as a query sees them, in the order of the keys; those that are nil are left out.
+    /// The values of the map as a query sees them, in the order of the keys; links that are nil are left out.
     private var results: Results<Value> {
         guard let place = checkedPlace() else {
             misuse(
                 "This method may only be called on RLMDictionary instances retrieved from an RLMRealm. Add the "
                     + "object that has this map to a Realm first.")
         }
-        guard let target = Value._shape.target else {
-            misuse("Querying is currently only implemented for dictionaries of Realm Objects")
-        }
-        return Results(
-            state: ResultsState(
-                realm: place.core, elementType: target, binding: place.fetchableTarget(target),
-                source: .list(owner: place.owner, column: place.column)))
+        return Results(state: place.results(Value._shape.target, .dictionary, elementName: Self.elementName))
     }
 
     /// The values that satisfy the predicate; misuse where it is not understood.

@@ -39,6 +39,7 @@ public struct Query<T> {
 
     func appending<V>(_ name: String, isCollection: Bool) -> Query<V> {
         var path = path
+        if !path.subscripts.isEmpty { misuse("Cannot apply key path to Map subscripts.") }
         if path.names.isEmpty { path.startsWithCollection = isCollection }
         path.names += name.split(separator: ".").map(String.init)
         path.collectionCount += isCollection ? 1 : 0
@@ -63,24 +64,28 @@ public struct Query<T> {
     }
 }
 
+private func isCollection<V>(_ type: V.Type) -> Bool {
+    type is any RealmCollectionBase.Type || type is any RealmKeyedCollection.Type
+}
+
 extension Query where T: ObjectBase {
     /// The property at the key path.
     public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+        appending(_name(for: member), isCollection: isCollection(V.self))
     }
 }
 
 extension Query where T: OptionalProtocol, T.Wrapped: ObjectBase {
     /// A property of the linked object.
     public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+        appending(_name(for: member), isCollection: isCollection(V.self))
     }
 }
 
 extension Query where T: RealmCollection, T.Element: ObjectBase {
     /// A property of any element.
     public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+        appending(_name(for: member), isCollection: isCollection(V.self))
     }
 }
 

@@ -76,7 +76,9 @@ private struct QueryLowering {
                 KeyPathOperand(
                     variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
         }
-        return .keyPath(KeyPathOperand(path.names.map { KeyPathSegment($0) }))
+        var segments = path.names.map { KeyPathSegment($0) }
+        for case .key(let key) in path.subscripts { segments[segments.count - 1].subscripts.append(.key(key)) }
+        return .keyPath(KeyPathOperand(segments))
     }
 
     private func constant(_ constant: QueryConstant) -> Constant { Constant(any: constant.value, realm: realm) }

@@ -27,6 +27,8 @@ struct QueryPath {
     var collectionCount = 0
     /// True where an operator stands for the whole collection, so that no `ANY` is written.
     var isWhole = false
+    /// What stands in brackets behind the last name.
+    var subscripts: [QuerySubscript] = []
     /// The last property is a collection.
     var endsInCollection = false
     /// The first property is a collection, so that the path can be the subject of a subquery.
@@ -35,6 +37,11 @@ struct QueryPath {
     var text: String { names.joined(separator: ".") }
     /// A comparison of the path means any of its elements.
     var needsAny: Bool { collectionCount > 0 && !isWhole }
+}
+
+enum QuerySubscript {
+    /// The key of a map.
+    case key(String)
 }
 
 /// A constant of a query as the user gave it; nil for NULL.
@@ -184,7 +191,13 @@ private struct QueryPrinter {
         }
     }
 
-    private mutating func appendPath(_ path: QueryPath) { text += (path.needsAny ? "ANY " : "") + path.text }
+    private mutating func appendPath(_ path: QueryPath) {
+        text += (path.needsAny ? "ANY " : "") + path.text
+        for case .key(let key) in path.subscripts {
+            text += "[%@]"
+            arguments.append(key)
+        }
+    }
 
     private mutating func append(_ constant: QueryConstant) {
         text += "%@"
@@ -200,6 +213,7 @@ extension QueryNode {
         let depth = depth + 1
         switch self {
         case .path(var path):
+            if !path.subscripts.isEmpty { misuse("Subqueries do not support map subscripts.") }
             guard path.startsWithCollection, let first = path.names.first else {
                 misuse("Subqueries must contain a keypath starting with a collection.")
             }

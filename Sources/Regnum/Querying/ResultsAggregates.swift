@@ -10,6 +10,10 @@ extension ResultsState {
     /// operation does not fit its type.
     func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         check()
+        if case .values(_, _, let kindName) = source {
+            if property == "self" { return ValueFigures.figure(kind, of: currentValues()) }
+            misuse("\(kindName.prefix(1).uppercased())\(kindName.dropFirst()) can only be aggregated on \"self\".")
+        }
         guard let binding else { return kind == .sum ? .int(0) : .null }
         guard let index = binding.schema.place(named: property) else {
             misuse("Invalid property name '\(property)' for class '\(binding.schema.name)'.")

@@ -33,26 +33,36 @@ extension _ResultsCollection {
         if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
         let state = _handle.state
         let count = state?.count ?? 0
-        guard position < count, let state, let binding = state.binding else {
+        guard position < count, let state else {
             misuse("Index \(position) is out of bounds (must be less than \(count)).")
+        }
+        guard let binding = state.binding else {
+            return Element._fromRaw(_RawValue(state.currentValues()[position]))
         }
         return unsafeBitCast(binding.makeAccessor(state.key(at: position)), to: Element.self)
     }
 
     /// The first element, or nil where there is none.
     public var first: Element? {
-        guard let state = _handle.state, let binding = state.binding, let key = state.firstKey() else { return nil }
+        guard let state = _handle.state else { return nil }
+        guard let binding = state.binding else { return state.count == 0 ? nil : element(at: 0) }
+        guard let key = state.firstKey() else { return nil }
         return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
     }
 
     /// The last element, or nil where there is none.
     public var last: Element? {
-        guard let state = _handle.state, let binding = state.binding, let key = state.lastKey() else { return nil }
+        guard let state = _handle.state else { return nil }
+        guard let binding = state.binding else { return state.count == 0 ? nil : element(at: state.count - 1) }
+        guard let key = state.lastKey() else { return nil }
         return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
     }
 
     func iterator() -> RLMIterator<Element> {
-        guard let state = _handle.state, let binding = state.binding else { return RLMIterator([]) }
+        guard let state = _handle.state else { return RLMIterator([]) }
+        guard let binding = state.binding else {
+            return RLMIterator(state.currentValues().map { Element._fromRaw(_RawValue($0)) })
+        }
         state.check()
         if state.isWholeTable { return RLMIterator(ObjectCursor(tableOf: binding)) }
         return RLMIterator(ObjectCursor(state.currentKeys(), of: binding))
@@ -64,8 +74,12 @@ extension _ResultsCollection {
         return indexes.map { self[$0] }
     }
 
-    /// The position of an object; nil for one that is unmanaged, of another Realm, or not among the elements.
+    /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found.
     public func index(of object: Element) -> Int? {
+        if let state = _handle.state, state.isOfValues {
+            let wanted = Element._toRaw(object).value
+            return state.currentValues().firstIndex { $0.matches(wanted) }
+        }
         guard let state = _handle.state, let object = object as? ObjectBase else { return nil }
         state.check()
         guard let realm = object.realm?.core, realm === state.realm else { return nil }

@@ -14,6 +14,8 @@ package final class ResultsState {
         case table
         /// The elements of a list of links, in its order.
         case list(owner: RowReference, column: Int)
+        /// The values in a list, a set or a map; messages call such `kind`.
+        case values(owner: RowReference, column: Int, kind: String)
         /// The objects of the class that link to the owner in that column.
         case backlinks(owner: RowReference, column: Int)
         /// Nothing: the file has no table for the class (read-only).
@@ -32,7 +34,7 @@ package final class ResultsState {
     }
 
     package let realm: RealmCore
-    /// The class of the elements; nil only for `.nothing`.
+    /// The class of the elements; nil only for `.nothing` and `.values`.
     package let binding: ClassBinding?
     package let source: Source
     package let steps: [Step]
@@ -47,6 +49,8 @@ package final class ResultsState {
     /// The first keys, where only they were asked for.
     private var head: (stamp: UInt64, keys: [ObjectKey])?
     private var tail: (stamp: UInt64, key: ObjectKey?)?
+    /// Of `.values`: what the last evaluation found.
+    var valueCache: (stamp: UInt64, values: [Value])?
     /// What `steps` come to; nil where there are none.
     private(set) var query: ObjectQuery?
 
@@ -56,7 +60,11 @@ package final class ResultsState {
         self.realm = realm
         self.elementType = elementType
         self.binding = binding
-        self.source = binding == nil ? .nothing : source
+        if case .values = source {
+            self.source = source
+        } else {
+            self.source = binding == nil ? .nothing : source
+        }
         self.steps = steps
         invalidations = realm.settings.invalidations
     }
@@ -64,6 +72,7 @@ package final class ResultsState {
     /// The same objects with one more step. What cannot be evaluated is told here, not at the first access.
     func appending(_ step: Step) throws(QueryError) -> ResultsState {
         check()
+        try checkStep(step)
         let next = ResultsState(
             realm: realm, elementType: elementType, binding: binding, source: source, steps: steps + [step])
         if let binding { next.query = try next.makeQuery(binding) }
@@ -80,6 +89,9 @@ package final class ResultsState {
         case .list(let owner, let column):
             guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
             source = .list(owner: owner, column: column)
+        case .values(let owner, let column, let kind):
+            guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
+            source = .values(owner: owner, column: column, kind: kind)
         case .backlinks(let owner, let column):
             guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
             source = .backlinks(owner: owner, column: column)
@@ -115,7 +127,7 @@ package final class ResultsState {
     /// Constant for a whole table; else what evaluation costs, once a change.
     var count: Int {
         check()
-        guard let binding else { return 0 }
+        guard let binding else { return isOfValues ? currentValues().count : 0 }
         if isWholeTable { return binding.table.count }
         return realm.alone { countOfNow(binding) }
     }
@@ -242,7 +254,7 @@ package final class ResultsState {
     private func evaluate() -> [ObjectKey] {
         guard let binding else { return [] }
         switch source {
-        case .nothing: return []
+        case .nothing, .values: return []
         case .table:
             guard let query else { return tableKeys(binding) }
             return run(query) { () throws(EngineError) in try query.keys() }
@@ -254,7 +266,7 @@ package final class ResultsState {
     func sourceKeys() -> [ObjectKey] {
         guard let binding else { return [] }
         switch source {
-        case .table, .nothing: return []
+        case .table, .nothing, .values: return []
         case .list(let owner, let column):
             guard owner.exists else { return [] }
             let table = owner.binding.table

@@ -23,27 +23,35 @@ package indirect enum BoundPredicate: Sendable {
 package enum PathStep: Sendable, Equatable {
     /// A to-one link; the table it leads to.
     case link(column: Int, target: TableKey)
-    /// A list of links.
+    /// A list or a set of links, or the values of a dictionary of links.
     case links(column: Int, target: TableKey)
+    /// The link of one key of a dictionary.
+    case entry(column: Int, key: String, target: TableKey)
     case backlinks(origin: TableKey, column: Int)
 
     var target: TableKey {
         switch self {
-        case .link(_, let target), .links(_, let target): target
+        case .link(_, let target), .links(_, let target), .entry(_, _, let target): target
         case .backlinks(let origin, _): origin
         }
     }
     var isToMany: Bool {
-        if case .link = self { return false }
-        return true
+        switch self {
+        case .link, .entry: false
+        case .links, .backlinks: true
+        }
     }
 }
 
 package enum PathEnd: Sendable, Equatable {
     /// The value of a column.
     case column(Int, ColumnType)
-    /// The elements of a list of values.
+    /// The elements of a list or a set of values, or the values of a dictionary.
     case elements(Int, ColumnType)
+    /// The keys of a dictionary.
+    case keys(Int)
+    /// The value of one key of a dictionary; null where it has none.
+    case entry(Int, String, ColumnType)
     /// The key of the object that the steps lead to.
     case object
 }
@@ -58,7 +66,10 @@ package struct BoundPath: Sendable, Equatable {
     }
 
     package var isToMany: Bool {
-        if case .elements = end { return true }
+        switch end {
+        case .elements, .keys: return true
+        case .column, .entry, .object: break
+        }
         return steps.contains { $0.isToMany }
     }
 }

@@ -23,6 +23,8 @@ struct ResolvedPath {
     var isNullable: Bool
     /// The class linked to, where the path ends at objects.
     var targetClass: QueryClass?
+    /// The column of the dictionary that the path ends at.
+    var dictionary: Int?
 
     var end: PathEnd { bound.end }
     var isToMany: Bool { bound.isToMany }
@@ -55,6 +57,11 @@ extension PredicateBinder {
                     "Invalid keypath '\(text)': "
                         + (index == segments.count - 1 && index > 0
                             ? "no key name after last '.'" : "no key name before '.'"))
+            }
+            if segment.name == "@allValues", var path = result, path.dictionary != nil {
+                path.dictionary = nil
+                result = path
+                continue
             }
             if segment.name.hasPrefix("@") {
                 return try aggregate(segments, index, text, result)
@@ -105,6 +112,9 @@ extension PredicateBinder {
             throw QueryError(.keyPath, message)
         }
         if !segment.subscripts.isEmpty {
+            if case .column(let number, let definition) = property, definition.collection == .dictionary {
+                return try entry(segment, current, text, &steps, number, definition)
+            }
             throw QueryError(
                 .unsupported,
                 "Invalid keypath '\(text)': only dictionaries and realm `Any` support subscript predicates.")
@@ -129,8 +139,9 @@ extension PredicateBinder {
         _ number: Int,
         _ definition: ColumnDefinition
     ) throws(QueryError) -> ResolvedPath {
-        let isList = definition.collection == .list
-        if definition.collection == .set || definition.collection == .dictionary || definition.type == .mixed {
+        let isMany = definition.collection != .none
+        let dictionary = definition.collection == .dictionary ? number : nil
+        if definition.type == .mixed {
             throw QueryError(
                 .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
         }
@@ -141,18 +152,55 @@ extension PredicateBinder {
                     "Invalid keypath '\(text)': the class behind '\(segment.name)' is not in the schema.")
             }
             steps.append(
-                isList ? .links(column: number, target: table) : .link(column: number, target: table))
+                isMany ? .links(column: number, target: table) : .link(column: number, target: table))
             return ResolvedPath(
                 written: text, bound: BoundPath(steps: steps, end: .object), property: segment.name,
-                className: current.name, type: .link, isNullable: !isList, targetClass: target)
+                className: current.name, type: .link, isNullable: !isMany, targetClass: target,
+                dictionary: dictionary)
         }
-        let end: PathEnd = isList ? .elements(number, definition.type) : .column(number, definition.type)
+        let end: PathEnd = isMany ? .elements(number, definition.type) : .column(number, definition.type)
         // Through a link that is null the value is null too.
         let isNullable = definition.isNullable || !steps.isEmpty
         return ResolvedPath(
             written: text, bound: BoundPath(steps: steps, end: end), property: segment.name,
             className: current.name,
-            type: definition.type, isNullable: isNullable, targetClass: nil)
+            type: definition.type, isNullable: isNullable, targetClass: nil, dictionary: dictionary)
+    }
+
+    /// `dictionary['key']`.
+    private func entry(
+        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep],
+        _ number: Int, _ definition: ColumnDefinition
+    ) throws(QueryError) -> ResolvedPath {
+        guard segment.subscripts.count == 1 else {
+            throw QueryError(
+                .unsupported,
+                "Invalid subscript size '\(text)': nested dictionaries queries are only allowed in mixed properties.")
+        }
+        guard case .key(let key) = segment.subscripts[0] else {
+            throw QueryError(
+                .unsupported,
+                "Invalid subscript type '\(text)': only string keys are allowed as subscripts of dictionary queries.")
+        }
+        if definition.type == .mixed {
+            throw QueryError(
+                .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
+        }
+        var path = ResolvedPath(
+            written: text, bound: BoundPath(end: .entry(number, key, definition.type)), property: segment.name,
+            className: current.name, type: definition.type, isNullable: true)
+        if definition.type == .link, let table = definition.target {
+            guard let target = schema.queryClass(table) else {
+                throw QueryError(
+                    .keyPath,
+                    "Invalid keypath '\(text)': the class behind '\(segment.name)' is not in the schema.")
+            }
+            steps.append(.entry(column: number, key: key, target: table))
+            path.bound.end = .object
+            path.targetClass = target
+        }
+        path.bound.steps = steps
+        return path
     }
 
     // MARK: Collection operators
@@ -161,6 +209,9 @@ extension PredicateBinder {
         _ segments: [KeyPathSegment], _ index: Int, _ text: String, _ before: ResolvedPath?
     ) throws(QueryError) -> ResolvedPath {
         let name = segments[index].name
+        if name == "@allKeys", let path = before, let column = path.dictionary {
+            return try allKeys(of: path, column, segments, index, text)
+        }
         guard let kind = AggregateKind(rawValue: name) else {
             throw QueryError(
                 .unsupported,
@@ -214,6 +265,24 @@ extension PredicateBinder {
         try checkNumeric(type, kind, text)
         path.aggregate = ResolvedAggregate(kind: kind, column: column, type: type, property: path.property)
         return path
+    }
+
+    private func allKeys(
+        of path: ResolvedPath, _ column: Int, _ segments: [KeyPathSegment], _ index: Int, _ text: String
+    ) throws(QueryError) -> ResolvedPath {
+        guard index == segments.count - 1 else {
+            throw QueryError(
+                .keyPath, "Invalid keypath '\(text)': @allKeys must appear at the end of a keypath.")
+        }
+        var keys = path
+        // A dictionary of links has its objects as a step.
+        if case .object = keys.bound.end { keys.bound.steps.removeLast() }
+        keys.bound.end = .keys(column)
+        keys.type = .string
+        keys.isNullable = false
+        keys.targetClass = nil
+        keys.dictionary = nil
+        return keys
     }
 
     private func checkNumeric(_ type: ColumnType, _ kind: AggregateKind, _ text: String) throws(QueryError) {

@@ -21,7 +21,21 @@ extension Evaluator {
                 for index in 0..<list.count where test.matches(list, index, type) { return false }
                 return true
             }
+        case .dictionaryKeys(let number, let test):
+            return try !table.forEachDictionaryLeaf(number, location) { leaf in
+                for index in 0..<leaf.keys.count where test.matches(bytes: leaf.keys.bytes(index)) { return false }
+                return true
+            }
+        case .entry(let number, let key, let type, let test):
+            return try withEntry(key, number, table, location) { leaf, index in
+                index.map { test.matches(leaf.values, $0, type) } ?? test.matchesNull
+            } ?? test.matchesNull
         case .through(let through):
+            if case .entry(let number, let key, _) = through.step,
+                try self.link(key, number, table, location) == nil
+            {
+                return through.matchesNull
+            }
             if case .link(let number, _) = through.step,
                 location.group.pointee.columns[number].integer(location.row) == 0
             {
@@ -101,6 +115,11 @@ extension Evaluator {
                 }
                 return true
             }
+        case .entry(let number, let key, _):
+            guard let target = try link(key, number, table, location), let place = try other.locate(target) else {
+                return true
+            }
+            return try forEachObject(rest, other, place, body)
         case .backlinks(_, let number):
             for key in try table.backlinks(to: location.key, from: other, column: number) {
                 guard let place = try other.locate(key) else { continue }
@@ -110,6 +129,31 @@ extension Evaluator {
         }
     }
 
+    /// Calls `body` with the place of a key in a dictionary, or nil where it is not there; gives nil itself where
+    /// the dictionary is empty.
+    private func withEntry<R>(
+        _ key: String, _ number: Int, _ table: Table, _ location: RowLocation,
+        _ body: (DictionaryCodec.Reader, Int?) -> R
+    ) throws(EngineError) -> R? {
+        var found: R?
+        try table.forEachDictionaryLeaf(number, location) { leaf in
+            let (index, isFound) = leaf.search(key)
+            found = body(leaf, isFound ? index : nil)
+            return !isFound && index == leaf.keys.count
+        }
+        return found
+    }
+
+    /// Where the link of a dictionary's key leads; nil where it is null or not there.
+    private func link(
+        _ key: String, _ number: Int, _ table: Table, _ location: RowLocation
+    ) throws(EngineError) -> ObjectKey? {
+        let word = try withEntry(key, number, table, location) { leaf, index in
+            index.flatMap { leaf.values.isNull($0) ? nil : leaf.values.integer($0) }
+        }
+        return word.flatMap { $0 }.flatMap { $0 == 0 ? nil : ObjectKey($0) }
+    }
+
     /// The value at the end of a path without collections; null behind a null link.
     func value(_ path: BoundPath, _ table: Table, _ location: RowLocation) throws(EngineError) -> Value {
         var result = Value.null
@@ -117,7 +161,12 @@ extension Evaluator {
             switch path.end {
             case .column(let number, _): result = try other.value(number, at: place)
             case .object: result = .link(place.key)
-            case .elements: break
+            case .entry(let number, let key, _):
+                result =
+                    try withEntry(key, number, other, place) { leaf, index in
+                        index.map { leaf.values.value($0) } ?? .null
+                    } ?? .null
+            case .elements, .keys: break
             }
             return false
         }
@@ -160,7 +209,7 @@ extension Evaluator {
             case .backlinks(let origin, let number):
                 guard let other = session.table(origin) else { return .int(0) }
                 return .int(Int64(try table.backlinkCount(to: location.key, from: other, column: number)))
-            case .link: break
+            case .link, .entry: break
             }
         }
         _ = try forEachObject(steps[...], table, location) { other, place throws(EngineError) in

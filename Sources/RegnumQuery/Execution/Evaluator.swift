@@ -194,6 +194,8 @@ struct Evaluator {
                 }
                 if !isMissing { out.insertRow(row) }
             }
+        case .entry:
+            preconditionFailure("entries are followed row by row")
         case .backlinks:
             for row in 0..<count where mask.hasRow(row) && passing.contains(group.pointee.key(at: row)) {
                 out.insertRow(row)
@@ -206,6 +208,7 @@ struct Evaluator {
         guard let other = session.table(through.step.target) else { return nil }
         guard other.count / 16 <= expectedRows else { return nil }
         switch through.step {
+        case .entry: return nil
         case .link, .links:
             guard let limit = try other.keyLimit() else { return nil }
             let passing = KeyBitmap(limit: limit)

@@ -11,6 +11,10 @@ indirect enum PlanNode {
     case not(PlanNode)
     case column(Int, ColumnType, ValueTest)
     case elements(Int, ColumnType, ValueTest)
+    /// Some key of a dictionary passes.
+    case dictionaryKeys(Int, ValueTest)
+    /// The value of a dictionary's key passes.
+    case entry(Int, String, ColumnType, ValueTest)
     /// The object itself: its key passes the test.
     case key(ValueTest)
     /// Some object one step away passes.
@@ -82,6 +86,8 @@ enum Planner {
             switch end {
             case .column(let number, let type): return .column(number, type, test)
             case .elements(let number, let type): return .elements(number, type, test)
+            case .keys(let number): return .dictionaryKeys(number, test)
+            case .entry(let number, let key, let type): return .entry(number, key, type, test)
             case .object: return .key(test)
             }
         }
@@ -91,6 +97,7 @@ enum Planner {
             switch step {
             case .link(let column, _): return .column(column, .link, test)
             case .links(let column, _): return .elements(column, .link, test)
+            case .entry(let column, let key, _): return .entry(column, key, .link, test)
             case .backlinks: break
             }
         }
@@ -126,7 +133,7 @@ extension PlanNode {
         case .not(let part): part.cost
         case .column(_, let type, let test): Self.cost(type, test)
         case .key: 2
-        case .elements: 30
+        case .elements, .dictionaryKeys, .entry: 30
         case .through(let through): 10 + through.inner.cost
         case .aggregate, .comparePaths, .compareAggregate: 100
         case .subquery(_, let inner, _): 100 + inner.cost

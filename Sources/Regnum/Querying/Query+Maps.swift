@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Maps in type-safe queries.
+
+extension Query where T: RealmKeyedCollection {
+    /// How many entries the map has.
+    public var count: Query<Int> { whole("@count") }
+
+    /// Any key of the map.
+    public var keys: Query<T.Key> { part("@allKeys") }
+
+    /// Any value of the map.
+    public var values: Query<T.Value> { part("@allValues") }
+
+    /// The value of a key; nil where there is none.
+    public subscript(key: T.Key) -> Query<T.Value> {
+        var path = path
+        path.subscripts.append(.key(key._mapKey))
+        path.collectionCount -= 1
+        path.endsInCollection = false
+        return Query<T.Value>(.path(path))
+    }
+
+    /// True where `value` is a value of the map.
+    public func contains(_ value: T.Value) -> Query<Bool> {
+        let map: Query = whole()
+        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), map.node, []))
+    }
+
+    /// True where any of `values` is a value of the map.
+    public func containsAny<S: Sequence>(in values: S) -> Query<Bool> where S.Element == T.Value {
+        comparison(.isIn, Array(values))
+    }
+
+    private func part<V>(_ name: String) -> Query<V> {
+        var path = path
+        path.names.append(name)
+        return Query<V>(.path(path))
+    }
+}
+
+extension Query where T: RealmKeyedCollection, T.Value: _Persistable, T.Value.PersistedType: _QueryNumeric {
+    /// The smallest value.
+    public var min: Query<T.Value> { aggregate("@min") }
+    /// The largest value.
+    public var max: Query<T.Value> { aggregate("@max") }
+    /// The average of the values.
+    public var avg: Query<T.Value> { aggregate("@avg") }
+    /// The sum of the values.
+    public var sum: Query<T.Value> { aggregate("@sum") }
+
+    /// True where all values lie in the range (and there is one).
+    public func contains(_ range: Range<T.Value>) -> Query<Bool> where T.Value: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
+    }
+
+    /// True where all values lie in the range (and there is one).
+    public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> where T.Value: Comparable {
+        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
+    }
+}
