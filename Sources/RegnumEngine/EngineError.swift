@@ -26,6 +26,14 @@ package enum EngineError: Error, Equatable {
     }
 }
 
+extension EngineError {
+    /// For findings: the damage itself where it is one.
+    package var damage: String {
+        if case .corrupted(let damage) = self { return damage.description }
+        return "\(self)"
+    }
+}
+
 /// Where and what damage was found.
 package struct Corruption: Sendable, Equatable, CustomStringConvertible {
     package var what: String

@@ -32,10 +32,7 @@ public final class Inspector {
     /// Throws `InspectionError` where there is no such file, it is not a database, or the key does not fit.
     public init(path: String, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
         let fileSystem = PosixFileSystem.shared
-        guard encryptionKey.map({ $0.count == EncryptionKey.byteCount }) ?? true else {
-            throw InspectionError(path: path, description: "An encryption key must be exactly 64 bytes long.")
-        }
-        let key = encryptionKey?.withUnsafeBytes { EncryptionKey($0) }
+        let key = try Self.engineKey(encryptionKey, path)
         database = try inspecting(path) { () throws(EngineError) in
             do throws(SystemError) {
                 guard try fileSystem.status(path) != nil else {
@@ -48,6 +45,14 @@ public final class Inspector {
             options.encryptionKey = key
             return try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
         }
+    }
+
+    /// Our own copy of a key, wiped when it ends.
+    static func engineKey(_ key: Data?, _ path: String) throws -> EncryptionKey? {
+        guard key.map({ $0.count == EncryptionKey.byteCount }) ?? true else {
+            throw InspectionError(path: path, description: "An encryption key must be exactly 64 bytes long.")
+        }
+        return key?.withUnsafeBytes { EncryptionKey($0) }
     }
 
     /// As `init(path:isReadOnly:encryptionKey:)`.

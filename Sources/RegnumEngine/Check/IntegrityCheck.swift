@@ -63,7 +63,9 @@ package enum IntegrityCheck {
         }
 
         mutating func find(_ law: Int, _ text: String) {
-            if report.findings.count < IntegrityCheck.findingLimit {
+            if !report.findings.contains(Finding(law: law, text: text)),
+                report.findings.count < IntegrityCheck.findingLimit
+            {
                 report.findings.append(Finding(law: law, text: text))
             }
         }
@@ -75,7 +77,7 @@ package enum IntegrityCheck {
             try mark(session.current.catalog, parentBirth: session.current.number)
             let catalog = try Catalog.read(session.current.catalog, try session.space.bytes(session.current.catalog))
             try mark(catalog.schema, parentBirth: session.current.catalog.birth)
-            for (table, record) in zip(session.tables, catalog.tables) { try check(table, record, session) }
+            for (table, record) in zip(session.tables, catalog.tables) { check(table, record, session) }
             if !database.isVolatile || database.recorded != nil {
                 for page in Int(FormatLimits.reservedPages)..<pages.count where pages[page] == PageUse.none.rawValue {
                     find(1, "page \(page) is neither reachable nor free nor pending")
@@ -119,23 +121,76 @@ package enum IntegrityCheck {
 
         // MARK: Tables
 
-        private mutating func check(_ table: Table, _ record: TableRecord, _ session: Session) throws(EngineError) {
-            var blocks: [BlockRef] = []
-            try table.groups.forEachBlock { blocks.append($0) }
-            var trees = table.indexes.compactMap { $0?.tree }
-            for links in table.backlinkTrees { if let links { trees.append(try links.settled()) } }
-            for tree in trees {
+        /// Runs a part of the check; damage that ends it is a finding, with the way to it.
+        private mutating func attempt(
+            _ path: String, _ body: (inout Walk) throws(EngineError) -> Void
+        ) {
+            do throws(EngineError) { try body(&self) } catch { find(2, "\(path): \(error.damage)") }
+        }
+
+        private mutating func check(_ table: Table, _ record: TableRecord, _ session: Session) {
+            let name = table.definition.name
+            let limit = session.current.catalog.birth
+            attempt("\(name) > objects") { walk throws(EngineError) in
+                var blocks: [BlockRef] = []
+                try table.groups.forEachBlock { blocks.append($0) }
+                for ref in blocks {
+                    walk.attempt("\(name) > objects") { (walk) throws(EngineError) in
+                        try walk.mark(ref, parentBirth: limit)
+                    }
+                }
+            }
+            for (i, column) in table.definition.columns.enumerated() {
+                let path = "\(name).\(column.name)"
+                if let tree = table.indexes[i]?.tree { check(tree, "\(path) > index", limit) }
+                attempt("\(path) > backlinks") { walk throws(EngineError) in
+                    if let tree = try table.backlinkTrees[i]?.settled() {
+                        walk.check(tree, "\(path) > backlinks", limit)
+                    }
+                }
+            }
+            tellLostGroups(table)
+            attempt("\(name) > objects") { (walk) throws(EngineError) in try walk.checkRows(table, record) }
+            for (i, column) in table.definition.columns.enumerated() {
+                let path = "\(name).\(column.name)"
+                if table.indexes[i] != nil {
+                    attempt("\(path) > index") { (walk) throws(EngineError) in try walk.checkIndex(table, i) }
+                }
+                attempt(path) { (walk) throws(EngineError) in try walk.checkElements(table, i) }
+                if table.backlinkTrees[i] != nil {
+                    attempt("\(path) > backlinks") { (walk) throws(EngineError) in
+                        try walk.checkLinks(table, i, session)
+                    }
+                }
+            }
+            if table.definition.isEmbedded {
+                attempt("\(name) > owners") { (walk) throws(EngineError) in try walk.checkOwners(table, session) }
+            }
+        }
+
+        private mutating func check(_ tree: IndexTree, _ path: String, _ limit: UInt64) {
+            attempt(path) { walk throws(EngineError) in
+                var blocks: [BlockRef] = []
                 try tree.forEachBlock { blocks.append($0) }
-                for text in try tree.findings() { find(5, "\(table.definition.name): \(text)") }
+                for ref in blocks {
+                    walk.attempt(path) { (walk) throws(EngineError) in try walk.mark(ref, parentBirth: limit) }
+                }
+                for text in try tree.findings() { walk.find(5, "\(path): \(text)") }
             }
-            for ref in blocks { try mark(ref, parentBirth: session.current.catalog.birth) }
-            try checkRows(table, record)
-            for column in table.definition.columns.indices {
-                if table.indexes[column] != nil { try checkIndex(table, column) }
-                try checkElements(table, column)
-                if table.backlinkTrees[column] != nil { try checkLinks(table, column, session) }
+        }
+
+        /// Each part of the table that cannot be read, not only the first.
+        private mutating func tellLostGroups(_ table: Table) {
+            var parts: [LostPart] = []
+            attempt("\(table.definition.name) > objects") { _ throws(EngineError) in
+                try table.forEachReadableGroup({ _ in }, lost: { parts.append($0) })
             }
-            if table.definition.isEmbedded { try checkOwners(table, session) }
+            for part in parts {
+                let columns = part.columns.map { numbers in
+                    " (" + numbers.map { table.definition.columns[$0].name }.joined(separator: ", ") + ")"
+                }
+                find(2, "\(part.path)\(columns ?? ""): \(part.why.damage)")
+            }
         }
 
         private mutating func checkRows(_ table: Table, _ record: TableRecord) throws(EngineError) {

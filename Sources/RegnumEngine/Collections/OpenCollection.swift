@@ -42,8 +42,13 @@ extension Table {
         return open.key == key && open.column == column
     }
 
+    /// For an object that the caller has just seen: what led to it, an index or a link, is damaged.
+    static func missing(_ key: ObjectKey) -> EngineError {
+        corrupted("there is no object with the key \(key.rawValue)")
+    }
+
     func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
-        guard let location = try locate(key) else { preconditionFailure("no object \(key.rawValue)") }
+        guard let location = try locate(key) else { throw Self.missing(key) }
         return location
     }
 

@@ -111,6 +111,7 @@ package final class Sealer {
     package var pageCounts: [Int] { entries.lazy.filter { !$0.isDropped }.map(\.pageCount) }
     package var livePages: Int { entries.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
     package var isEmpty: Bool { entries.isEmpty }
+    package var blockCount: Int { entries.count }
 
     /// Gives the live blocks the pages `pages` (one start per live block, in order), completes headers, refs and
     /// tags. After it `placed(_:)` answers.

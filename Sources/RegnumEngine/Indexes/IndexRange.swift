@@ -154,7 +154,8 @@ extension Table {
     ) throws(EngineError) -> (keys: [ObjectKey], firsts: [Int])? {
         let tree = tree(column)
         var keys: [ObjectKey] = []
-        keys.reserveCapacity(Int(clamping: tree.count))
+        // The count may be damaged: memory follows what is really there.
+        keys.reserveCapacity(min(Int(clamping: tree.count), 1 << 16))
         /// Where each value begins.
         var firsts: [Int] = []
         var last = LastEntry()

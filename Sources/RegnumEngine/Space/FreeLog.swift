@@ -155,7 +155,14 @@ package struct RecordedSpace: Sendable {
         var space = RecordedSpace(free: FreeSpace(highWater: highWater), chain: chain)
         var pending: [PendingExtent] = []
         for record in records.reversed() {
-            for extent in record.taken { try space.free.take(extent, outOf: &pending) }
+            var taken = 0
+            for extent in record.taken {
+                taken += extent.pageCount
+                guard extent.end <= highWater, taken <= highWater else {
+                    throw corrupted("a free log takes pages outside the file", page: newest.page)
+                }
+                try space.free.take(extent, outOf: &pending)
+            }
             for entry in record.freed {
                 if entry.death == 0 { try space.free.release(entry.extent) } else { pending.append(entry) }
             }

@@ -41,10 +41,14 @@ package struct ColumnMap {
 }
 
 package enum GroupHandle {
-    /// Decodes a block. The memory (one allocation) is given back by `deallocate`.
+    /// Decodes a block. The memory (one allocation) is given back by `deallocate`. Where there is `lost`, it is told
+    /// of columns that cannot be read, which are left at their defaults, instead of an error.
     package static func make(
-        _ ref: BlockRef, _ columns: ColumnMap, _ space: BlockSpace
+        _ ref: BlockRef, _ columns: ColumnMap, _ space: BlockSpace, lost: ((Int, EngineError) -> Void)? = nil
     ) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
+        guard ref.kind == BlockKind.rowGroup.rawValue else {
+            throw corrupted("a group of objects is a block of another kind", page: ref.isPending ? nil : ref.page)
+        }
         let block = try space.bytes(ref)
         let rows = RowGroupLayout.rows(block)
         let count = columns.definitions.count
@@ -59,11 +63,16 @@ package enum GroupHandle {
                 }
                 // A column that the schema no longer has is left alone.
                 guard let column = columns.index(of: d.columnKey, hint: i) else { continue }
-                let source = try segmentSource(d, rows: rows, block, space)
-                guard matches(d.form, columns.definitions[column]) else {
-                    throw corrupted("a column's form does not fit its type", page: ref.page)
+                do throws(EngineError) {
+                    let source = try segmentSource(d, rows: rows, block, space)
+                    guard matches(d.form, columns.definitions[column]) else {
+                        throw corrupted("a column's form does not fit its type", page: ref.page)
+                    }
+                    views[column] = view(d, rows: rows, source)
+                } catch {
+                    guard let lost else { throw error }
+                    lost(column, error)
                 }
-                views[column] = view(d, rows: rows, source)
             }
         } catch {
             memory.deallocate()
@@ -92,7 +101,9 @@ package enum GroupHandle {
         if d.source == 0 { return block }
         let ref = RowGroupLayout.external(block, Int(d.source) - 1)
         let bytes = try space.bytes(ref)
-        try RowGroupLayout.checkSegment(d, rows: rows, bytes, blockByteCount: ref.byteCount, page: ref.page)
+        try RowGroupLayout.checkSegment(
+            d, rows: rows, bytes, blockByteCount: ref.byteCount, page: ref.page,
+            isPending: ref.isPending)
         return bytes
     }
 

@@ -65,6 +65,10 @@ package enum GroupNodeLayout {
             guard i == 0 || firstKey(node, i) > firstKey(node, i - 1) else {
                 throw corrupted("a node's keys are out of order", page: ref.page)
             }
+            // So that sums over a path never overflow.
+            guard rowCount(node, i) >= 1, rowCount(node, i) < 1 << 48 else {
+                throw corrupted("a node has impossible row counts", page: ref.page)
+            }
         }
     }
 }

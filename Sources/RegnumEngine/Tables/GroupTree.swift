@@ -185,7 +185,10 @@ package final class GroupTree {
     func group(atPosition position: Int) throws(EngineError) -> (UnsafeMutablePointer<GroupView>, before: Int)? {
         guard var child = root else { return nil }
         var left = position
+        var depth = 0
         while true {
+            depth += 1
+            guard depth <= 2 * FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
             switch child {
             case .group(let group): return left < group.view.pointee.count ? (group.view, position - left) : nil
             case .node(let node):
@@ -243,7 +246,10 @@ package final class GroupTree {
     func rank(of key: UInt64) throws(EngineError) -> Int {
         guard var child = root else { return 0 }
         var before = 0
+        var depth = 0
         while true {
+            depth += 1
+            guard depth <= 2 * FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
             switch child {
             case .group(let group): return before + Self.rank(group.view, key)
             case .node(let node):
@@ -274,26 +280,32 @@ package final class GroupTree {
     func forEachGroup(
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if let root { _ = try visit(root, depth: 0, body) }
+        var left = blockLimit
+        if let root { _ = try visit(root, depth: 0, &left, body) }
     }
 
     private func visit(
-        _ child: Child, depth: Int, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+        _ child: Child, depth: Int, _ left: inout Int,
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
-        guard depth <= FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
+        if case .ref = child { left -= 1 }
+        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
         switch child {
         case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
         case .node(let node):
-            for entry in node.entries where try !visit(entry.child, depth: depth, body) { return false }
+            for entry in node.entries where try !visit(entry.child, depth: depth, &left, body) { return false }
             return true
         case .ref(let ref):
             guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
             let bytes = try space.bytes(ref)
             for i in 0..<GroupNodeLayout.count(bytes)
-            where try !visit(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, body) { return false }
+            where try !visit(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, &left, body) { return false }
             return true
         }
     }
+
+    /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.
+    private var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
 
     // MARK: Changing
 
@@ -367,7 +379,7 @@ package final class GroupTree {
     private static let smallTailRows = 64
 
     private func appendElsewhere(_ key: UInt64) throws(EngineError) -> RowLocation {
-        if tail == nil, root != nil { try openTail() } else { try joinTail() }
+        if tail == nil, root != nil { try openTail(key) } else { try joinTail() }
         if let tail, tail.view.pointee.count < tailLimit {
             return RowLocation(group: tail.view, row: tail.append(key))
         }
@@ -385,12 +397,12 @@ package final class GroupTree {
 
     /// At the first append of a transaction: takes the last group if it is small or in memory already; if it is
     /// large and has room, leaves the tail open for a small group of its own.
-    private func openTail() throws(EngineError) {
+    private func openTail(_ key: UInt64) throws(EngineError) {
         tailLimit = FormatLimits.rowsPerGroup
-        guard let view = try groupView(for: .max), view.pointee.count > 0,
-            view.pointee.count < FormatLimits.rowsPerGroup
-        else { return }
+        guard let view = try groupView(for: .max), view.pointee.count > 0 else { return }
         let last = view.pointee.key(at: view.pointee.count - 1)
+        guard last < key else { throw corrupted("a table's next key is in use already") }
+        guard view.pointee.count < FormatLimits.rowsPerGroup else { return }
         if view.pointee.count < Self.smallTailRows {
             tail = try findDirtyGroup(last)
             // What stands before it tells how far it may grow.
@@ -419,7 +431,7 @@ package final class GroupTree {
         dropShortcuts()
         large.append(rowsOf: small)
         small.freeSources(space)
-        _ = Self.take(out: small, of: top)
+        _ = try Self.take(out: small, of: top)
         tail = large
     }
 
@@ -429,12 +441,12 @@ package final class GroupTree {
     }
 
     /// Takes the last group out of the tree; true if nothing is left below `child`.
-    private static func take(out group: DirtyGroup, of child: Child) -> Bool {
+    private static func take(out group: DirtyGroup, of child: Child) throws(EngineError) -> Bool {
         guard case .node(let node) = child, let last = node.entries.last else { return true }
         if case .group(let found) = last.child {
-            precondition(found === group, "the small group is not the last one")
+            guard found === group else { throw corrupted("a table's groups are out of order") }
             node.entries.removeLast()
-        } else if take(out: group, of: last.child) {
+        } else if try take(out: group, of: last.child) {
             node.entries.removeLast()
         }
         return node.entries.isEmpty
@@ -550,39 +562,28 @@ extension GroupTree {
     /// that groups still use (each as often as it is referred to), but not blobs.
     func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
         guard let root else { return }
-        try forEachBlock(root, depth: 0, body)
+        var left = blockLimit
+        try forEachBlock(root, depth: 0, &left, body)
     }
 
     private func forEachBlock(
-        _ child: Child, depth: Int, _ body: (BlockRef) throws(EngineError) -> Void
+        _ child: Child, depth: Int, _ left: inout Int, _ body: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {
-        guard depth <= FormatLimits.treeDepth else { throw corrupted("a tree is too deep") }
+        if case .ref = child { left -= 1 }
+        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
         switch child {
         case .group(let group): for source in group.sources { try body(source.ref) }
-        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, body) }
+        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, &left, body) }
         case .ref(let ref):
             let bytes = try space.bytes(ref)
             try body(ref)
             if ref.kind == BlockKind.groupNode.rawValue {
                 for i in 0..<GroupNodeLayout.count(bytes) {
-                    try forEachBlock(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, body)
+                    try forEachBlock(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, &left, body)
                 }
             } else {
                 for i in 0..<RowGroupLayout.externalCount(bytes) { try body(RowGroupLayout.external(bytes, i)) }
             }
         }
     }
-}
-
-/// Where an object is: its group and its row in it. Good until the session's epoch moves.
-package struct RowLocation {
-    package var group: UnsafeMutablePointer<GroupView>
-    package var row: Int
-
-    package init(group: UnsafeMutablePointer<GroupView>, row: Int) {
-        self.group = group
-        self.row = row
-    }
-
-    package var key: ObjectKey { ObjectKey(group.pointee.key(at: row)) }
 }

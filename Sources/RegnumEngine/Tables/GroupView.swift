@@ -81,3 +81,16 @@ package struct GroupView {
         }
     }
 }
+
+/// Where an object is: its group and its row in it. Good until the session's epoch moves.
+package struct RowLocation {
+    package var group: UnsafeMutablePointer<GroupView>
+    package var row: Int
+
+    package init(group: UnsafeMutablePointer<GroupView>, row: Int) {
+        self.group = group
+        self.row = row
+    }
+
+    package var key: ObjectKey { ObjectKey(group.pointee.key(at: row)) }
+}

@@ -204,9 +204,10 @@ package enum RowGroupLayout {
         }
     }
 
-    /// Proves that a segment lies inside its block and that its offsets stay inside its heap.
+    /// `isPending`: the block is one of the running transaction. Proves that a segment lies inside its block and that its offsets stay inside its heap.
     package static func checkSegment(
-        _ d: Descriptor, rows: Int, _ block: UnsafeRawPointer, blockByteCount: Int, page: UInt64
+        _ d: Descriptor, rows: Int, _ block: UnsafeRawPointer, blockByteCount: Int, page: UInt64,
+        isPending: Bool = false
     ) throws(EngineError) {
         let start = Int(d.byteOffset)
         let parts = parts(d.form, d.flags, rows: rows)
@@ -229,8 +230,15 @@ package enum RowGroupLayout {
             guard end >= last else { throw corrupted("a column's text offsets are out of order", page: page) }
             if d.has(Flags.blobs) {
                 let word = (block + start + parts.blobs).load(fromByteOffset: (row >> 6) * 8, as: UInt64.self)
-                if word >> UInt64(row & 63) & 1 != 0, end - last != BlobRecord.byteCount {
-                    throw corrupted("a blob record has the wrong size", page: page)
+                if word >> UInt64(row & 63) & 1 != 0 {
+                    guard end - last == BlobRecord.byteCount, end <= heap else {
+                        throw corrupted("a blob record has the wrong size", page: page)
+                    }
+                    // Numbers of blocks of a running transaction mean nothing in a file.
+                    let ref = BlockRef(reading: block + start + parts.heap + last)
+                    guard isPending || !ref.isPending else {
+                        throw corrupted("a blob record says that its block is pending", page: page)
+                    }
                 }
             }
             last = end

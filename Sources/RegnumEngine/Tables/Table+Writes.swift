@@ -66,7 +66,7 @@ extension Table {
     /// As `set`, whoever owns what.
     private func replace(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
-            preconditionFailure("no object \(key.rawValue)")
+            throw Self.missing(key)
         }
         let row = group.view.pointee.row(of: key.rawValue)
         let location = RowLocation(group: group.view, row: row)
@@ -88,7 +88,7 @@ extension Table {
     @inline(__always)
     package func setInteger(_ value: Int64, _ column: Int, of key: ObjectKey) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
-            preconditionFailure("no object \(key.rawValue)")
+            throw Self.missing(key)
         }
         session.changeCount &+= 1
         group.makeWritable(column)
@@ -156,7 +156,7 @@ extension Table {
     /// in.
     package func delete(_ key: ObjectKey) throws(EngineError) {
         try flushOpenCollection()
-        guard try groups.dirtyGroup(for: key.rawValue) != nil else { preconditionFailure("no object \(key.rawValue)") }
+        guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         for origin in origins { try clearLinks(to: key, from: origin) }
         var owned: [OwnedRow] = []
         try collectOwned(by: key, into: &owned)
@@ -171,6 +171,7 @@ extension Table {
         let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
         if hasGuards { try leave(location, key.rawValue) }
         for column in byteColumns { freeBlob(column, location) }
+        guard count > 0 else { throw corrupted("table \(definition.name) has more objects than its record says") }
         try groups.remove(key.rawValue)
         count -= 1
         session.changeCount &+= 1

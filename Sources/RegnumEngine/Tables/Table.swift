@@ -128,7 +128,7 @@ package final class Table {
     // MARK: Values
 
     package func value(_ column: Int, of key: ObjectKey) throws(EngineError) -> Value {
-        guard let location = try locate(key) else { preconditionFailure("no object \(key.rawValue)") }
+        guard let location = try locate(key) else { throw Self.missing(key) }
         return try value(column, at: location)
     }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes what can be read of a damaged file into a new one, in two rounds: objects with their values, then the links
+// among them, which need the new objects' keys.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
+
+/// What was saved of a damaged file and what was not. **Unstable**, as `Inspector` is.
+public struct SalvageReport: Sendable, Equatable {
+    /// One class of objects.
+    public struct Table: Sendable, Equatable {
+        public internal(set) var name = ""
+        /// Objects in the new file.
+        public internal(set) var objects = 0
+        /// Objects that the damaged file says it has.
+        public internal(set) var expected = 0
+    }
+
+    public internal(set) var tables: [Table] = []
+    /// What is missing, one sentence each with the way to the damaged block; at most 1,000.
+    public internal(set) var losses: [String] = []
+    /// All losses, also those beyond the first 1,000.
+    public internal(set) var lossCount = 0
+
+    public var isComplete: Bool { lossCount == 0 && tables.allSatisfy { $0.objects == $0.expected } }
+
+    mutating func lose(_ text: String) {
+        lossCount += 1
+        if losses.count < 1000 { losses.append(text) }
+    }
+}
+
+extension Inspector {
+    /// Writes every object that can be read into a new file at `path` and says what is missing. The file that is
+    /// inspected stays as it is. Values that cannot be read become null, zero or empty; links to objects that are
+    /// lost become null, and leave lists and sets. Needs a readable catalog, else nothing tells what the bytes mean.
+    ///
+    /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, the
+    /// catalog cannot be read, or the new file cannot be written. O(file).
+    public func salvage(to path: String, encryptionKey: Data? = nil) throws -> SalvageReport {
+        let key = try Self.engineKey(encryptionKey, path)
+        let source = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
+        return try inspecting(path) { () throws(EngineError) in
+            let fileSystem = PosixFileSystem.shared
+            do throws(SystemError) {
+                guard try fileSystem.status(path) == nil else { throw SystemError(.exists, "make", path) }
+            } catch { throw .system(error) }
+            var options = Database.OpenOptions()
+            options.encryptionKey = key
+            let target = try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
+            var salvage = Salvage(source: source, target: try target.makeSession())
+            try salvage.run()
+            return salvage.report
+        }
+    }
+}
+
+private struct Salvage {
+    let source: Session
+    let target: Session
+    var report = SalvageReport()
+    /// New keys by old ones, by table.
+    private var keys: [TableKey: [ObjectKey: ObjectKey]] = [:]
+
+    init(source: Session, target: Session) {
+        self.source = source
+        self.target = target
+    }
+
+    mutating func run() throws(EngineError) {
+        try target.beginWrite()
+        do throws(EngineError) {
+            try target.addTables(source.tables.map { newTable($0.definition) })
+            for feature in source.features { target.addFeature(feature) }
+            if source.schemaVersion != Catalog.neverSet { target.setSchemaVersion(source.schemaVersion) }
+            for table in source.tables { try copyObjects(table) }
+            for table in source.tables { try copyLinks(table) }
+            try target.commitWrite()
+        } catch {
+            if target.isWriting { target.rollbackWrite() }
+            throw error
+        }
+    }
+
+    private func newTable(_ definition: TableDefinition) -> NewTable {
+        NewTable(
+            name: definition.name, isEmbedded: definition.isEmbedded,
+            columns: definition.columns.map { column in
+                NewColumn(
+                    name: column.name, type: column.type, collection: column.collection,
+                    isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
+                    isHidden: column.isHidden,
+                    targetName: column.target.flatMap { source.table($0)?.definition.name })
+            })
+    }
+
+    // MARK: Objects
+
+    private mutating func copyObjects(_ table: Table) throws(EngineError) {
+        guard let copy = target.table(named: table.definition.name) else { return }
+        var made: [ObjectKey: ObjectKey] = [:]
+        var losses: [String] = []
+        try table.forEachReadableGroup(
+            { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let location = RowLocation(group: group, row: row)
+                    guard made[location.key] == nil else { continue }
+                    if let key = try copyObject(location, table, copy, &losses) { made[location.key] = key }
+                }
+            },
+            lost: { part in
+                let columns = part.columns.map {
+                    " (\($0.map { table.definition.columns[$0].name }.joined(separator: ", ")))"
+                }
+                losses.append("\(part.path)\(columns ?? ""): \(part.why.damage)")
+            })
+        keys[table.definition.key] = made
+        for loss in losses { report.lose(loss) }
+        report.tables.append(
+            SalvageReport.Table(name: table.definition.name, objects: made.count, expected: table.count))
+    }
+
+    /// The new object's key; nil where another object has its primary key already.
+    private func copyObject(
+        _ location: RowLocation, _ table: Table, _ copy: Table, _ losses: inout [String]
+    ) throws(EngineError) -> ObjectKey? {
+        if let primary = table.definition.primaryKey {
+            let value = try? table.value(primary, at: location)
+            if let value, try copy.key(forPrimaryKey: value) != nil {
+                losses.append("\(name(table, location)): its primary key is there twice")
+                return nil
+            }
+        }
+        let row = try copy.insertRow()
+        let key = row.key
+        try copy.finishInsert(row)
+        for (column, definition) in table.definition.columns.enumerated() {
+            if definition.collection != .none || definition.type == .link || definition.type == .mixed { continue }
+            do throws(EngineError) {
+                try copy.set(try table.value(column, at: location), column, of: key)
+            } catch { losses.append("\(name(table, location, column)): \(error.damage)") }
+        }
+        return key
+    }
+
+    // MARK: Links and collections
+
+    private mutating func copyLinks(_ table: Table) throws(EngineError) {
+        guard let copy = target.table(named: table.definition.name) else { return }
+        let columns = table.definition.columns.indices.filter {
+            let column = table.definition.columns[$0]
+            return column.collection != .none || column.type == .link || column.type == .mixed
+        }
+        if columns.isEmpty { return }
+        var losses: [String] = []
+        try table.forEachReadableGroup(
+            { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let location = RowLocation(group: group, row: row)
+                    guard let key = keys[table.definition.key]?[location.key] else { continue }
+                    for column in columns {
+                        do throws(EngineError) {
+                            try copyMany(column, location, table, copy, key, &losses)
+                        } catch { losses.append("\(name(table, location, column)): \(error.damage)") }
+                    }
+                }
+            }, lost: { _ in })
+        for loss in losses { report.lose(loss) }
+    }
+
+    private func copyMany(
+        _ column: Int, _ location: RowLocation, _ table: Table, _ copy: Table, _ key: ObjectKey,
+        _ losses: inout [String]
+    ) throws(EngineError) {
+        let definition = table.definition.columns[column]
+        var lost = 0
+        func moved(_ value: Value) -> Value { self.moved(value, definition, &lost) }
+        switch definition.collection {
+        case .none:
+            try copy.set(moved(try table.value(column, at: location)), column, of: key)
+        case .list:
+            let values = try table.listValues(column, at: location).map { ($0, moved($0)) }
+                .filter { $0.0 == .null || $0.1 != .null || definition.type != .link }.map(\.1)
+            if !values.isEmpty { try copy.listInsert(values, column, of: key, at: 0) }
+        case .set:
+            for value in try table.listValues(column, at: location) {
+                let new = moved(value)
+                if value == .null || new != .null { _ = try copy.setInsert(new, column, of: key) }
+            }
+        case .dictionary:
+            var entries: [DictionaryEntry] = []
+            try table.forEachDictionaryLeaf(column, location) { leaf in
+                for i in 0..<leaf.keys.count {
+                    guard case .string(let name) = leaf.keys.value(i) else { continue }
+                    entries.append(DictionaryEntry(key: name, value: leaf.values.value(i)))
+                }
+                return true
+            }
+            for entry in entries { try copy.dictionarySet(entry.key, moved(entry.value), column, of: key) }
+        }
+        if lost > 0 { losses.append("\(name(table, location, column)): \(lost) links to objects that are lost") }
+    }
+
+    /// The value with its links led to the new objects.
+    private func moved(_ value: Value, _ column: ColumnDefinition, _ lost: inout Int) -> Value {
+        switch value {
+        case .link(let key):
+            if key == .none { return .null }
+            if let new = column.target.flatMap({ keys[$0]?[key] }) { return .link(new) }
+            lost += 1
+            return .null
+        case .typedLink(let table, let key):
+            if let new = keys[table]?[key],
+                let name = source.table(table)?.definition.name, let there = target.table(named: name)
+            {
+                return .typedLink(there.definition.key, new)
+            }
+            lost += 1
+            return .null
+        case .list(let values):
+            return .list(values.map { moved($0, column, &lost) })
+        case .dictionary(let entries):
+            return .dictionary(
+                entries.map { DictionaryEntry(key: $0.key, value: moved($0.value, column, &lost)) })
+        default: return value
+        }
+    }
+
+    private func name(_ table: Table, _ location: RowLocation, _ column: Int? = nil) -> String {
+        let property = column.map { "." + table.definition.columns[$0].name } ?? ""
+        return "\(table.definition.name)\(property) of object \(location.key.rawValue)"
+    }
+}

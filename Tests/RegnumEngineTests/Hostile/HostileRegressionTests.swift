@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damage behind fresh checksums that once ended the program, each with its story.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct HostileRegressionTests {
+    /// First page of the newest catalog.
+    private static func catalogPage(_ file: HostileFile) -> Int {
+        file.usedBlocks.filter { file.kind($0) == BlockKind.catalog.rawValue }
+            .max { birth($0, file) < birth($1, file) } ?? 0
+    }
+
+    private static func birth(_ page: Int, _ file: HostileFile) -> UInt64 { word(page * 4096 + 16, file) }
+
+    private static func word(_ offset: Int, _ file: HostileFile) -> UInt64 {
+        file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+    }
+
+    private static func put<T>(_ value: T, _ offset: Int, _ file: inout HostileFile) {
+        file.bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+    }
+
+    /// Byte offset of the record of the table with that number in the catalog, and of its trees.
+    private static func tableOffset(_ number: Int, _ file: HostileFile) -> Int {
+        var at = catalogPage(file) * 4096 + 92
+        for _ in 0..<number {
+            let trees = file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: at + 4, as: UInt32.self) }
+            at += 64 + Int(trees) * 56
+        }
+        return at
+    }
+
+    // The catalog says how many entries a tree has. `orderedKeys` reserved memory for as many, so a flipped bit asked
+    // for petabytes. Memory follows what the leaves really hold.
+    @Test("an index's count of entries reserves no memory")
+    func entryCount() {
+        var file = HostileFile.good
+        Self.put(UInt64(1) << 52, Self.tableOffset(0, file) + 64 + 8, &file)
+        file.retag(Self.catalogPage(file))
+        #expect(!HostileUse.run(file.bytes))
+    }
+
+    // A table's root was taken for a row group wherever it was not a node; a ref to an index leaf made its bytes
+    // into columns, unchecked, because a block is checked as what it is. What a block is must fit where it is used.
+    @Test("a table's root that leads to a block of another kind is refused", arguments: BlockKind.allCases)
+    func rootKind(kind: BlockKind) throws {
+        var file = HostileFile.good
+        guard let page = file.usedBlocks.last(where: { file.kind($0) == kind.rawValue }), kind != .rowGroup,
+            let holder = file.holders[page]?.first
+        else { return }
+        let at = Self.tableOffset(0, file) + 24
+        file.bytes.replaceSubrange(at..<at + 40, with: Array(file.bytes[holder..<holder + 40]))
+        file.retag(Self.catalogPage(file))
+        #expect(!HostileUse.run(file.bytes))
+    }
+
+    // The free log's record of pages taken may name 2^32 pages; each was looked at, once a record: seconds a page of
+    // log. No commit takes more pages than the file has.
+    @Test("a free log that takes more pages than there are is refused at once")
+    func freeLogTakesTooMuch() throws {
+        var file = HostileFile.good
+        let page = try #require(
+            file.usedBlocks.filter { file.kind($0) == BlockKind.freeLog.rawValue }
+                .max { Self.birth($0, file) < Self.birth($1, file) })
+        let at = page * 4096
+        Self.put(UInt32(0), at + 96, &file)
+        Self.put(UInt32(200), at + 100, &file)
+        for i in 0..<200 {
+            Self.put(UInt64(16), at + 104 + i * 16, &file)
+            Self.put(UInt64(0xffff_fff0), at + 112 + i * 16, &file)
+        }
+        file.retag(page)
+        let clock = ContinuousClock()
+        let begin = clock.now
+        #expect(!HostileUse.run(file.bytes))
+        #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
+    }
+
+    // Nodes whose children are all the same block cost nothing to make and 64 to the power of the depth to visit.
+    // The visits to blocks of one tree are counted against the pages of the file.
+    @Test("a tree that reaches its blocks over and over is refused in time")
+    func sharedChildren() throws {
+        var file = HostileFile.good
+        let root = Self.tableOffset(2, file) + 24
+        let node = Int(Self.word(root, file) >> 16)
+        #expect(file.kind(node) == BlockKind.groupNode.rawValue)
+        var below = Array(file.bytes[node * 4096 + 1088..<node * 4096 + 1128])
+        var page = 0
+        for level in 1...6 {
+            page = file.bytes.count / 4096
+            file.bytes.append(contentsOf: file.bytes[node * 4096..<node * 4096 + 4096])
+            let at = page * 4096
+            Self.put(UInt64(page), at + 8, &file)
+            Self.put(UInt16(64), at + 32, &file)
+            Self.put(UInt8(level), at + 34, &file)
+            for i in 0..<64 {
+                Self.put(UInt64(i * 10 + 1), at + 64 + i * 8, &file)
+                Self.put(UInt64(1), at + 576 + i * 8, &file)
+                file.bytes.replaceSubrange(at + 1088 + i * 40..<at + 1128 + i * 40, with: below)
+            }
+            let tag = file.bytes.withUnsafeBytes {
+                file.hash.tag($0.baseAddress.unsafelyUnwrapped + at, 4096)
+            }
+            below = Array(file.bytes[root..<root + 40])
+            below.withUnsafeMutableBytes {
+                $0.storeBytes(of: UInt64(page) << 16, as: UInt64.self)
+                $0.storeBytes(of: tag.low, toByteOffset: 16, as: UInt64.self)
+                $0.storeBytes(of: tag.high, toByteOffset: 24, as: UInt64.self)
+            }
+        }
+        file.bytes.replaceSubrange(root..<root + 40, with: below)
+        for slot in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
+            Self.put(UInt64(page + 1), slot + 32, &file)
+        }
+        file.retag(Self.catalogPage(file))
+        let clock = ContinuousClock()
+        let begin = clock.now
+        #expect(!HostileUse.run(file.bytes))
+        #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 60))
+    }
+
+    // Deleting from a table whose record says that it is empty made its count negative, which the next commit could
+    // not write.
+    @Test("a table that has more objects than its record says takes no deletion that it cannot count")
+    func countTooSmall() {
+        var file = HostileFile.good
+        Self.put(UInt64(1), Self.tableOffset(2, file) + 16, &file)
+        file.retag(Self.catalogPage(file))
+        #expect(!HostileUse.run(file.bytes))
+    }
+
+    // A next key below the keys that are there made new rows that no search could find.
+    @Test("a next key that is in use is refused")
+    func nextKey() {
+        var file = HostileFile.good
+        Self.put(UInt64(2), Self.tableOffset(2, file) + 8, &file)
+        file.retag(Self.catalogPage(file))
+        #expect(!HostileUse.run(file.bytes))
+    }
+}

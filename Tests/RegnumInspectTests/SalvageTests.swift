@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is saved of a damaged file, and that each loss is named.
+
+import Foundation
+import Regnum
+import RegnumInspect
+import Testing
+
+final class Freighter: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted(indexed: true) var name = ""
+    @Persisted var log = ""
+    @Persisted var escort: Freighter?
+    @Persisted var crew: List<String>
+    @Persisted var convoy: List<Freighter>
+}
+
+@Suite("Salvage") struct SalvageTests {
+    private func withFiles(_ body: (URL, URL) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("salvage-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.appendingPathComponent("a.realm"), folder.appendingPathComponent("saved.realm"))
+    }
+
+    private func configuration(_ url: URL) -> Realm.Configuration {
+        Realm.Configuration(fileURL: url, schemaVersion: 4, objectTypes: [Freighter.self])
+    }
+
+    private func make(_ url: URL) throws {
+        let realm = try Realm(configuration: configuration(url))
+        try realm.write {
+            var last: Freighter?
+            for id in 0..<3000 {
+                let ship = realm.create(Freighter.self, value: ["id": id, "name": "ship \(id)"])
+                ship.escort = last
+                ship.crew.append(objectsIn: ["a \(id)", "b"])
+                if let last { ship.convoy.append(last) }
+                if id % 1000 == 7 { ship.log = String(repeating: "storm ", count: 1000) }
+                last = ship
+            }
+        }
+        for id in 0..<2 { try realm.write { realm.object(ofType: Freighter.self, forPrimaryKey: id)?.name = "x" } }
+    }
+
+    @Test("of a whole file everything is saved")
+    func whole() throws {
+        try withFiles { url, saved in
+            try make(url)
+            let report = try Inspector(fileURL: url, isReadOnly: true).salvage(to: saved.path)
+            #expect(report.isComplete)
+            #expect(report.tables.map { [$0.objects, $0.expected] } == [[3000, 3000]])
+            #expect(try Inspector(fileURL: saved).integrityFindings() == [])
+            let realm = try Realm(configuration: configuration(saved))
+            let ship = try #require(realm.object(ofType: Freighter.self, forPrimaryKey: 2007))
+            #expect(ship.escort?.id == 2006)
+            #expect(ship.convoy.first?.id == 2006)
+            #expect(Array(ship.crew) == ["a 2007", "b"])
+            #expect(ship.log.count == 6000)
+            #expect(realm.objects(Freighter.self).filter("name == %@", "ship 77").count == 1)
+        }
+    }
+
+    @Test("of a damaged file the rest is saved, and what is missing is named with its block")
+    func damaged() throws {
+        try withFiles { url, saved in
+            try make(url)
+            var bytes = try Data(contentsOf: url)
+            // Row groups that hold the second thousand of objects.
+            let groups = (16..<bytes.count / 4096).filter {
+                bytes[$0 * 4096] == 0x52 && bytes[$0 * 4096 + 1] == 0x42 && bytes[$0 * 4096 + 2] == 6
+            }
+            let victim = try #require(groups.dropFirst().first)
+            bytes[victim * 4096 + 2000] ^= 0xFF
+            try bytes.write(to: url)
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            #expect(inspector.integrityFindings().contains { $0.contains("block at page \(victim)") })
+            let report = try inspector.salvage(to: saved.path)
+            #expect(!report.isComplete)
+            #expect(report.losses.contains { $0.contains("page \(victim)") })
+            let table = try #require(report.tables.first)
+            #expect(table.objects > 1000)
+            #expect(try Inspector(fileURL: saved).integrityFindings() == [])
+            let realm = try Realm(configuration: configuration(saved))
+            #expect(realm.objects(Freighter.self).count == table.objects)
+        }
+    }
+
+    @Test("nothing that exists is written over")
+    func existing() throws {
+        try withFiles { url, saved in
+            try make(url)
+            try Data("mine".utf8).write(to: saved)
+            #expect(throws: InspectionError.self) { try Inspector(fileURL: url).salvage(to: saved.path) }
+            #expect(try Data(contentsOf: saved) == Data("mine".utf8))
+        }
+    }
+}
