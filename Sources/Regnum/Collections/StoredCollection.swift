@@ -260,7 +260,10 @@ protocol AnyOwnedCollection: AnyObject {
 }
 
 /// Any `List` or `MutableSet`.
-protocol AnyList: AnyOwnedCollection {}
+protocol AnyList: AnyOwnedCollection {
+    /// True while a key path is traced through it.
+    var isTraced: Bool { get }
+}
 
 /// The name of an element's type, in messages.
 func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
@@ -285,6 +288,7 @@ extension _StoredCollection {
     static var elementName: String { Regnum.elementName(Element.self) }
     static var targetClass: ObjectBase.Type? { Element._shape.target }
     final var isManaged: Bool { place != nil }
+    final var isTraced: Bool { traced != nil }
     final func becomeManaged(_ place: ManagedPlace) { self.place = place }
     final var rawItems: [_RawValue] { items.map { Element._toRaw($0) } }
     final var rawKeys: [String] { [] }

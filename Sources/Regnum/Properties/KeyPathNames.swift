@@ -23,6 +23,9 @@ public final class _KeyPathRecorder {
         return object
     }
 
+    /// The names joined by dots; nil where no property was read, or not one after the other.
+    var path: String? { isStraight && !names.isEmpty ? names.joined(separator: ".") : nil }
+
     /// The key of a traced object is how many names were recorded when it was made.
     fileprivate func record(_ name: String, from object: ObjectBase) {
         record(name, depth: Int(truncatingIfNeeded: object.rowKey.rawValue))

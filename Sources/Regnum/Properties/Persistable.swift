@@ -14,6 +14,8 @@ public struct _PropertyShape {
     package var collection = Collection.none
     /// The class that links lead to.
     package var target: ObjectBase.Type?
+    /// True of projections, which cannot be stored.
+    package var isProjection = false
     /// How `add` finds the value in an unmanaged object; see `InsertPlan`.
     package var code = StorageCode.generic
 

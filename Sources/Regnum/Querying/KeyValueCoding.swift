@@ -166,7 +166,7 @@ extension RealmCollection {
     /// no objects.
     private func elementObjects() -> [ObjectBase]? {
         guard Element._shape.target != nil else { return nil }
-        return compactMap { $0 as? ObjectBase }
+        return compactMap { Element._toRaw($0).object }
     }
 
     private func elementValues(_ keyPath: String) -> [Any] {
@@ -174,7 +174,7 @@ extension RealmCollection {
         var values: [Any] = []
         values.reserveCapacity(count)
         for element in self {
-            guard let object = element as? ObjectBase else { continue }
+            guard let object = Element._toRaw(element).object else { continue }
             values.append(object.value(forKeyPath: keyPath) ?? NSNull())
         }
         return values

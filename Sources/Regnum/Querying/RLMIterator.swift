@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The iterator of all Realm collections: over the order at its start.
 
+internal import RegnumEngine
+
 /// Iterates over a Realm collection as it was ordered when the loop began. The objects themselves are live.
 public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
     /// For objects that are managed: the cursor, and its inside, on which a step costs no reference counting.
@@ -14,6 +16,13 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
     package init(_ cursor: ObjectCursor) {
         self.cursor = cursor
         step = cursor.step
+        values = []
+    }
+
+    /// `Element` is made of the objects that the cursor gives: a projection.
+    package init(projecting cursor: ObjectCursor) {
+        self.cursor = cursor
+        step = nil
         values = []
     }
 
@@ -32,8 +41,16 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
             guard let object = ObjectCursor.Step.next(step) else { return nil }
             return unsafeBitCast(object, to: Element.self)
         }
-        guard index < values.count else { return nil }
+        guard index < values.count else { return nextProjection() }
         defer { index &+= 1 }
         return values[index]
+    }
+
+    @usableFromInline @inline(never)
+    func nextProjection() -> Element? {
+        guard let cursor, let object = ObjectCursor.Step.next(cursor.step) else { return nil }
+        var raw = _RawValue(.null)
+        raw.object = object
+        return Element._fromRaw(raw)
     }
 }

@@ -29,6 +29,13 @@ extension _ResultsCollection {
     /// True where there is no element. Of a filter constant where the first match is near.
     public var isEmpty: Bool { _handle.state?.isEmpty ?? true }
 
+    /// An object, or what projects it.
+    private func element(_ key: ObjectKey, _ binding: ClassBinding) -> Element {
+        var raw = _RawValue(.link(key))
+        raw.binding = binding
+        return Element._fromRaw(raw)
+    }
+
     func element(at position: Int) -> Element {
         if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
         let state = _handle.state
@@ -39,7 +46,7 @@ extension _ResultsCollection {
         guard let binding = state.binding else {
             return Element._fromRaw(_RawValue(state.currentValues()[position]))
         }
-        return unsafeBitCast(binding.makeAccessor(state.key(at: position)), to: Element.self)
+        return element(state.key(at: position), binding)
     }
 
     /// The first element, or nil where there is none.
@@ -47,7 +54,7 @@ extension _ResultsCollection {
         guard let state = _handle.state else { return nil }
         guard let binding = state.binding else { return state.count == 0 ? nil : element(at: 0) }
         guard let key = state.firstKey() else { return nil }
-        return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
+        return element(key, binding)
     }
 
     /// The last element, or nil where there is none.
@@ -55,7 +62,7 @@ extension _ResultsCollection {
         guard let state = _handle.state else { return nil }
         guard let binding = state.binding else { return state.count == 0 ? nil : element(at: state.count - 1) }
         guard let key = state.lastKey() else { return nil }
-        return unsafeBitCast(binding.makeAccessor(key), to: Element.self)
+        return element(key, binding)
     }
 
     func iterator() -> RLMIterator<Element> {
@@ -64,8 +71,9 @@ extension _ResultsCollection {
             return RLMIterator(state.currentValues().map { Element._fromRaw(_RawValue($0)) })
         }
         state.check()
-        if state.isWholeTable { return RLMIterator(ObjectCursor(tableOf: binding)) }
-        return RLMIterator(ObjectCursor(state.currentKeys(), of: binding))
+        let cursor =
+            state.isWholeTable ? ObjectCursor(tableOf: binding) : ObjectCursor(state.currentKeys(), of: binding)
+        return Element._shape.isProjection ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
     }
 
     /// The elements at the positions; misuse where one is out of bounds.
@@ -80,7 +88,7 @@ extension _ResultsCollection {
             let wanted = Element._toRaw(object).value
             return state.currentValues().firstIndex { $0.matches(wanted) }
         }
-        guard let state = _handle.state, let object = object as? ObjectBase else { return nil }
+        guard let state = _handle.state, let object = Element._toRaw(object).object else { return nil }
         state.check()
         guard let realm = object.realm?.core, realm === state.realm else { return nil }
         if object.isInvalidated { misuse("Object has been deleted or invalidated.") }

@@ -9,8 +9,9 @@ extension Realm {
     /// All objects of a class; live.
     public func objects<Element: RealmFetchable>(_ type: Element.Type) -> Results<Element> {
         core.check()
-        guard let type = type as? ObjectBase.Type else { misuse("\(type) is no class of objects.") }
-        return Results(state: core.allObjects(type))
+        if let type = type as? ObjectBase.Type { return Results(state: core.allObjects(type)) }
+        guard let root = type._shape.target else { misuse("\(type) is no class of objects.") }
+        return Results(state: core.allObjects(root))
     }
 
     /// The object with that primary key, or nil. O(log n).

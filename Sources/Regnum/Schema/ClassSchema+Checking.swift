@@ -45,6 +45,11 @@ extension ClassSchema {
 
     private static func check(_ property: ClassProperty, _ className: String) throws(SchemaProblem) {
         let shape = property.shape
+        if shape.isProjection {
+            throw SchemaProblem(
+                "Collections of projections must be used with @Projected. Property '\(className).\(property.name)' "
+                    + "stores objects: declare it as a collection of them.")
+        }
         if shape.type == .object {
             let target = property.targetName ?? ""
             if property.isList || property.isSet, shape.isOptional {

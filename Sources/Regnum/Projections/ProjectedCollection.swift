@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One property of all objects of a collection, seen as a collection of its own.
+
+public import Foundation
+internal import RegnumEngine
+
+extension RealmCollection where Element: ObjectBase {
+    /// For `@Projected`: behind it stands the property of the elements that a projection shows.
+    public var projectTo: CollectionElementMapper<Element> {
+        CollectionElementMapper(AnyRealmCollection(self), isTraced: (self as? any AnyList)?.isTraced ?? false)
+    }
+}
+
+/// What a property of the elements follows: `friends.projectTo.name`.
+@dynamicMemberLookup
+public struct CollectionElementMapper<Element: ObjectBase> {
+    private let collection: AnyRealmCollection<Element>
+    private let isTraced: Bool
+
+    init(_ collection: AnyRealmCollection<Element>, isTraced: Bool) {
+        self.collection = collection
+        self.isTraced = isTraced
+    }
+
+    /// The property of all elements.
+    public subscript<Value>(dynamicMember member: KeyPath<Element, Value>) -> ProjectedCollection<Value> {
+        // One element records the rest of the names.
+        if isTraced { _ = collection[0][keyPath: member] }
+        return ProjectedCollection(ProjectionBox(collection, member))
+    }
+}
+
+/// The values of one property of the objects in a collection; live as the collection is.
+///
+/// Setting an element sets the property of the object at that place.
+public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringConvertible, ThreadConfined {
+    public typealias Index = Int
+
+    private let box: AnyProjectionBox<Value>
+
+    fileprivate init(_ box: AnyProjectionBox<Value>) { self.box = box }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { box.count }
+    /// How many values there are.
+    public var count: Int { box.count }
+
+    /// The value of the object at a position; misuse where it is out of bounds, and to set what cannot be set.
+    public subscript(position: Int) -> Value {
+        get { box.value(position) }
+        nonmutating set { box.setValue(newValue, position) }
+    }
+
+    /// The position of the first object that satisfies the predicate, over the properties of the objects.
+    public func index(matching predicate: NSPredicate) -> Int? { box.index(matching: predicate) }
+
+    /// The Realm of the objects; nil while unmanaged.
+    public var realm: Realm? { box.realm }
+    /// True where the collection can no longer be used.
+    public var isInvalidated: Bool { box.isInvalidated }
+    /// True for what stays at one version for ever.
+    public var isFrozen: Bool { box.isFrozen }
+
+    /// The values, one a line.
+    public var description: String {
+        let lines = enumerated().map { number, value in "\t[\(number)] \(describe(value))\n" }
+        return "ProjectedCollection<\(Value.self)> {\n" + lines.joined() + "}"
+    }
+}
+
+extension ProjectedCollection where Value: Equatable {
+    /// The position of the first such value.
+    public func index(of object: Value) -> Int? { firstIndex(of: object) }
+}
+
+/// What is asked of a projected collection whose objects have an unknown class.
+private class AnyProjectionBox<Value> {
+    var count: Int { missing() }
+    var realm: Realm? { missing() }
+    var isInvalidated: Bool { missing() }
+    var isFrozen: Bool { missing() }
+    func value(_ position: Int) -> Value { missing() }
+    func setValue(_ value: Value, _ position: Int) { missing() }
+    func index(matching predicate: NSPredicate) -> Int? { missing() }
+
+    private func missing() -> Never { fatalError("only ProjectionBox is ever made") }
+}
+
+private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<Value> {
+    private let collection: AnyRealmCollection<Element>
+    private let keyPath: KeyPath<Element, Value>
+
+    init(_ collection: AnyRealmCollection<Element>, _ keyPath: KeyPath<Element, Value>) {
+        self.collection = collection
+        self.keyPath = keyPath
+    }
+
+    override var count: Int { collection.count }
+    override var realm: Realm? { collection.realm }
+    override var isInvalidated: Bool { collection.isInvalidated }
+    override var isFrozen: Bool { collection.isFrozen }
+    override func value(_ position: Int) -> Value { collection[position][keyPath: keyPath] }
+    override func setValue(_ value: Value, _ position: Int) {
+        guard let path = keyPath as? ReferenceWritableKeyPath<Element, Value> else {
+            misuse("KeyPath is not writable: set the property of the object at that place instead.")
+        }
+        collection[position][keyPath: path] = value
+    }
+    override func index(matching predicate: NSPredicate) -> Int? { collection.index(matching: predicate) }
+}

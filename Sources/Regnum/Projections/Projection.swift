@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Projections: a class of one's own over an object, that shows some of its properties, and properties of what it
+// links to, under names of its own. Nothing is copied: each access goes to the object.
+
+internal import Foundation
+internal import RegnumEngine
+
+/// A class that projects objects; `Projection` is the only one to derive from.
+public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
+    /// The class of the objects that are projected.
+    associatedtype Root: ObjectBase
+    /// The object that is projected.
+    var rootObject: Root { get }
+    /// Projects an object.
+    init(projecting object: Root)
+}
+
+/// A view of an object with properties of its own.
+///
+/// ```swift
+/// class PersonProjection: Projection<Person> {
+///     @Projected(\Person.name) var name
+///     @Projected(\Person.address?.city) var city
+///     @Projected(\Person.friends.projectTo.name) var friends: ProjectedCollection<String>
+/// }
+/// let people = realm.objects(PersonProjection.self)
+/// ```
+///
+/// Filters and sorts by name use the names of the root's properties; key paths and `where` those of the projection.
+/// Managed, unmanaged and thread-bound as its root object is.
+open class Projection<Root: ObjectBase>: ProjectionObservable {
+    public typealias PersistedType = Root
+
+    /// The object that is projected.
+    public final let rootObject: Root
+
+    /// Projects an object.
+    public required init(projecting object: Root) { rootObject = object }
+
+    /// The Realm of the root object; nil while it is unmanaged.
+    public final var realm: Realm? { rootObject.realm }
+    /// True where the root object was deleted or its Realm invalidated.
+    public final var isInvalidated: Bool { rootObject.isInvalidated }
+    /// True for an object of a frozen Realm.
+    public final var isFrozen: Bool { rootObject.isFrozen }
+}
+
+extension Projection: CustomStringConvertible {
+    /// The projected properties with their paths and values.
+    public final var description: String {
+        let address = String(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()), radix: 16)
+        let start = "\(type(of: self))<\(Root.self)> <0x\(address)> {\n"
+        if isInvalidated { return start + "\t\t[invalid object]\n}" }
+        var lines = ""
+        var mirror: Mirror? = Mirror(reflecting: self)
+        while let current = mirror {
+            var own = ""
+            for child in current.children {
+                guard let label = child.label, let projected = child.value as? any AnyProjected else { continue }
+                let value = describe(projected.value(of: rootObject)).replacing("\n", with: "\n\t\t")
+                own += "\t\t\(label.dropFirst())(\\.\(projected.path)) = \(value);\n"
+            }
+            lines = own + lines
+            mirror = current.superclassMirror
+        }
+        return start + lines + "}"
+    }
+}
+
+extension Projection: Hashable {
+    /// True for projections of one class of the same object.
+    public static func == (left: Projection, right: Projection) -> Bool {
+        type(of: left) == type(of: right)
+            && (left.rootObject === right.rootObject || ObjectBase.areSameRow(left.rootObject, right.rootObject))
+    }
+
+    public final func hash(into hasher: inout Hasher) { hasher.combine(rootObject.objectIdentity) }
+}
+
+extension ObjectKeyIdentifiable where Self: ProjectionObservable {
+    /// That of the root object.
+    public var id: UInt64 { rootObject.objectIdentity }
+}
+
+// MARK: As elements of results
+
+extension ProjectionObservable {
+    public static var _shape: _PropertyShape {
+        var shape = _PropertyShape(.object, target: Root.self)
+        shape.isProjection = true
+        return shape
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self { Self(projecting: Root._fromRaw(raw)) }
+    public static func _toRaw(_ value: Self) -> _RawValue { Root._toRaw(value.rootObject) }
+
+    public static func _coerced(_ value: Any) -> Self? {
+        (value as? Self) ?? (value as? Root).map { Self(projecting: $0) }
+    }
+
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self { Self(projecting: Root._traced(recorder)) }
+}
+
+/// The name of the root's property, or the names joined by dots, that a projected property leads to. Misuse where it
+/// leads to something that is not stored.
+public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>) -> String {
+    let recorder = _KeyPathRecorder()
+    _ = Root._traced(recorder)[keyPath: keyPath]
+    guard let name = recorder.path else {
+        misuse(
+            "@Projected property '\(keyPath)' must be a part of Realm object: it has to lead to properties marked "
+                + "@Persisted.")
+    }
+    return name
+}
+
+extension Query where T: ProjectionObservable {
+    /// The property of the root that the projected property leads to.
+    public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
+        appending(_name(for: member), isCollection: V.self is any RealmCollectionBase.Type)
+    }
+}
+
+extension _QueryableCollection where Element: ProjectionObservable {
+    /// The elements ordered by the projected property.
+    public func sorted<T: _HasPersistedType>(
+        by keyPath: KeyPath<Element, T>, ascending: Bool = true
+    ) -> Results<Element> where T.PersistedType: SortableType {
+        sorted(byKeyPath: _name(for: keyPath), ascending: ascending)
+    }
+
+    /// The elements without those that equal an earlier one in all the projected properties.
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element>
+    where S.Element == PartialKeyPath<Element> {
+        distinct(by: keyPaths.map { _name(for: $0) })
+    }
+
+    /// The smallest value of the projected property; nil where there is none.
+    public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
+        min(ofProperty: _name(for: keyPath))
+    }
+
+    /// The largest value of the projected property; nil where there is none.
+    public func max<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
+        max(ofProperty: _name(for: keyPath))
+    }
+
+    /// The sum of the projected property's values; ints wrap.
+    public func sum<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T where T.PersistedType: AddableType {
+        sum(ofProperty: _name(for: keyPath))
+    }
+
+    /// The average of the projected property's values; nil where there is none.
+    public func average<T: _HasPersistedType>(
+        of keyPath: KeyPath<Element, T>
+    ) -> T? where T.PersistedType: AddableType {
+        average(ofProperty: _name(for: keyPath))
+    }
+}
