@@ -123,6 +123,21 @@ struct ProjectionsTests {
         #expect(ann.description.contains("[invalid object]"))
     }
 
+    @Test("a frozen projection keeps its values, and thaws to the live one")
+    func freezing() throws {
+        let realm = try ProjectionModels.realm()
+        let ann = try #require(realm.objects(PersonView.self).filter("id == 1").first)
+        let frozen = ann.freeze()
+        let names = ann.friendNames.freeze()
+        try realm.write {
+            ann.title = "Anna"
+            ann.friendNames[0] = "Rob"
+        }
+        #expect(frozen.title == "Ann" && frozen.isFrozen && !ann.isFrozen && frozen.thaw()?.title == "Anna")
+        #expect(names[0] == "Bob" && names.thaw()?[0] == "Rob" && names.isFrozen)
+        #expect(realm.objects(PersonView.self).freeze().count == 3)
+    }
+
     private static let misuses = [
         MisuseCase("KeyPath is not writable") {
             let view = ProjectionModels.PersonView(projecting: ProjectionModels.Person())

@@ -61,6 +61,10 @@ public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringCo
     /// True for what stays at one version for ever.
     public var isFrozen: Bool { box.isFrozen }
 
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> ProjectedCollection? {
+        box.moved(to: home, mayBeMissing: mayBeMissing).map { ProjectedCollection($0) }
+    }
+
     /// The values, one a line.
     public var description: String {
         let lines = enumerated().map { number, value in "\t[\(number)] \(describe(value))\n" }
@@ -81,6 +85,7 @@ private class AnyProjectionBox<Value> {
     var isFrozen: Bool { missing() }
     func value(_ position: Int) -> Value { missing() }
     func setValue(_ value: Value, _ position: Int) { missing() }
+    func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyProjectionBox? { missing() }
     func index(matching predicate: NSPredicate) -> Int? { missing() }
 
     private func missing() -> Never { fatalError("only ProjectionBox is ever made") }
@@ -99,6 +104,9 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
     override var realm: Realm? { collection.realm }
     override var isInvalidated: Bool { collection.isInvalidated }
     override var isFrozen: Bool { collection.isFrozen }
+    override func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyProjectionBox<Value>? {
+        collection._moved(to: home, mayBeMissing: mayBeMissing).map { ProjectionBox($0, keyPath) }
+    }
     override func value(_ position: Int) -> Value { collection[position][keyPath: keyPath] }
     override func setValue(_ value: Value, _ position: Int) {
         guard let path = keyPath as? ReferenceWritableKeyPath<Element, Value> else {

@@ -43,6 +43,12 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
     public final var isInvalidated: Bool { rootObject.isInvalidated }
     /// True for an object of a frozen Realm.
     public final var isFrozen: Bool { rootObject.isFrozen }
+
+    public final func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
+        rootObject._moved(to: home, mayBeMissing: mayBeMissing).map { Self(projecting: $0) }
+    }
+
+    public static var _confinedName: String { "objects" }
 }
 
 extension Projection: CustomStringConvertible {
