@@ -143,6 +143,8 @@ extension ValueTest {
             var isExact = true
             for test in tests {
                 guard let found = test.indexRanges(type) else { return nil }
+                // Null, true and false may be asked for twice; sets have no value twice, nor any of those.
+                if found.ranges.count == 1, ranges.contains(found.ranges[0]) { continue }
                 ranges += found.ranges
                 isExact = isExact && found.isExact
             }

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operator on every type, with null and without, by index and by scan, at the end of every shape of path: the
+// executor against the evaluator of PlainNodes.swift, alone and in compounds, on data that changes. The seed is
+// printed; REGNUM_QUERY_SEED repeats a run, REGNUM_QUERY_CASES sets how many comparisons are asked.
+
+import Foundation
+import RegnumEngine
+import RegnumQuery
+import Testing
+
+/// One cell of the table: what a comparison is made of.
+struct Cell: Hashable {
+    var type: ColumnType
+    var comparison: String
+    var isNull: Bool
+    var isIndexed: Bool
+    var shape: Shape
+
+    enum Shape: String, CaseIterable {
+        case own, link = "link.", links = "link.link.", any = "ANY links.", back = "ANY backlinks.", list = "ANY list"
+    }
+
+    static let orders = ["==", "!=", "<", "<=", ">", ">="]
+
+    static func operators(_ type: ColumnType) -> [String] {
+        switch type {
+        case .int, .float, .double, .date: orders + ["IN", "BETWEEN"]
+        case .string:
+            orders + [
+                "IN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "==[c]", "!=[c]", "IN[c]", "BEGINSWITH[c]",
+                "ENDSWITH[c]", "CONTAINS[c]", "LIKE[c]", "==[d]", "CONTAINS[cd]",
+            ]
+        case .data: orders + ["IN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"]
+        default: ["==", "!=", "IN"]
+        }
+    }
+
+    static func isIndexable(_ type: ColumnType) -> Bool {
+        [.bool, .int, .string, .date, .objectID, .uuid].contains(type)
+    }
+
+    /// All that can be asked.
+    static let reachable: [Cell] = PlainNodes.types.flatMap { type in
+        operators(type).flatMap { comparison in
+            [false, true].flatMap { isNull in
+                [false, true].flatMap { isIndexed in
+                    Shape.allCases.compactMap { shape in
+                        if isNull, comparison == "BETWEEN" { return nil }
+                        if isIndexed, !isIndexable(type) || shape == .list { return nil }
+                        return Cell(
+                            type: type, comparison: comparison, isNull: isNull, isIndexed: isIndexed,
+                            shape: shape)
+                    }
+                }
+            }
+        }
+    }
+}
+
+@Suite struct DifferentialTests {
+    private static func environment(_ name: String) -> UInt64? {
+        ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+    }
+
+    #if DEBUG
+        private static let usualCases: UInt64 = 3_000
+    #else
+        private static let usualCases: UInt64 = 200_000
+    #endif
+
+    @Test("every operator, type, null, index and shape of path finds what a plain evaluator finds")
+    func differential() throws {
+        let cases = Int(Self.environment("REGNUM_QUERY_CASES") ?? Self.usualCases)
+        let seed = Self.environment("REGNUM_QUERY_SEED") ?? UInt64.random(in: 0...UInt64.max)
+        var random = QueryRandom(state: seed)
+        var counts: [Cell: Int] = [:]
+        var asked = 0
+        var nodes = try PlainNodes(seed: seed, &random)
+        var cells: [Cell] = []
+        var before: (text: String, arguments: [Constant], rows: Set<Int>)?
+        while asked < cases {
+            if cells.isEmpty { cells = Cell.reachable.shuffled(using: &random) }
+            if asked % 700 == 699 { nodes = try PlainNodes(seed: seed &+ UInt64(asked), &random) }
+            if asked % 50 == 49 { try nodes.change(&random) }
+            let cell = cells.removeLast()
+            asked += 1
+            counts[cell, default: 0] += 1
+            let leaf = nodes.comparison(cell, &random)
+            var rows = Set(leaf.rows)
+            var (text, arguments) = (leaf.text, leaf.arguments)
+            if asked % 3 == 0 {
+                text = "NOT (\(text))"
+                rows = Set(nodes.rows.indices).subtracting(rows)
+            }
+            if asked % 50 > 1, asked % 700 != 0, let before, asked % 2 == 0 {
+                let isAnd = random.next() % 2 == 0
+                text = "(\(before.text)) \(isAnd ? "AND" : "OR") \(text)"
+                arguments = before.arguments + arguments
+                rows = isAnd ? rows.intersection(before.rows) : rows.union(before.rows)
+            }
+            before = asked % 50 >= 48 || asked % 700 >= 698 ? nil : (text, arguments, rows)
+            if text.utf8.count > 400 { before = nil }
+            guard try nodes.check(text, arguments, rows.sorted(), &random) else {
+                Issue.record("seed \(seed), case \(asked): \(text) \(arguments)")
+                return
+            }
+        }
+        let empty = Cell.reachable.filter { counts[$0] == nil }
+        #expect(cases < Cell.reachable.count || empty.isEmpty, "seed \(seed): never asked: \(empty.prefix(5))")
+        Self.show(counts, seed, asked)
+    }
+
+    /// The table: a line for each type and operator, the fewest cases of a cell in it and all of them.
+    private static func show(_ counts: [Cell: Int], _ seed: UInt64, _ asked: Int) {
+        var text = "Seed \(seed), \(asked) comparisons in \(counts.count) of \(Cell.reachable.count) cells\n"
+        text +=
+            "type operator: cells, fewest and most cases of a cell by "
+            + Cell.Shape.allCases.map(\.rawValue)
+            .joined(separator: " | ") + "\n"
+        for type in PlainNodes.types {
+            for comparison in Cell.operators(type) {
+                text += "\(type) \(comparison):"
+                for shape in Cell.Shape.allCases {
+                    let found = Cell.reachable.filter {
+                        $0.type == type && $0.comparison == comparison && $0.shape == shape
+                    }.map { counts[$0] ?? 0 }
+                    text += " | \(found.count): \(found.min() ?? 0)-\(found.max() ?? 0)"
+                }
+                text += "\n"
+            }
+        }
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+}
