@@ -31,9 +31,7 @@ extension List {
         if let index { checkInsertion(index, count) }
         let values = elements.map { place.engineValue($0, Self.words) }
         if values.isEmpty { return }
-        engine { () throws(EngineError) in
-            try place.binding.table.listInsert(values, place.column, of: place.key, at: index ?? count)
-        }
+        place.insert(values, at: index ?? count)
     }
 
     private func checkInsertion(_ index: Int, _ count: Int) {
@@ -49,10 +47,7 @@ extension List {
             return
         }
         checkIndex(index, count: count)
-        let value = place.engineValue(object, Self.words)
-        engine { () throws(EngineError) in
-            try place.binding.table.listSet(value, place.column, of: place.key, at: index)
-        }
+        place.set(place.engineValue(object, Self.words), at: index)
     }
 
     /// Removes the element at `index`. An object stays in its Realm, an embedded one is deleted.
@@ -95,9 +90,7 @@ extension List {
             return
         }
         if range.isEmpty { return }
-        engine { () throws(EngineError) in
-            try place.binding.table.listRemove(range, place.column, of: place.key)
-        }
+        place.remove(range)
     }
 
     /// Removes all elements. Objects stay in their Realm, embedded ones are deleted.
@@ -138,9 +131,7 @@ extension List {
             items.insert(items.remove(at: from), at: to)
             return
         }
-        engine { () throws(EngineError) in
-            try place.binding.table.listMove(place.column, of: place.key, from: from, to: to)
-        }
+        place.move(from: from, to: to)
     }
 
     /// Puts the elements at the positions before the one that is at `destination` now.
@@ -175,12 +166,8 @@ extension List {
         }
         let low = Swift.min(index1, index2)
         let high = Swift.max(index1, index2)
-        engine { () throws(EngineError) in
-            try place.binding.table.listMove(place.column, of: place.key, from: low, to: high)
-            if high - low > 1 {
-                try place.binding.table.listMove(place.column, of: place.key, from: high - 1, to: low)
-            }
-        }
+        place.move(from: low, to: high)
+        if high - low > 1 { place.move(from: high - 1, to: low) }
     }
 
     /// Replaces the elements in the range by others, any number of them.

@@ -26,9 +26,7 @@ extension Map {
     }
 
     private func set(_ value: RegnumEngine.Value, _ key: String, _ place: ManagedPlace) {
-        engine { () throws(EngineError) in
-            try place.binding.table.dictionarySet(key, value, place.column, of: place.key)
-        }
+        place.setEntry(key, value)
     }
 
     /// Sets all pairs, the last one of a key.
@@ -53,9 +51,7 @@ extension Map {
             return
         }
         checkKey(key._mapKey)
-        engine { () throws(EngineError) in
-            _ = try place.binding.table.dictionaryRemove(key._mapKey, place.column, of: place.key)
-        }
+        place.removeEntry(key._mapKey)
     }
 
     /// Removes all entries. Objects stay in their Realm, embedded ones are deleted.
@@ -64,9 +60,7 @@ extension Map {
             entries = [:]
             return
         }
-        engine { () throws(EngineError) in
-            try place.binding.table.dictionaryRemoveAll(place.column, of: place.key)
-        }
+        place.removeAllEntries()
     }
 
     /// Sets the pairs; where a key has a value already, `combine` makes one of the old and the new one.

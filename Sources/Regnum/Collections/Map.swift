@@ -96,30 +96,13 @@ extension Map {
     }
 }
 
-extension ManagedPlace {
-    /// Of a map: the entries, ascending by key.
-    func entries() -> [DictionaryEntry] {
-        engine { () throws(EngineError) in try binding.table.dictionaryEntries(column, of: key) }
-    }
-
-    /// Of a map: the value of a key; nil where there is no entry.
-    func value(forKey name: String) -> Value? {
-        engine { () throws(EngineError) in
-            guard let index = try binding.table.dictionaryIndex(of: name, column, of: key) else { return nil }
-            return try binding.table.dictionaryValue(column, of: key, at: index)
-        }
-    }
-}
-
 // MARK: Entries
 
 extension Map: RealmKeyedCollection {
     /// How many entries there are.
     public var count: Int {
         guard let place = checkedPlace() else { return entries.count }
-        return engine { () throws(EngineError) in
-            try place.binding.table.dictionaryCount(place.column, of: place.key)
-        }
+        return place.entryCount()
     }
 
     public var isEmpty: Bool { count == 0 }
@@ -133,7 +116,7 @@ extension Map: RealmKeyedCollection {
     /// The values, in the order of the keys.
     public var values: [Value] {
         guard let place = checkedPlace() else { return Array(entries.values) }
-        return place.entries().map { place.element($0.value, as: Value.self) }
+        return place.entries().map { place.element($0.value, as: Value.self, at: .key($0.key)) }
     }
 
     /// The value of a key, or nil where there is none. Assigning nil removes the entry; where values may be nil,
@@ -142,7 +125,9 @@ extension Map: RealmKeyedCollection {
         get {
             if let traced { return tracedValue(traced) }
             guard let place = checkedPlace() else { return entries[key] }
-            return place.value(forKey: key._mapKey).map { place.element($0, as: Value.self) }
+            return place.value(forKey: key._mapKey).map {
+                place.element($0, as: Value.self, at: .key(key._mapKey))
+            }
         }
         set {
             if let newValue { updateValue(newValue, forKey: key) } else { removeObject(for: key) }
@@ -155,7 +140,9 @@ extension Map: RealmKeyedCollection {
     /// The pairs of now.
     var pairs: [(key: Key, value: Value)] {
         guard let place = checkedPlace() else { return entries.map { ($0.key, $0.value) } }
-        return place.entries().map { (Key(_mapKey: $0.key), place.element($0.value, as: Value.self)) }
+        return place.entries().map {
+            (Key(_mapKey: $0.key), place.element($0.value, as: Value.self, at: .key($0.key)))
+        }
     }
 
     /// Iterates over the entries of now.
@@ -204,7 +191,7 @@ extension Map {
     public var isInvalidated: Bool {
         guard let place else { return false }
         place.core.check()
-        return place.locate() == nil
+        return place.locate() == nil || !place.isThere(.dictionary)
     }
 
     /// True where the Realm is frozen.

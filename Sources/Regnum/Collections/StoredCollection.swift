@@ -45,7 +45,7 @@ extension ManagedPlace {
     @inline(__always)
     func check(_ words: @autoclosure () -> CollectionWords) {
         core.check()
-        if locate() == nil { refuse(words()) }
+        if locate() == nil || path != nil && !isThere(words()) { refuse(words()) }
     }
 
     @inline(never)
@@ -68,16 +68,36 @@ extension ManagedPlace {
     /// An element from the engine.
     func element<Element: _HasPersistedType>(_ value: Value, as type: Element.Type) -> Element {
         var raw = _RawValue(value)
-        if case .link(let key) = value, let target = Element._shape.target {
+        switch value {
+        case .link(let key):
+            guard let target = Element._shape.target else { break }
             if key == .none { raw.value = .null } else { raw.binding = self.target(target) }
+        case .typedLink, .list, .dictionary: raw.place = self
+        default: break
         }
         return Element._fromRaw(raw)
+    }
+
+    /// As `element(_:as:)`, of a collection: one that is a collection itself knows where it lies.
+    func element<Element: _HasPersistedType>(
+        _ value: Value, as type: Element.Type, at step: @autoclosure () -> NestedStep
+    ) -> Element {
+        switch value {
+        case .list, .dictionary: nested(at: step()).element(value, as: type)
+        default: element(value, as: type)
+        }
     }
 
     /// An element for the engine; an object that is not managed yet is added. Misuse for an object of another
     /// class.
     func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
         let raw = Element._toRaw(element)
+        if let mixed = raw.mixed {
+            if words.kind == CollectionWords.set.kind, mixed.listValue != nil || mixed.dictionaryValue != nil {
+                misuse("Sets cannot hold lists or dictionaries.")
+            }
+            return core.mixedValue(mixed, depth: (path?.count ?? 0) + 1) { core.adopt($0, for: .property) }
+        }
         guard let object = raw.object else { return raw.value }
         if Element._shape.target == DynamicObject.self {
             let target = self.target(DynamicObject.self)
@@ -100,6 +120,7 @@ extension ManagedPlace {
     /// The value of an element to look for: nil for an object that is no object of this Realm.
     func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value? {
         let raw = Element._toRaw(element)
+        if let mixed = raw.mixed { return core.soughtMixedValue(mixed) }
         guard let wanted = raw.object else { return raw.value }
         if let target = Element._shape.target, !type(of: wanted).isKind(of: target) {
             refuseClass(of: wanted, ClassNames.name(of: target), words)
@@ -109,13 +130,9 @@ extension ManagedPlace {
         return wanted.core === core ? .link(wanted.rowKey) : nil
     }
 
-    func values() -> [Value] {
-        engine { () throws(EngineError) in try binding.table.listValues(column, of: key) }
-    }
-
     /// True for the same property of the same object.
     func isSame(as other: ManagedPlace) -> Bool {
-        binding === other.binding && key == other.key && column == other.column
+        binding === other.binding && key == other.key && column == other.column && path == other.path
     }
 
     /// The owner, for queries.
@@ -161,9 +178,7 @@ extension _StoredCollection {
     /// How many elements there are.
     public final var count: Int {
         guard let place = checkedPlace() else { return items.count }
-        return engine { () throws(EngineError) in
-            try place.binding.table.listCount(place.column, of: place.key)
-        }
+        return place.elementCount()
     }
 
     public final var isEmpty: Bool { count == 0 }
@@ -175,10 +190,7 @@ extension _StoredCollection {
             return items[position]
         }
         checkIndex(position, count: count)
-        let value = engine { () throws(EngineError) in
-            try place.binding.table.listValue(place.column, of: place.key, at: position)
-        }
-        return place.element(value, as: Element.self)
+        return place.element(place.elementValue(at: position), as: Element.self, at: .index(position))
     }
 
     /// The first element, or nil where there is none.
@@ -198,7 +210,8 @@ extension _StoredCollection {
             let keys = values.compactMap { value in if case .link(let key) = value { key } else { nil } }
             return RLMIterator(ObjectCursor(keys, of: place.target(target)))
         }
-        return RLMIterator(values.map { place.element($0, as: Element.self) })
+        return RLMIterator(
+            values.enumerated().map { place.element($0.element, as: Element.self, at: .index($0.offset)) })
     }
 
     /// The elements at the positions; misuse where one is out of bounds.
@@ -224,7 +237,7 @@ extension _StoredCollection {
     public final var isInvalidated: Bool {
         guard let place else { return false }
         place.core.check()
-        return place.locate() == nil
+        return place.locate() == nil || !place.isThere(Self.words)
     }
 
     /// True where the Realm is frozen.

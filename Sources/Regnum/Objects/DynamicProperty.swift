@@ -34,7 +34,8 @@ extension ClassSchema {
 
     private static func dynamic(_ column: ColumnDefinition, number: Int, in session: Session) -> ClassProperty {
         var shape = _PropertyShape(column.type.propertyType)
-        shape.isOptional = column.isNullable || column.type == .link && column.collection == .none
+        shape.isOptional =
+            column.isNullable && column.type != .mixed || column.type == .link && column.collection == .none
         shape.collection = column.collection.shape
         if column.type == .link { shape.target = DynamicObject.self }
         var property = ClassProperty(
@@ -114,7 +115,13 @@ extension _PropertyShape {
             }
         case .linkingObjects: return LinkingObjects<DynamicObject>.self
         case .decimal128: return type(Decimal128.self)
-        case .any: return nil
+        case .any:
+            switch collection {
+            case .list: return List<AnyRealmValue>.self
+            case .set: return MutableSet<AnyRealmValue>.self
+            case .dictionary: return Map<String, AnyRealmValue>.self
+            case .none, .linkingObjects: return AnyRealmValue.self
+            }
         }
     }
 }
@@ -133,6 +140,7 @@ extension ClassProperty {
         func open<V: _Persistable>(_ type: V.Type) -> Any? {
             var raw = _RawValue(value)
             if case .link = value { raw.binding = binding.core.dynamicTarget(of: binding, column) }
+            raw.place = ManagedPlace(object, column: column, path: [])
             return V._dynamic(V._fromRaw(raw))
         }
         guard let type else { refuseType(binding) }
@@ -167,7 +175,7 @@ extension ClassProperty {
             new = binding.core.dynamicKey(value, target).map { .link($0) } ?? .null
         } else {
             guard let raw = coercedRaw(value) else { return false }
-            new = raw.value
+            new = binding.core.storedValue(raw, .error)
         }
         engine { () throws(EngineError) in try binding.table.set(new, column, of: object.rowKey) }
         return true

@@ -22,6 +22,8 @@ final class InsertPlan {
     let steps: UnsafeMutableBufferPointer<InsertStep>
     let links: [InsertStep]
     let collections: [InsertStep]
+    /// Values of any type, which may hold links.
+    let mixed: [InsertStep]
     let primaryKey: InsertStep?
     private let schema: ClassSchema
 
@@ -30,6 +32,7 @@ final class InsertPlan {
         var plain: [InsertStep] = []
         var links: [InsertStep] = []
         var collections: [InsertStep] = []
+        var mixed: [InsertStep] = []
         var primaryKey: InsertStep?
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let step = InsertStep(
@@ -39,6 +42,7 @@ final class InsertPlan {
             switch step.code {
             case .link: links.append(step)
             case .collection: collections.append(step)
+            case _ where property.shape.type == .any: mixed.append(step)
             default: plain.append(step)
             }
             if property.isPrimaryKey { primaryKey = step }
@@ -47,6 +51,7 @@ final class InsertPlan {
         _ = steps.initialize(from: plain)
         self.links = links
         self.collections = collections
+        self.mixed = mixed
         self.primaryKey = primaryKey
     }
 
@@ -95,7 +100,7 @@ final class InsertPlan {
         case .decimal128:
             let value = Decimal128._filled(&field.assumingMemoryBound(to: Decimal128?.self).pointee)
             Decimal128._store(value, column, row, object)
-        case .generic, .link, .collection: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection, .mixed: storeGeneric(step, object, location, table)
         }
     }
 
@@ -130,7 +135,7 @@ final class InsertPlan {
             guard let value = field.assumingMemoryBound(to: Data?.self).pointee else { return }
             column.pointee.markPresent(row)
             putData(value, Int(step.column), location, table)
-        case .generic, .link, .collection: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection, .mixed: storeGeneric(step, object, location, table)
         }
     }
 

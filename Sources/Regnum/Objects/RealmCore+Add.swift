@@ -46,7 +46,7 @@ extension RealmCore {
             if update == .error { refuseDuplicate(object, step, binding) }
             return self.update(object, binding, existing, update)
         }
-        var isComplete = plan.collections.isEmpty
+        var isComplete = plan.collections.isEmpty && plan.mixed.isEmpty
         let location = engine { () throws(EngineError) in
             let location = try table.insertRow()
             plan.store(object, at: location, in: table)
@@ -59,6 +59,7 @@ extension RealmCore {
         if !isComplete {
             addLinks(object, binding, plan, update)
             addCollections(object, binding, plan, update)
+            addMixed(object, binding, plan, update)
         }
     }
 
@@ -155,11 +156,29 @@ extension RealmCore {
     private func value(
         _ raw: _RawValue, _ update: Realm.UpdatePolicy, for place: LinkPlace, _ existing: ObjectKey?
     ) -> Value {
-        guard let object = raw.object else { return raw.value }
+        guard let object = raw.object else { return storedValue(raw, update) }
         guard let existing else { return .link(key(of: object, update, for: place)) }
         requireNoOwner(object, place)
         self.update(object, binding(for: type(of: object)), existing, update)
         return .link(existing)
+    }
+
+    private func addMixed(
+        _ object: ObjectBase, _ binding: ClassBinding, _ plan: InsertPlan, _ update: Realm.UpdatePolicy
+    ) {
+        for step in plan.mixed {
+            let property = binding.schema.properties[Int(step.property)]
+            let new = storedValue(property.takeMixed(object), update)
+            if case .null = new { continue }
+            engine { () throws(EngineError) in
+                try binding.table.set(new, Int(step.column), of: object.rowKey)
+            }
+        }
+    }
+
+    /// The value of a property that is no link; objects in a mixed value are added.
+    func storedValue(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
+        raw.mixed.map { mixedValue($0) { key(of: $0, update, for: .property) } } ?? raw.value
     }
 
     // MARK: Updating
@@ -186,10 +205,12 @@ extension RealmCore {
                 replace(new, binding, column, existing, update)
                 continue
             }
-            let new =
-                property.storage == .boxField
-                ? property.box(in: object).unmanagedValue
-                : value(property.raw(object), update, for: .property, owned[0])
+            let raw =
+                property.shape.type == .any
+                ? property.takeMixed(object)
+                : property.storage == .boxField
+                    ? property.box(in: object).unmanagedValue : property.raw(object)
+            let new = value(raw, update, for: .property, owned[0])
             if property.hasTarget {
                 (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self).pointee = nil
             }

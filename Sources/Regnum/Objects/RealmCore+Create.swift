@@ -99,7 +99,7 @@ private struct Creation {
         guard let raw = property.coercedRaw(value) else {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        return raw.value
+        return core.storedValue(raw, update)
     }
 
     private mutating func store(
@@ -133,7 +133,7 @@ private struct Creation {
                 ObjectFilling.refuse(value, property, binding.schema)
             }
             elements.keys = collection.rawKeys
-            elements.values = collection.rawItems.map(\.value)
+            elements.values = collection.rawItems.map { core.storedValue($0, update) }
             return elements
         }
         if property.isMap {

@@ -67,7 +67,7 @@ extension RealmCore {
                 others.append((property, value))
                 continue
             }
-            guard let raw = property.coercedRaw(value)?.value else {
+            guard let raw = property.coercedRaw(value).map({ self.storedValue($0, update) }) else {
                 ObjectFilling.refuse(value, property, schema)
             }
             if property.isPrimaryKey {

@@ -43,7 +43,7 @@ package enum StorageCode: UInt8, Sendable {
     /// Anything else: asked through its type.
     case generic
     case bool, int8, int16, int32, int64, float, double, string, data, date, objectID, uuid, decimal128
-    case link, collection
+    case link, collection, mixed
 }
 
 /// One value between a Swift type and the engine.
@@ -53,6 +53,10 @@ public struct _RawValue {
     package var object: ObjectBase?
     /// A link on its way out: where its object lives.
     package var binding: ClassBinding?
+    /// A mixed value on its way in that holds objects or collections.
+    var mixed: AnyRealmValue?
+    /// A link or collection of a mixed value on its way out: where it lies.
+    var place: ManagedPlace?
 
     package init(_ value: Value) { self.value = value }
 }

@@ -38,11 +38,10 @@ public final class RealmProperty<Value: RealmPropertyType> {
                 return unmanaged
             }
             let location = owner.requireLocation()
-            return Value._fromRaw(
-                _RawValue(
-                    engine { () throws(EngineError) in
-                        try owner.binding.table.value(owner.column, at: location)
-                    }))
+            let value = engine { () throws(EngineError) in
+                try owner.binding.table.value(owner.column, at: location)
+            }
+            return owner.element(value, as: Value.self)
         }
         set {
             guard let owner else {
@@ -51,8 +50,11 @@ public final class RealmProperty<Value: RealmPropertyType> {
             }
             _ = owner.requireLocation()
             owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
+            let raw = Value._toRaw(newValue)
+            let value =
+                raw.mixed.map { owner.core.mixedValue($0) { owner.core.adopt($0, for: .property) } } ?? raw.value
             engine { () throws(EngineError) in
-                try owner.binding.table.set(Value._toRaw(newValue).value, owner.column, of: owner.key)
+                try owner.binding.table.set(value, owner.column, of: owner.key)
             }
         }
     }
@@ -73,9 +75,9 @@ protocol AnyRealmProperty: AnyObject {
     func becomeManaged(_ place: ManagedPlace)
     /// Makes reads of the value be recorded under `name`.
     func trace(_ recorder: _KeyPathRecorder, as name: String)
-    var rawValue: Value { get }
+    var rawValue: _RawValue { get }
     /// What it held before it became managed.
-    var unmanagedValue: Value { get }
+    var unmanagedValue: _RawValue { get }
     var dynamicValue: Any? { get }
     /// False where the value does not fit.
     func setDynamic(_ value: Any) -> Bool
@@ -83,12 +85,15 @@ protocol AnyRealmProperty: AnyObject {
 
 extension RealmProperty: AnyRealmProperty {
     static var shape: _PropertyShape { Value._shape }
-    func becomeManaged(_ place: ManagedPlace) { owner = place }
+    func becomeManaged(_ place: ManagedPlace) {
+        owner = place
+        if Value._shape.type == .any { owner?.path = [] }
+    }
     func trace(_ recorder: _KeyPathRecorder, as name: String) {
         traced = (recorder, name, recorder.names.count)
     }
-    var rawValue: RegnumEngine.Value { Value._toRaw(value).value }
-    var unmanagedValue: RegnumEngine.Value { Value._toRaw(unmanaged).value }
+    var rawValue: _RawValue { Value._toRaw(value) }
+    var unmanagedValue: _RawValue { Value._toRaw(unmanaged) }
     var dynamicValue: Any? { Value._dynamic(value) }
     func setDynamic(_ value: Any) -> Bool {
         guard let value = Value._coerced(value) else { return false }
@@ -106,13 +111,17 @@ struct ManagedPlace {
     let key: ObjectKey
     let rollbacks: Int
     let column: Int
+    /// The way to a collection in a mixed value: from the value of the column, or from its elements. Nil for the
+    /// collection that the column itself is.
+    var path: [NestedStep]?
 
-    init(_ object: ObjectBase, column: Int) {
+    init(_ object: ObjectBase, column: Int, path: [NestedStep]? = nil) {
         core = object.core
         binding = object.binding
         key = object.rowKey
         rollbacks = Int(object.rowRollbacks)
         self.column = column
+        self.path = path
     }
 
     private init(core: RealmCore, binding: ClassBinding, key: ObjectKey, column: Int) {
@@ -126,7 +135,8 @@ struct ManagedPlace {
     /// The same place in another Realm of the file; nil where that does not show the object.
     func moved(to core: RealmCore, mayBeMissing: Bool) -> ManagedPlace? {
         guard let target = core.counterpart(of: binding) else { return nil }
-        let place = ManagedPlace(core: core, binding: target, key: key, column: column)
+        var place = ManagedPlace(core: core, binding: target, key: key, column: column)
+        place.path = path
         return mayBeMissing || place.locate() != nil ? place : nil
     }
 

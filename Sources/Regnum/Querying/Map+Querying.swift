@@ -113,11 +113,13 @@ extension Map where Value.PersistedType: MinMaxType {
 
 extension Map where Value.PersistedType: AddableType {
     /// The sum of the values; ints wrap.
-    public func sum() -> Value { converted(ValueFigures.figure(.sum, of: engineValues), to: Value.self) }
+    public func sum() -> Value {
+        converted(ValueFigures.figure(.sum, of: engineValues, isDecimal: Value._shape.type == .any), to: Value.self)
+    }
 
     /// The average of the values; nil where there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: engineValues))
+        converted(ValueFigures.figure(.avg, of: engineValues, isDecimal: Value._shape.type == .any))
     }
 }
 

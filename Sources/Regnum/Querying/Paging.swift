@@ -69,7 +69,10 @@ extension ResultsState {
                 misuse("after(_:) comes before limit, offset and distinct.")
             }
         }
-        guard keys.allSatisfy({ $0.links.isEmpty && !$0.isFolded && $0.type != .decimal128 }) else {
+        let isPlain = keys.allSatisfy {
+            $0.links.isEmpty && !$0.isFolded && $0.type != .decimal128 && $0.type != .mixed
+        }
+        guard isPlain else {
             misuse(
                 "after(_:) needs an order by properties of the objects themselves, strings by their bytes.")
         }

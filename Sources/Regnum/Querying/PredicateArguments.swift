@@ -16,6 +16,7 @@ extension Constant {
         case let object as ObjectBase: self = .object(PredicateArguments.object(object, realm))
         case let collection as any RealmCollectionBase:
             self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
+        case .object(let object)? as AnyRealmValue?: self = .object(PredicateArguments.object(object, realm))
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
         case let text as Substring: self = .string(String(text))
         case let predicate as NSPredicate: self = .predicate(predicate.predicate(for: realm))
@@ -54,6 +55,8 @@ enum PredicateArguments {
 
     static func constant<T: _HasPersistedType>(_ value: T) -> Constant {
         let raw = T._toRaw(value)
+        if case .object(let object)? = raw.mixed { return .object(self.object(object, nil)) }
+        if let collection = raw.mixed { return .unsupported(typeName: "AnyRealmValue", description: "\(collection)") }
         return Constant(raw.value, of: raw.object, realm: nil)
     }
 
@@ -77,6 +80,8 @@ enum PredicateArguments {
         case let date as NSDate: return constant(date as Date)
         case let data as NSData: return constant(data as Data)
         case let uuid as NSUUID: return constant(uuid as UUID)
+        case let number as Decimal: return constant(Decimal128(value: number))
+        case let number as NSDecimalNumber: return constant(Decimal128(number: number))
         default: return nil
         }
     }

@@ -25,6 +25,7 @@ extension ResultsState {
         let fits =
             definition?.collection == CollectionKind.none
             && (type == .int || type == .float || type == .double || type == .decimal128
+                || type == .mixed
                 || type == .date && takesDates)
         guard fits else {
             misuse(

@@ -10,8 +10,8 @@ internal import RegnumQuery
 enum ValueFigures {
     /// `.null` where there is none; the sum of nothing is 0. Sums of integers wrap, others are made as
     /// Double, of decimals as Decimal128.
-    static func figure(_ kind: AggregateKind, of values: [Value]) -> Value {
-        var total = ValueAggregate()
+    static func figure(_ kind: AggregateKind, of values: [Value], isDecimal: Bool = false) -> Value {
+        var total = ValueAggregate(isDecimal: isDecimal)
         for value in values { total.add(value) }
         return total.result(kind)
     }
@@ -56,6 +56,7 @@ enum ValueFigures {
         let takesDates = kind == .min || kind == .max
         guard !property.isOwnedCollection, !property.isComputed,
             type == .int || type == .float || type == .double || type == .decimal128
+                || type == .mixed
                 || type == .date && takesDates
         else {
             misuse(
@@ -96,11 +97,11 @@ extension _StoredCollection where Element.PersistedType: MinMaxType {
 extension _StoredCollection where Element.PersistedType: AddableType {
     /// The sum of the elements; ints wrap.
     public func sum() -> Element {
-        converted(ValueFigures.figure(.sum, of: engineValues), to: Element.self)
+        converted(ValueFigures.figure(.sum, of: engineValues, isDecimal: Element._shape.type == .any), to: Element.self)
     }
 
     /// The average of the elements; nil where there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: engineValues))
+        converted(ValueFigures.figure(.avg, of: engineValues, isDecimal: Element._shape.type == .any))
     }
 }

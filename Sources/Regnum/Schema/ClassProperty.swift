@@ -69,7 +69,8 @@ package struct ClassProperty: @unchecked Sendable {
     package var newColumn: NewColumn {
         NewColumn(
             name: columnName, type: columnType, collection: shape.collectionKind,
-            isNullable: shape.isOptional && !hasTarget, isIndexed: isIndexed, isPrimaryKey: isPrimaryKey,
+            isNullable: shape.isOptional && !hasTarget || shape.type == .any, isIndexed: isIndexed,
+            isPrimaryKey: isPrimaryKey,
             targetName: targetName)
     }
 
@@ -102,8 +103,17 @@ package struct ClassProperty: @unchecked Sendable {
             let value: V = unmanagedGet(object, offset)
             return V._toRaw(value)
         }
-        guard let type else { return _RawValue(box(in: object).rawValue) }
+        guard let type else { return box(in: object).rawValue }
         return open(type)
+    }
+
+    /// The mixed value that an object had before it was managed. Nothing is left behind: a reference here would
+    /// keep cycles of objects alive.
+    func takeMixed(_ object: ObjectBase) -> _RawValue {
+        if storage == .boxField { return box(in: object).unmanagedValue }
+        let field = address(in: object).assumingMemoryBound(to: AnyRealmValue.self)
+        defer { field.pointee = .none }
+        return AnyRealmValue._toRaw(field.pointee)
     }
 
     /// A value of type Any for the engine; nil where it does not fit.

@@ -84,7 +84,7 @@ extension ClassSchema {
             }
         }
         if property.isIndexed {
-            let isIndexable = [.int, .bool, .string, .date, .objectId, .UUID].contains(shape.type)
+            let isIndexable = [.int, .bool, .string, .date, .objectId, .UUID, .any].contains(shape.type)
             if !isIndexable || shape.isCollection {
                 throw SchemaProblem(
                     "Property '\(className).\(property.name)' of type '\(shape.type.text)' cannot be indexed."

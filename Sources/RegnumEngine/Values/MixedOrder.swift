@@ -33,6 +33,9 @@ package enum MixedOrder {
         return 0
     }
 
+    /// True where one is before the other not only because their types are.
+    package static func areComparable(_ a: Value, _ b: Value) -> Bool { rank(a) == rank(b) }
+
     /// True where storage takes both for one value.
     package static func areEqual(_ a: Value, _ b: Value) -> Bool { compare(a, b) == 0 }
 

@@ -101,6 +101,7 @@ package indirect enum ValueTest: Sendable {
     case objectID(ComparisonOperator, UInt64, UInt32)
     case uuid(ComparisonOperator, UInt64, UInt64)
     case decimal(ComparisonOperator, DecimalBits)
+    case mixed(MixedTest)
     case link(ComparisonOperator, ObjectKey)
     /// String or data.
     case bytes(BytesTest)

@@ -10,6 +10,7 @@ struct ConstantBinder {
     private var type: ColumnType { path.type }
 
     func checkOperator(_ comparison: ComparisonOperator) throws(QueryError) {
+        if type == .mixed, comparison != .matches { return try checkOptions(comparison) }
         let isRefused: Bool
         switch comparison {
         case .equal, .notEqual, .in: isRefused = false
@@ -25,6 +26,10 @@ struct ConstantBinder {
             throw QueryError(
                 .unsupported, "Operator '\(comparison.rawValue)' not supported for type '\(path.typeName)'")
         }
+        try checkOptions(comparison)
+    }
+
+    private func checkOptions(_ comparison: ComparisonOperator) throws(QueryError) {
         if comparison.isOrdering, !options.isEmpty {
             throw QueryError(.unsupported, "Lexicographical comparisons must be case-sensitive.")
         }
@@ -151,7 +156,7 @@ struct ConstantBinder {
         case .decimal128:
             guard let value = Self.decimal(constant) else { throw mismatch(constant) }
             return .decimal(comparison, value)
-        case .mixed: throw mismatch(constant)
+        case .mixed: return try mixed(comparison, constant)
         }
     }
 
@@ -178,6 +183,27 @@ struct ConstantBinder {
             return .uuid(comparison, low, high)
         default: throw mismatch(constant)
         }
+    }
+
+    private func mixed(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
+        let isTextual = [.beginsWith, .endsWith, .contains, .like].contains(comparison)
+        if case .object(let object) = constant, !isTextual {
+            if object.isOfOtherRealm {
+                throw QueryError(.argument, "Object must be from the Realm being queried.")
+            }
+            guard let table = object.table, !object.isDeleted else {
+                return comparison == .notEqual ? .always : .never
+            }
+            return .mixed(MixedTest(comparison, .typedLink(table, object.key), options))
+        }
+        guard let value = constant.value else { throw mismatch(constant) }
+        if isTextual {
+            switch value {
+            case .string, .data: break
+            default: return .never
+            }
+        }
+        return .mixed(MixedTest(comparison, value, options))
     }
 
     private func link(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
@@ -284,6 +310,10 @@ struct ConstantBinder {
         if aggregate.type == .date {
             guard case .date(let value) = constant else { throw bad }
             return .date(comparison, value)
+        }
+        if aggregate.type == .mixed {
+            guard double(constant) != nil, let value = constant.value else { throw bad }
+            return .mixed(MixedTest(comparison, value, []))
         }
         if aggregate.type == .decimal128 {
             guard let value = decimal(constant) else { throw bad }

@@ -141,10 +141,6 @@ extension PredicateBinder {
     ) throws(QueryError) -> ResolvedPath {
         let isMany = definition.collection != .none
         let dictionary = definition.collection == .dictionary ? number : nil
-        if definition.type == .mixed {
-            throw QueryError(
-                .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
-        }
         if definition.type == .link, let table = definition.target {
             guard let target = schema.queryClass(table) else {
                 throw QueryError(
@@ -287,7 +283,7 @@ extension PredicateBinder {
 
     private func checkNumeric(_ type: ColumnType, _ kind: AggregateKind, _ text: String) throws(QueryError) {
         switch type {
-        case .int, .float, .double, .decimal128: return
+        case .int, .float, .double, .decimal128, .mixed: return
         case .date:
             if kind == .min || kind == .max { return }
             throw QueryError(.value, "Cannot sum or average date properties: '\(text)'.")

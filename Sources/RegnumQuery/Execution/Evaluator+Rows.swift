@@ -198,10 +198,17 @@ extension Evaluator {
 
     // MARK: Aggregates
 
+    /// True for the values of a mixed column.
+    private func isMixed(_ aggregate: BoundAggregate) -> Bool {
+        if case .elements(_, let type) = aggregate.path.end { return type == .mixed }
+        guard let column = aggregate.column, let target = aggregate.path.steps.last?.target else { return false }
+        return session.table(target)?.definition.columns[column].type == .mixed
+    }
+
     private func value(
         _ aggregate: BoundAggregate, _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Value {
-        var total = ValueAggregate()
+        var total = ValueAggregate(isDecimal: isMixed(aggregate))
         let steps = aggregate.path.steps
         if aggregate.kind == .count, steps.count == 1, case .object = aggregate.path.end {
             switch steps[0] {

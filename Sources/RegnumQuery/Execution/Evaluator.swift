@@ -107,12 +107,7 @@ struct Evaluator {
             CompareScan.bytes12(column, count, low, high, isEqual: comparison == .equal, out)
         case .uuid(let comparison, let low, let high):
             CompareScan.bytes16(column, count, low, high, isEqual: comparison == .equal, out)
-        case .decimal:
-            out.clearRows()
-            for row in 0..<count {
-                let (low, high) = column.bytes16(row)
-                if column.isNull(row) ? test.matchesNull : test.matches(low: low, high: high) { out.insertRow(row) }
-            }
+        case .decimal, .mixed: try scanRows(group, number, test, out)
         case .intSet(let set): set.scan(column, count, out)
         case .wideSet(let set):
             out.clearRows()
@@ -148,6 +143,27 @@ struct Evaluator {
         for row in 0..<count where !column.isNull(row) {
             let key = WideKey(column, row, type)
             if test.matches(low: key.low, high: key.high) { out.insertRow(row) }
+        }
+    }
+
+    /// Decimals and mixed values, one by one.
+    private func scanRows(
+        _ group: Group, _ number: Int, _ test: ValueTest, _ out: RowBitmap
+    ) throws(EngineError) {
+        let column = group.pointee.columns[number]
+        let isDecimal = table.definition.columns[number].type == .decimal128
+        out.clearRows()
+        for row in 0..<group.pointee.count {
+            let passes: Bool
+            if column.isNull(row) {
+                passes = test.matchesNull
+            } else if isDecimal {
+                let (low, high) = column.bytes16(row)
+                passes = test.matches(low: low, high: high)
+            } else {
+                passes = test.matches(try table.value(number, at: RowLocation(group: group, row: row)))
+            }
+            if passes { out.insertRow(row) }
         }
     }
 

@@ -82,8 +82,9 @@ extension ObjectQuery {
         }
     }
 
+    /// Indexes of mixed values find equal ones; they are not in the order of the values.
     private func isIndexed(_ key: SortKey, _ table: Table) -> Bool {
-        key.links.isEmpty && !key.isFolded && table.hasIndex(key.column)
+        key.links.isEmpty && !key.isFolded && key.type != .mixed && table.hasIndex(key.column)
     }
 
     /// The matches in the order of the keys, no more than wanted.

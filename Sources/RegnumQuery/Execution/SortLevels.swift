@@ -84,7 +84,7 @@ final class SortExtractor {
             levels.append(.texts(try texts(key, end, places, ranks), isDescending: !key.isAscending))
             return levels
         }
-        if key.type == .decimal128 {
+        if key.type == .decimal128 || key.type == .mixed {
             levels.append(.words(try rankWords(key, end, places, ranks, turn)))
             return levels
         }

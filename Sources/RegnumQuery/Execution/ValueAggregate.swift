@@ -35,12 +35,14 @@ package struct ValueAggregate {
             let number = DecimalBits(low: low, high: high)
             if number.isNaN { return }
             if kind != .decimal {
-                // A column has one type, so that nothing was added before.
+                decimalSum = kind == .integer ? DecimalBits(integerSum) : DecimalBits(doubleSum)
                 kind = .decimal
-                decimalSum = .zero
             }
             decimalSum = decimalSum + number
-        case .date: if kind == .integer { kind = .double }
+        case .date:
+            // Among values of any type only numbers count.
+            if kind == .decimal { return }
+            kind = .double
         default: return
         }
         count += 1

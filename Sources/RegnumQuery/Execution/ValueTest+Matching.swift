@@ -27,6 +27,7 @@ extension ValueTest {
             .double(let comparison, _), .date(let comparison, _), .objectID(let comparison, _, _),
             .uuid(let comparison, _, _), .decimal(let comparison, _), .link(let comparison, _):
             comparison == .notEqual
+        case .mixed(let test): test.comparison == .notEqual
         case .bytes(let test): test.operation == .notEqual
         case .all(let tests): tests.allSatisfy(\.matchesNull)
         case .any(let tests): tests.contains(where: \.matchesNull)
@@ -156,6 +157,16 @@ extension ValueTest {
     }
 
     func matches(_ value: Value) -> Bool {
+        if case .null = value { return matchesNull }
+        switch self {
+        case .mixed(let test): return test.matches(value)
+        case .all(let tests): return tests.allSatisfy { $0.matches(value) }
+        case .any(let tests): return tests.contains { $0.matches(value) }
+        default: return matchesPlain(value)
+        }
+    }
+
+    private func matchesPlain(_ value: Value) -> Bool {
         switch value {
         case .null: matchesNull
         case .bool(let value): matches(bool: value)

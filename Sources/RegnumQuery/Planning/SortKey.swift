@@ -39,7 +39,7 @@ package struct SortKey: Sendable, Equatable {
                 throw QueryError(.keyPath, intro + "property '\(current.name).\(name)' does not exist.")
             }
             guard case .column(let number, let definition) = property, definition.collection == .none,
-                definition.type != .data, definition.type != .mixed
+                definition.type != .data
             else {
                 throw QueryError(
                     .keyPath, intro + "property '\(current.name).\(name)' is of unsupported type.")

@@ -53,6 +53,24 @@ extension Constant {
         return false
     }
 
+    /// The value, where it is a scalar.
+    var value: Value? {
+        switch self {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .int(let value): .int(value)
+        case .float(let value): .float(value)
+        case .double(let value): .double(value)
+        case .string(let value): .string(value)
+        case .data(let value): .data(value)
+        case .date(let value): .date(value)
+        case .objectID(let low, let high): .objectID(low, high)
+        case .uuid(let low, let high): .uuid(low, high)
+        case .decimal128(let low, let high): .decimal128(low, high)
+        default: nil
+        }
+    }
+
     /// The name of the value's type as messages show it.
     package var typeName: String {
         switch self {

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// AnyRealmValue as a stored type: a mixed column. On its way in, what holds objects or collections stays as it is
+// until a Realm is known (`_RawValue.mixed`, `RealmCore.mixedValue`); on its way out, links and collections need
+// the place they came from (`_RawValue.place`).
+
+internal import Foundation
+internal import RegnumEngine
+
+extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
+    public typealias PersistedType = AnyRealmValue
+    public typealias _Stored = AnyRealmValue
+    public static var _shape: _PropertyShape { _PropertyShape(.any, code: .mixed) }
+    public static var _unset: AnyRealmValue { .none }
+    public static var _hasFixedSize: Bool { false }
+
+    public static func _load(
+        _ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int
+    ) -> AnyRealmValue {
+        if column.assumingMemoryBound(to: ColumnView.self).pointee.isNull(row) { return .none }
+        let number =
+            (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride
+        return ManagedPlace(object, column: number, path: []).mixedProperty
+    }
+
+    public static func _store(
+        _ value: AnyRealmValue, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        fatalError("a mixed value is stored through its table")
+    }
+
+    public static func _assign(_ value: AnyRealmValue, _ object: ObjectBase, _ column: Int) {
+        let binding = object.binding
+        let new = binding.core.mixedValue(value) { binding.core.adopt($0, for: .property) }
+        engine { () throws(EngineError) in try binding.table.set(new, column, of: object.rowKey) }
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> AnyRealmValue {
+        switch raw.value {
+        case .null: return raw.mixed ?? .none
+        case .bool(let value): return .bool(value)
+        case .int(let value): return .int(Int(value))
+        case .float(let value): return .float(value)
+        case .double(let value): return .double(value)
+        case .string(let value): return .string(value)
+        case .data(let value): return .data(Data(value))
+        case .date: return .date(Date._fromRaw(raw))
+        case .objectID(let low, let high): return .objectId(ObjectId(low: low, high: high))
+        case .uuid(let low, let high): return .uuid(UUID(words: (low, high)))
+        case .decimal128(let low, let high): return .decimal128(Decimal128(bits: DecimalBits(low: low, high: high)))
+        case .link: return .none
+        case .typedLink(let table, let key): return raw.place?.core.object(table, key).map { .object($0) } ?? .none
+        case .list:
+            let list = List<AnyRealmValue>()
+            if let place = raw.place { list.becomeManaged(place) }
+            return .list(list)
+        case .dictionary:
+            let map = Map<String, AnyRealmValue>()
+            if let place = raw.place { map.becomeManaged(place) }
+            return .dictionary(map)
+        }
+    }
+
+    public static func _toRaw(_ value: AnyRealmValue) -> _RawValue {
+        if let scalar = value.scalar { return _RawValue(scalar) }
+        var raw = _RawValue(.null)
+        raw.mixed = value
+        return raw
+    }
+
+    /// What subscripts show: the value itself, nil for `.none`.
+    public static func _dynamic(_ value: AnyRealmValue) -> Any? {
+        switch value {
+        case .none: nil
+        case .int(let value): value
+        case .bool(let value): value
+        case .float(let value): value
+        case .double(let value): value
+        case .string(let value): value
+        case .data(let value): value
+        case .date(let value): value
+        case .object(let value): value
+        case .objectId(let value): value
+        case .decimal128(let value): value
+        case .uuid(let value): value
+        case .dictionary(let value): value
+        case .list(let value): value
+        }
+    }
+
+    public static func _traced(_ recorder: _KeyPathRecorder) -> AnyRealmValue { .none }
+
+    /// Every value that can be stored; arrays become lists, dictionaries with text keys dictionaries.
+    public static func _coerced(_ value: Any) -> AnyRealmValue? {
+        if let value = value as? AnyRealmValue { return value }
+        guard let value = unwrapped(value) else { return AnyRealmValue.none }
+        switch value {
+        case let value as AnyRealmValue: return value
+        case let object as Object: return .object(object)
+        case is ObjectBase: return nil
+        case let list as List<AnyRealmValue>: return .list(list)
+        case let map as Map<String, AnyRealmValue>: return .dictionary(map)
+        case let value as any _HasPersistedType: return stored(value)
+        case let number as Decimal: return .decimal128(Decimal128(value: number))
+        case let number as NSDecimalNumber: return .decimal128(Decimal128(number: number))
+        case let number as NSNumber where type(of: value) is NSNumber.Type: return self.number(number)
+        case let text as NSString: return .string(text as String)
+        case let text as Substring: return .string(String(text))
+        case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
+        default: return collection(value)
+        }
+    }
+
+    /// Of a type that has a column of its own: enums as their raw values.
+    private static func stored<T: _HasPersistedType>(_ value: T) -> AnyRealmValue? {
+        let raw = T._toRaw(value)
+        if case .null = raw.value { return collection(value) }
+        return _fromRaw(raw)
+    }
+
+    private static func number(_ number: NSNumber) -> AnyRealmValue {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "B"): .bool(number.boolValue)
+        case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: .bool(number.boolValue)
+        case UInt8(ascii: "f"): .float(number.floatValue)
+        case UInt8(ascii: "d"): .double(number.doubleValue)
+        default: .int(number.intValue)
+        }
+    }
+
+    private static func collection(_ value: Any) -> AnyRealmValue? {
+        if let entries = Coercion.entries(value) {
+            var values: [String: AnyRealmValue] = [:]
+            for (key, value) in entries {
+                guard let value = _coerced(value) else { return nil }
+                values[key] = value
+            }
+            return .fromDictionary(values)
+        }
+        guard let elements = Coercion.elements(value) else { return nil }
+        var values: [AnyRealmValue] = []
+        for element in elements {
+            guard let value = _coerced(element) else { return nil }
+            values.append(value)
+        }
+        return .fromArray(values)
+    }
+
+    /// The value for the engine; nil for objects and collections.
+    var scalar: Value? {
+        switch self {
+        case .none: .null
+        case .int(let value): .int(Int64(value))
+        case .bool(let value): .bool(value)
+        case .float(let value): .float(value)
+        case .double(let value): .double(value)
+        case .string(let value): String._toRaw(value).value
+        case .data(let value): Data._toRaw(value).value
+        case .date(let value): Date._toRaw(value).value
+        case .objectId(let value): ObjectId._toRaw(value).value
+        case .decimal128(let value): Decimal128._toRaw(value).value
+        case .uuid(let value): UUID._toRaw(value).value
+        case .object, .dictionary, .list: nil
+        }
+    }
+}
+
+extension AnyRealmValue: _Indexable, MinMaxType, AddableType, SortableType, _QueryNumeric {}
+
+extension RealmCore {
+    /// A mixed value for the engine. `key` gives the key of an object: adds it where it is unmanaged. `depth`: of
+    /// the collections it is to lie in. Misuse for what is deeper than 100, for keys that cannot be stored.
+    func mixedValue(_ value: AnyRealmValue, depth: Int = 0, _ key: (ObjectBase) -> ObjectKey) -> Value {
+        if let scalar = value.scalar { return scalar }
+        if depth >= MixedCodec.depthLimit {
+            misuse(
+                "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
+                    + "an element of itself?")
+        }
+        switch value {
+        case .object(let object):
+            let found = key(object)
+            return .typedLink(object.binding.tableKey, found)
+        case .list(let list):
+            return .list(list.map { mixedValue($0, depth: depth + 1, key) })
+        case .dictionary(let map):
+            var entries = map.pairs.map { pair in
+                checkKey(pair.key)
+                return DictionaryEntry(key: pair.key, value: mixedValue(pair.value, depth: depth + 1, key))
+            }
+            entries.sort { MixedOrder.compare($0.key, $1.key) < 0 }
+            return .dictionary(entries)
+        default: return .null
+        }
+    }
+
+    /// As `mixedValue`, to look for; nil where it has an object that is not one of this Realm.
+    func soughtMixedValue(_ value: AnyRealmValue) -> Value? {
+        var isHere = true
+        let found = mixedValue(value) { object in
+            guard object.rowContext != nil, object.core === self else {
+                isHere = false
+                return .none
+            }
+            object.requireValid()
+            return object.rowKey
+        }
+        return isHere ? found : nil
+    }
+
+    /// The object behind a link of a mixed value: of its class, where the Realm knows one, else dynamic.
+    func object(_ table: TableKey, _ key: ObjectKey) -> Object? {
+        let binding = binding(forTable: table) ?? session.table(table).map { dynamicBinding($0) }
+        return binding?.makeAccessor(key) as? Object
+    }
+}

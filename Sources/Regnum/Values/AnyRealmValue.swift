@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// `AnyRealmValue`: a property or an element that may hold a value of any type, also lists and dictionaries in one
+// another.
+
+public import Foundation
+internal import RegnumEngine
+
+/// A value of any type that can be stored.
+///
+/// ```swift
+/// class Entry: Object {
+///     @Persisted var payload: AnyRealmValue
+/// }
+/// entry.payload = .string("text")
+/// entry.payload = .fromDictionary(["size": .int(3), "tags": .fromArray([.string("a")])])
+/// ```
+///
+/// `.none` stands for nil, so that a property of this type is never optional. Values of different cases differ:
+/// `.int(1)` is not `.double(1)`; in queries and sorted results numbers of all types compare by what they are
+/// worth. A link becomes `.none` when its object is deleted. Lists and dictionaries lie in one another up to 100
+/// deep; sets hold neither. A list or dictionary read from a managed object is a view of its place in the object:
+/// `isInvalidated` when there is no collection of its kind there any more.
+public enum AnyRealmValue: Hashable {
+    case none
+    case int(Int)
+    case bool(Bool)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case data(Data)
+    case date(Date)
+    case object(Object)
+    case objectId(ObjectId)
+    case decimal128(Decimal128)
+    case uuid(UUID)
+    case dictionary(Map<String, AnyRealmValue>)
+    case list(List<AnyRealmValue>)
+
+    /// `.none`.
+    public init() { self = .none }
+
+    /// Of scalars and objects. What is in lists and dictionaries does not count: it may change.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .none: hasher.combine(0)
+        case .int(let value): hasher.combine(value)
+        case .bool(let value): hasher.combine(value)
+        case .float(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(value)
+        case .data(let value): hasher.combine(value)
+        case .date(let value): hasher.combine(value)
+        case .object(let value): hasher.combine(value)
+        case .objectId(let value): hasher.combine(value)
+        case .decimal128(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .dictionary: hasher.combine(1)
+        case .list: hasher.combine(2)
+        }
+    }
+
+    /// A dictionary of values.
+    public static func fromDictionary(_ dictionary: [String: AnyRealmValue]) -> AnyRealmValue {
+        let map = Map<String, AnyRealmValue>()
+        map.insert(dictionary.map { ($0.key, $0.value) })
+        return .dictionary(map)
+    }
+
+    /// A list of values.
+    public static func fromArray(_ array: [AnyRealmValue]) -> AnyRealmValue {
+        let list = List<AnyRealmValue>()
+        list.append(objectsIn: array)
+        return .list(list)
+    }
+}
+
+// MARK: The value as one type; nil where it is of another
+
+extension AnyRealmValue {
+    /// The value as an Int.
+    public var intValue: Int? { if case .int(let value) = self { value } else { nil } }
+    /// The value as a Bool.
+    public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+    /// The value as a Float.
+    public var floatValue: Float? { if case .float(let value) = self { value } else { nil } }
+    /// The value as a Double.
+    public var doubleValue: Double? { if case .double(let value) = self { value } else { nil } }
+    /// The value as a String.
+    public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+    /// The value as Data.
+    public var dataValue: Data? { if case .data(let value) = self { value } else { nil } }
+    /// The value as a Date.
+    public var dateValue: Date? { if case .date(let value) = self { value } else { nil } }
+    /// The value as an ObjectId.
+    public var objectIdValue: ObjectId? { if case .objectId(let value) = self { value } else { nil } }
+    /// The value as a Decimal128.
+    public var decimal128Value: Decimal128? { if case .decimal128(let value) = self { value } else { nil } }
+    /// The value as a UUID.
+    public var uuidValue: UUID? { if case .uuid(let value) = self { value } else { nil } }
+    /// The value as a dictionary.
+    public var dictionaryValue: Map<String, AnyRealmValue>? {
+        if case .dictionary(let value) = self { value } else { nil }
+    }
+    /// The value as a list.
+    public var listValue: List<AnyRealmValue>? { if case .list(let value) = self { value } else { nil } }
+
+    /// The value as an object of the class; nil where it is of another.
+    public func object<T: Object>(_ objectType: T.Type) -> T? {
+        guard case .object(let object) = self else { return nil }
+        return object as? T
+    }
+
+    /// The value as an object whose properties are known by name: also one of a class that is not in the schema.
+    public var dynamicObject: DynamicObject? {
+        guard case .object(let object) = self else { return nil }
+        if let dynamic = object as? DynamicObject { return dynamic }
+        return object.accessor(as: DynamicObject.self).map { unsafeDowncast($0, to: DynamicObject.self) }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests of values of any type.
+
+package import RegnumEngine
+
+/// A test of a mixed value. Numbers of all types compare by what they are worth; values of types that do not compare
+/// are different, and neither less nor greater.
+package struct MixedTest: Sendable {
+    package let comparison: ComparisonOperator
+    package let value: Value
+    /// Where the value is a text or data.
+    private let bytes: BytesTest?
+
+    /// `options` matter for texts.
+    package init(_ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions) {
+        self.comparison = comparison
+        self.value = value
+        switch value {
+        case .string(let text): bytes = BytesTest(comparison, Array(text.utf8), options)
+        case .data(let data): bytes = BytesTest(comparison, data, [])
+        default: bytes = nil
+        }
+    }
+
+    /// Of a value that is not null.
+    func matches(_ found: Value) -> Bool {
+        guard MixedOrder.areComparable(found, value) else { return comparison == .notEqual }
+        if let bytes {
+            switch found {
+            case .string(let text): return Array(text.utf8).withUnsafeBytes { bytes.matches($0) }
+            case .data(let data): return data.withUnsafeBytes { bytes.matches($0) }
+            default: break
+            }
+        }
+        return CompareScan.matches(MixedOrder.compare(found, value).signum(), comparison.scanOperator, 0)
+    }
+}
