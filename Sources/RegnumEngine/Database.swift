@@ -145,6 +145,9 @@ package final class Database: @unchecked Sendable {
 
     package var isEncrypted: Bool { seal.cipher != nil }
 
+    /// Number of the newest version, of other processes too. One load.
+    package var newestVersion: UInt64 { versions.latestNumber }
+
     /// True where the file opens with that key, or without one where it is nil.
     func fits(_ key: EncryptionKey?) -> Bool { (try? FileSeal(header, key, path: path)) != nil }
 

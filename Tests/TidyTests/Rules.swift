@@ -54,7 +54,8 @@ enum Rules {
             "RegnumSimulation": standard.union(["RegnumSystem"]),
             "RegnumEngine": standard.union(["RegnumSystem", "Crypto"]),
             "RegnumQuery": standard.union(engine),
-            "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery"]),
+            "RegnumObservation": standard.union(engine).union(["RegnumQuery"]),
+            "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumObservation"]),
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
             "RegnumTestKit": standard.union(foundation)
@@ -92,7 +93,9 @@ enum Rules {
 
     /// Below Regnum everything is `package`: only users' modules have public symbols.
     static func accessBelowRegnum(_ source: SourceText) -> [Finding] {
-        let inner: Set = ["RegnumSystem", "RegnumSimulation", "RegnumEngine", "RegnumQuery"]
+        let inner: Set = [
+            "RegnumSystem", "RegnumSimulation", "RegnumEngine", "RegnumQuery", "RegnumObservation",
+        ]
         guard let module = source.module, inner.contains(module) else { return [] }
         return matches(source.code, containing: ["public", "open"]) { line in
             line.contains(#/\bpublic\b/#)

@@ -72,6 +72,8 @@ extension List: Hashable {
 // MARK: State
 
 extension List {
+    public var _watched: _Watched { _Watched(kind: place.map { .elements($0, .list) } ?? .unmanaged) }
+
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> List? {
         movedCopy(to: home, mayBeMissing: mayBeMissing)
     }

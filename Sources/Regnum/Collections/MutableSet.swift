@@ -175,6 +175,8 @@ extension MutableSet {
 }
 
 extension MutableSet {
+    public var _watched: _Watched { _Watched(kind: place.map { .elements($0, .set) } ?? .unmanaged) }
+
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> MutableSet? {
         movedCopy(to: home, mayBeMissing: mayBeMissing)
     }

@@ -11,6 +11,8 @@ where Element: RealmCollectionValue, Index == Int {}
 
 /// A collection of values or objects of a Realm: `Results`, `List`, `LinkingObjects`.
 public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator == RLMIterator<Element> {
+    /// How it is observed.
+    var _watched: _Watched { get }
     /// The first element, or nil where there is none.
     var first: Element? { get }
     /// The last element, or nil where there is none.

@@ -31,6 +31,10 @@ package final class RealmCore {
     private let sharing: NSRecursiveLock?
     /// True until something is read: then a thread-safe reference may still choose the version.
     @exclusivity(unchecked) private(set) var isUntouched = true
+    /// Tells observers; nil where there never was one.
+    var notifier: RealmNotifier?
+    /// `changeCount` when the running write began.
+    @exclusivity(unchecked) private(set) var writeStart: UInt64 = 0
     /// Last binding asked for.
     @exclusivity(unchecked) private var recent: (type: ObjectIdentifier, binding: ClassBinding)?
 
@@ -55,6 +59,9 @@ package final class RealmCore {
 
     /// From now on the version is not the next reader's choice.
     func touch() { isUntouched = false }
+
+    /// To be called when a write has begun.
+    func noteWriteStart() { writeStart = changeCount }
 
     deinit { stores.deallocate() }
 

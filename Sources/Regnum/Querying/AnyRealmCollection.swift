@@ -17,6 +17,7 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public var realm: Realm? { base.realm }
     public var isInvalidated: Bool { base.isInvalidated }
     public var isFrozen: Bool { base.isFrozen }
+    public var _watched: _Watched { base.watched }
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection? {
         base.moved(to: home, mayBeMissing: mayBeMissing)
     }
@@ -67,6 +68,7 @@ private class AnyCollectionBox<Element: RealmCollectionValue> {
     var realm: Realm? { missing() }
     var isInvalidated: Bool { missing() }
     var isFrozen: Bool { missing() }
+    var watched: _Watched { missing() }
     func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Element>? { missing() }
     var description: String { missing() }
     var count: Int { missing() }
@@ -98,6 +100,7 @@ private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.
     override var realm: Realm? { base.realm }
     override var isInvalidated: Bool { base.isInvalidated }
     override var isFrozen: Bool { base.isFrozen }
+    override var watched: _Watched { base._watched }
     override func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Base.Element>? {
         base._moved(to: home, mayBeMissing: mayBeMissing).map { AnyRealmCollection($0) }
     }

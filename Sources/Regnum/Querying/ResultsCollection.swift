@@ -102,6 +102,8 @@ extension _ResultsCollection {
     /// True after `Realm.invalidate`.
     public var isInvalidated: Bool { _handle.state?.isInvalidated ?? false }
 
+    public var _watched: _Watched { _Watched(kind: _handle.state.map { .results($0) } ?? .unmanaged) }
+
     /// True where the Realm is frozen.
     public var isFrozen: Bool { _handle.state?.realm.isFrozen ?? false }
 

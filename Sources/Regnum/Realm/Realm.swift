@@ -81,6 +81,14 @@ extension Realm {
     /// `Realm.Error` where the transaction cannot begin or its commit fails; then nothing is changed.
     @discardableResult
     public func write<Result>(_ block: () throws -> Result) throws -> Result {
+        try write(withoutNotifying: [], block)
+    }
+
+    /// As `write`; the observers behind `tokens` are not told of it.
+    @discardableResult
+    public func write<Result>(
+        withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
+    ) throws -> Result {
         checkCanBegin()
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
         let result: Result
@@ -90,16 +98,8 @@ extension Realm {
             if core.isWriting { core.rollBack() }
             throw error
         }
-        if core.isWriting { try commit() }
+        if core.isWriting { try commit(silent: tokens) }
         return result
-    }
-
-    /// As `write`; the observers behind `tokens` are not told of it.
-    @discardableResult
-    public func write<Result>(
-        withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
-    ) throws -> Result {
-        try write(block)
     }
 
     /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version.
@@ -113,7 +113,7 @@ extension Realm {
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         core.check()
         guard core.isWriting else { misuse("Can't commit a non-existing write transaction") }
-        try commit()
+        try commit(silent: tokens)
     }
 
     /// Undoes everything since `beginWrite`. Objects made since are invalid from now on.
@@ -136,7 +136,10 @@ extension Realm {
         if core.isWriting { misuse("The Realm is already in a write transaction") }
     }
 
-    private func commit() throws {
+    private func commit(silent tokens: [NotificationToken]) throws {
+        if tokens.contains(where: { $0.entry.map { $0.core !== core } ?? false }) {
+            misuse("Incorrect Realm: only notifications for the Realm being modified can be skipped.")
+        }
         do {
             try core.session.commitWrite()
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
@@ -145,6 +148,8 @@ extension Realm {
             core.afterRollback()
             throw core.error("write", error)
         }
+        CommitBoard.committed(core.settings.database, by: core.notifier)
+        core.notifier?.didCommit(silent: tokens)
     }
 }
 
@@ -159,7 +164,10 @@ extension Realm {
         if core.isFrozen || core.isWriting { return false }
         core.touch()
         let moved = engine { () throws(EngineError) in try core.session.refresh() }
-        if moved { core.reloadTables() }
+        if moved {
+            core.reloadTables()
+            core.notifier?.didAdvance()
+        }
         return moved
     }
 
@@ -202,8 +210,11 @@ extension RealmCore {
 
     func begin() throws(EngineError) {
         touch()
+        let before = session.version
         try session.beginWrite()
         reloadTables()
+        if session.version != before { notifier?.didAdvance() }
+        noteWriteStart()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
     }
@@ -212,6 +223,7 @@ extension RealmCore {
         session.rollbackWrite()
         Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
         afterRollback()
+        notifier?.schedule()
     }
 
     func afterRollback() {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observers of ordered collections and of maps.
+
+internal import RegnumEngine
+internal import RegnumObservation
+
+/// What the block of an observed collection gets.
+@frozen
+public enum RealmCollectionChange<CollectionType> {
+    /// The first call: the collection as it is.
+    case initial(CollectionType)
+    /// The collection has changed. `deletions` and `modifications` are positions in the collection before, ascending;
+    /// `insertions` are positions in the collection now. What has changed its place is in both.
+    case update(CollectionType, deletions: [Int], insertions: [Int], modifications: [Int])
+    /// Never sent: kept for switches that name it.
+    case error(any Error)
+}
+
+/// What the block of an observed map gets.
+@frozen
+public enum RealmMapChange<MapType: RealmKeyedCollection> {
+    /// The first call: the map as it is.
+    case initial(MapType)
+    /// Keys that went, came, and have another value.
+    case update(MapType, deletions: [MapType.Key], insertions: [MapType.Key], modifications: [MapType.Key])
+    /// Never sent: kept for switches that name it.
+    case error(any Error)
+}
+
+final class CollectionObserver<C>: ChangeObserver {
+    private let collection: C
+    private let watched: _Watched
+    /// Nil for collections of values.
+    private let region: Region?
+    private let block: (RealmCollectionChange<C>) -> Void
+    private var elements: WatchedElements?
+
+    init(
+        _ collection: C, _ watched: _Watched, region: Region?, _ block: @escaping (RealmCollectionChange<C>) -> Void
+    ) {
+        self.collection = collection
+        self.watched = watched
+        self.region = region
+        self.block = block
+    }
+
+    func begin() throws(EngineError) -> (() -> Void)? {
+        elements = try WatchedElements(watched)
+        return { [block, collection] in block(.initial(collection)) }
+    }
+
+    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+        let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
+        guard let changes = try elements?.advance(walk, modified: modified), !changes.isEmpty else { return nil }
+        return { [block, collection] in
+            block(
+                .update(
+                    collection, deletions: changes.deletions, insertions: changes.insertions,
+                    modifications: changes.modifications))
+        }
+    }
+}
+
+final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObserver {
+    private let map: Map<Key, Element>
+    private let place: ManagedPlace
+    private let region: Region?
+    private let block: (RealmMapChange<Map<Key, Element>>) -> Void
+    private var entries: [DictionaryEntry] = []
+
+    init(
+        _ map: Map<Key, Element>, _ place: ManagedPlace, region: Region?,
+        _ block: @escaping (RealmMapChange<Map<Key, Element>>) -> Void
+    ) {
+        self.map = map
+        self.place = place
+        self.region = region
+        self.block = block
+    }
+
+    private func current() throws(EngineError) -> [DictionaryEntry] {
+        place.locate() == nil ? [] : try place.binding.table.dictionaryEntries(place.column, of: place.key)
+    }
+
+    func begin() throws(EngineError) -> (() -> Void)? {
+        entries = try current()
+        return { [block, map] in block(.initial(map)) }
+    }
+
+    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+        let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
+        let old = entries
+        entries = try current()
+        let before = Dictionary(old.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(entries.map(\.key))
+        let deletions = old.lazy.map(\.key).filter { !after.contains($0) }
+        var insertions: [String] = []
+        var modifications: [String] = []
+        for entry in entries {
+            guard let last = before[entry.key] else {
+                insertions.append(entry.key)
+                continue
+            }
+            if last != entry.value {
+                modifications.append(entry.key)
+            } else if case .link(let key) = entry.value, modified.contains(key) {
+                modifications.append(entry.key)
+            }
+        }
+        let gone = Array(deletions)
+        if gone.isEmpty, insertions.isEmpty, modifications.isEmpty { return nil }
+        let keys = (gone, insertions, modifications)
+        return { [block, map] in
+            block(
+                .update(
+                    map, deletions: keys.0.map { Key(_mapKey: $0) }, insertions: keys.1.map { Key(_mapKey: $0) },
+                    modifications: keys.2.map { Key(_mapKey: $0) }))
+        }
+    }
+}

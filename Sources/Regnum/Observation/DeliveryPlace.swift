@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the callbacks of a Realm run: the queue or the run loop that it is confined to.
+
+internal import Dispatch
+internal import Foundation
+
+/// Any thread may ask for work to be done there.
+enum DeliveryPlace: Sendable {
+    case queue(DispatchQueue)
+    case runLoop(WakeableLoop)
+
+    /// That of the calling thread; nil where no run loop runs that could call back.
+    static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
+        if let queue { return .queue(queue) }
+        if QueueConfinement.isCurrent(QueueConfinement.mainIdentity) { return .queue(.main) }
+        return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
+    }
+
+    func perform(_ work: @escaping @Sendable () -> Void) {
+        switch self {
+        case .queue(let queue): queue.async(execute: work)
+        case .runLoop(let loop): loop.perform(work)
+        }
+    }
+}
+
+/// A run loop to be woken by other threads: `RunLoop.perform` alone does not wake it (tried: the block came a second
+/// later).
+struct WakeableLoop: @unchecked Sendable {
+    // Sendable: a loop is only asked to perform blocks and to wake up, which any thread may do.
+    private let loop: RunLoop
+    private let handle: UnsafeRawPointer
+
+    /// The calling thread's.
+    init() {
+        loop = .current
+        handle = currentRunLoopHandle()
+    }
+
+    func perform(_ work: @escaping @Sendable () -> Void) {
+        loop.perform(work)
+        wakeRunLoop(handle)
+    }
+}
+
+// Foundation exports them on every system, without a declaration on Linux.
+@_silgen_name("CFRunLoopGetCurrent") private func currentRunLoopHandle() -> UnsafeRawPointer
+@_silgen_name("CFRunLoopWakeUp") private func wakeRunLoop(_ handle: UnsafeRawPointer)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The name under which an observation is kept alive and ended.
+
+internal import Synchronization
+
+/// Keeps an observation alive; ends it with its last reference or by `invalidate`.
+///
+/// It also keeps the Realm of the observed thing open. Any thread may end it; a call that has begun elsewhere comes
+/// to its end, later ones do not come.
+public class NotificationToken: @unchecked Sendable {
+    // Sendable: what it holds is exchanged under the mutex.
+    private enum State {
+        /// To be attached once the queue or actor has come round to it.
+        case waiting
+        case active(ObservationEntry)
+        case ended
+    }
+    private let state = Mutex(State.waiting)
+
+    init() {}
+
+    /// Ends the observation; false where it had ended.
+    @discardableResult
+    public func invalidate() -> Bool {
+        let last = state.withLock { state -> State in
+            defer { state = .ended }
+            return state
+        }
+        switch last {
+        case .ended: return false
+        case .waiting: return true
+        case .active(let entry):
+            entry.end()
+            return true
+        }
+    }
+
+    /// Starts it; where it was ended meanwhile ends the entry.
+    func attach(_ entry: ObservationEntry) {
+        let isEnded = state.withLock { state -> Bool in
+            guard case .waiting = state else { return true }
+            state = .active(entry)
+            return false
+        }
+        if isEnded { entry.end() }
+    }
+
+    /// True until `invalidate`.
+    var isActive: Bool {
+        state.withLock { state in
+            if case .ended = state { return false }
+            return true
+        }
+    }
+
+    /// What it stands for; nil where it has ended or not begun.
+    var entry: ObservationEntry? {
+        state.withLock { state in
+            if case .active(let entry) = state { return entry }
+            return nil
+        }
+    }
+
+    deinit {
+        if case .active(let entry) = state.withLock({ $0 }) {
+            if entry.warnsWhenDropped {
+                Logger.log(
+                    .warn,
+                    "A Realm's notification token was released without `invalidate()`: hold it as long as "
+                        + "notifications are wanted.")
+            }
+            entry.end()
+        }
+    }
+}

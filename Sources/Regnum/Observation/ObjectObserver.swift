@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observers of single objects.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumObservation
+
+/// A property of an observed object that has changed.
+public struct PropertyChange {
+    /// Its name in Swift.
+    public let name: String
+    /// The value before; nil where the change was made through the same Realm, and for collections.
+    public let oldValue: Any?
+    /// The value now; nil for collections.
+    public let newValue: Any?
+}
+
+/// What the block of an observed object gets.
+@frozen
+public enum ObjectChange<T> {
+    /// Never sent: kept for switches that name it.
+    case error(_ error: NSError)
+    /// Properties have changed, in the order of the schema.
+    case change(_ object: T, _ properties: [PropertyChange])
+    /// The object was deleted; no call follows.
+    case deleted
+}
+
+final class ObjectObserver<T>: ChangeObserver {
+    private let object: ObjectBase
+    private let region: Region
+    /// From the observed object to what the block gets.
+    private let subject: T
+    private let block: (ObjectChange<T>) -> Void
+    private var isDeleted = false
+
+    init(_ object: ObjectBase, subject: T, region: Region, _ block: @escaping (ObjectChange<T>) -> Void) {
+        self.object = object
+        self.subject = subject
+        self.region = region
+        self.block = block
+    }
+
+    func begin() throws(EngineError) -> (() -> Void)? { nil }
+
+    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+        if isDeleted { return nil }
+        if object.isInvalidated {
+            isDeleted = true
+            return { [block] in block(.deleted) }
+        }
+        guard try walk.modified(region).contains(object.rowKey) else { return nil }
+        let binding = object.binding
+        let columns = try region.columns(of: object.rowKey, in: walk)
+        var changes: [PropertyChange] = []
+        for (property, column) in zip(binding.schema.properties, binding.columns) {
+            if column >= 0 {
+                guard columns.contains(column) else { continue }
+                changes.append(try change(of: property, column, walk, isLocal: isLocal))
+            } else if let step = binding.step(property, column)?.step,
+                try walk.isReached(object.rowKey, by: step, region)
+            {
+                changes.append(PropertyChange(name: property.name, oldValue: nil, newValue: nil))
+            }
+        }
+        return { [block, subject] in block(.change(subject, changes)) }
+    }
+
+    private func change(
+        of property: ClassProperty, _ column: Int, _ walk: RegionWalk, isLocal: Bool
+    ) throws(EngineError) -> PropertyChange {
+        let isOwn = walk.changes[object.binding.tableKey]?.columns(of: object.rowKey)?.contains(column) ?? false
+        if property.shape.isCollection || !isOwn {
+            return PropertyChange(name: property.name, oldValue: nil, newValue: nil)
+        }
+        var old: Any?
+        if !isLocal, let table = walk.older.table(object.binding.tableKey) {
+            old = property.dynamicValue(try table.value(column, of: object.rowKey), in: object.core)
+        }
+        return PropertyChange(name: property.name, oldValue: old, newValue: property.get(object))
+    }
+}
+
+extension ClassProperty {
+    /// A stored value as a subscript shows it. Links to objects that are gone are nil.
+    fileprivate func dynamicValue(_ value: Value, in core: RealmCore) -> Any? {
+        var raw = _RawValue(value)
+        if case .link(let key) = value {
+            guard let target = shape.target.flatMap({ core.bindingIfAny(for: $0) }),
+                target.locate(key, rollbacks: target.rollbackFloors.count) != nil
+            else { return nil }
+            raw.binding = target
+        }
+        func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(V._fromRaw(raw)) }
+        return type.flatMap { open($0) }
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One observation of one Realm: what its token holds, and what its notifier tells of new versions.
+
+internal import RegnumEngine
+internal import RegnumObservation
+internal import Synchronization
+
+/// What an observer makes of a new version. Confined to the Realm.
+protocol ChangeObserver: AnyObject {
+    /// Looks at the version shown now, for the first call; nil where there is none. The caller calls what is
+    /// returned.
+    func begin() throws(EngineError) -> (() -> Void)?
+    /// What is to be told of the new version, or nil. The caller calls what is returned when all observers have
+    /// looked. `isLocal`: the change was made through this Realm.
+    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)?
+}
+
+/// Keeps the Realm open while its token lives.
+final class ObservationEntry: @unchecked Sendable {
+    // Sendable: `isEnded` is atomic; the rest is only touched by the Realm's own thread.
+    let core: RealmCore
+    let observer: any ChangeObserver
+    /// Set once the first call has been made.
+    var hasBegun = false
+    /// True for tokens of a Realm, which RealmSwift warns about.
+    let warnsWhenDropped: Bool
+    private let ended = Atomic(false)
+
+    init(core: RealmCore, observer: any ChangeObserver, warnsWhenDropped: Bool = false) {
+        self.core = core
+        self.observer = observer
+        self.warnsWhenDropped = warnsWhenDropped
+    }
+
+    var isEnded: Bool { ended.load(ordering: .acquiring) }
+
+    /// No call begins after this. Any thread; the notifier lets go of it at its next turn.
+    func end() { ended.store(true, ordering: .releasing) }
+}
+
+/// As an entry, not kept alive.
+struct WeakEntry { weak var entry: ObservationEntry? }

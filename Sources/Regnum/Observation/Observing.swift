@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// `observe` of Realms, collections, maps and objects, on the Realm's own thread or on a queue.
+
+public import Dispatch
+internal import RegnumEngine
+internal import RegnumObservation
+
+extension RealmCore {
+    /// The notifier, made on first use. Misuse where nothing could ever be delivered.
+    private func notifierForObserving() -> RealmNotifier {
+        check()
+        if isFrozen { misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.") }
+        if isReadOnly { misuse("Read-only Realms do not change and do not have change notifications.") }
+        if let notifier { return notifier }
+        guard let place = DeliveryPlace.ofCaller(settings.queue) else {
+            misuse(
+                "Can only add notification blocks from within runloops. This thread runs none: pass a serial queue "
+                    + "(`on:`) or an actor, on which the calls are then made.")
+        }
+        let made = RealmNotifier(core: self, place: place)
+        notifier = made
+        CommitBoard.add(made, settings.database)
+        return made
+    }
+
+    /// Misuse where a write has changed something already: there is no version to begin with.
+    private func requireUnchanged() {
+        if isWriting, changeCount != writeStart {
+            misuse(
+                "Cannot create asynchronous query after making changes in a write transaction. Observe before the "
+                    + "transaction, or before its first change.")
+        }
+    }
+
+    func observe(_ observer: any ChangeObserver) -> ObservationEntry {
+        let notifier = notifierForObserving()
+        requireUnchanged()
+        let entry = ObservationEntry(core: self, observer: observer)
+        notifier.add(entry)
+        return entry
+    }
+
+    /// Observers of objects have no first call, so they look from now on.
+    func observeFromNow(_ observer: any ChangeObserver) -> ObservationEntry {
+        let notifier = notifierForObserving()
+        requireUnchanged()
+        let entry = ObservationEntry(core: self, observer: observer)
+        notifier.addFromNow(entry)
+        return entry
+    }
+
+    func observeRealm(_ block: @escaping (Realm.Notification, Realm) -> Void) -> ObservationEntry {
+        let notifier = notifierForObserving()
+        let entry = ObservationEntry(core: self, observer: NoChanges(), warnsWhenDropped: true)
+        notifier.add(entry, block)
+        return entry
+    }
+}
+
+/// The observer of a Realm as a whole looks at nothing.
+private final class NoChanges: ChangeObserver {
+    func begin() -> (() -> Void)? { nil }
+    func advance(_ walk: RegionWalk, isLocal: Bool) -> (() -> Void)? { nil }
+}
+
+extension Realm {
+    /// Calls `block` after each commit that this Realm comes to see: at once after its own, and when it moves on to
+    /// those of others. With `autorefresh` off, others' commits are told as `.refreshRequired`. Hold the token.
+    /// Misuse on a thread without a running run loop, on a queue none.
+    public func observe(_ block: @escaping NotificationBlock) -> NotificationToken {
+        let token = NotificationToken()
+        token.attach(core.observeRealm(block))
+        return token
+    }
+}
+
+/// Begins an observation of something confined, where it is or on a queue.
+func observing<Confined: ThreadConfined>(
+    _ confined: Confined, on queue: DispatchQueue?,
+    _ begin: @escaping (Confined) -> ObservationEntry
+) -> NotificationToken {
+    let token = NotificationToken()
+    guard let queue else {
+        token.attach(begin(confined))
+        return token
+    }
+    guard let realm = confined.realm else { return token }
+    realm.core.check()
+    if realm.isFrozen {
+        misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.")
+    }
+    let reference = ThreadSafeReference(to: confined)
+    let configuration = realm.core.settings.configuration
+    let work = QueuedWork {
+        guard token.isActive else { return }
+        let realm: Realm
+        do { realm = try Realm(configuration: configuration, queue: queue) } catch {
+            misuse("The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)")
+        }
+        guard let confined = realm.resolve(reference) else { return }
+        token.attach(begin(confined))
+    }
+    queue.async { work.run() }
+    return token
+}
+
+/// What goes to a queue.
+private struct QueuedWork: @unchecked Sendable {
+    // Sendable: runs on the queue only, which is what the caller has asked for.
+    let run: () -> Void
+}
+
+extension RealmCollection {
+    /// Calls `block` once with the collection as it is, and then after each change of it.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: of the elements, as in "name" or "owner.name": only changes of these count as modifications.
+    ///     Nil: all properties, and those of linked objects to depth 4. Insertions and deletions always count.
+    ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
+    ///     the queue of its Realm.
+    /// - Returns: the token to hold as long as calls are wanted.
+    ///
+    /// Calls come after commits when the Realm moves on, never during a write of the block's own thread. Misuse where
+    /// the collection is unmanaged or frozen, or a write has changed something already. The work of a call follows
+    /// the change and not the collection, except where the order depends on what changed.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> NotificationToken {
+        requireObservable()
+        return observing(self, on: queue) { collection in
+            let watched = collection._watched
+            let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
+            guard let core = collection.realm?.core else { preconditionFailure("a managed collection has a Realm") }
+            return core.observe(CollectionObserver(collection, watched, region: region, block))
+        }
+    }
+
+    private func requireObservable() {
+        if realm == nil { misuse("Change notifications are only supported on managed collections.") }
+    }
+}
+
+extension RealmCollection where Element: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}
+
+extension Map {
+    /// Calls `block` once with the map as it is, and then after each change of it. See `RealmCollection.observe`.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Map>) -> Void
+    ) -> NotificationToken {
+        if realm == nil { misuse("Change notifications are only supported on managed collections.") }
+        return observing(self, on: queue) { map in
+            guard let place = map.place else { preconditionFailure("a managed map has a place") }
+            let region = place.elementBinding.map { $0.region(keyPaths, depth: Region.depth) }
+            return place.core.observe(MapObserver(map, place, region: region, block))
+        }
+    }
+}
+
+// A protocol, so that `block` gets the object in its own class.
+extension ThreadConfined where Self: ObjectBase {
+    /// Calls `block` after each change of the object's properties, and once when it is deleted.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: as in "name" or "dog.name": only these count. Nil: the object's own properties; changes of
+    ///     linked objects and of what collections hold elsewhere do not.
+    ///   - queue: a serial queue to be called on; nil: the thread of the object.
+    /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
+    ) -> NotificationToken {
+        if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
+        return observing(self, on: queue) { object in
+            object.requireValid()
+            let region = object.binding.region(keyPaths, depth: 0)
+            return object.core.observeFromNow(ObjectObserver(object, subject: object, region: region, block))
+        }
+    }
+
+    /// As `observe(keyPaths:on:_:)`, with key paths of the class.
+    public func observe(
+        keyPaths: [PartialKeyPath<Self>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (ObjectChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}

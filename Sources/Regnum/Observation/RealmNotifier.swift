@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the observers of one open Realm of new versions. Confined to the Realm, but for `schedule`.
+//
+//     commit elsewhere ──▶ schedule ──▶ (queue, run loop) turn: refresh, deliver
+//     own commit       ──▶ Realm observers at once, the others at the next turn
+//     refresh, beginWrite ──▶ deliver at once
+//
+// `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
+// asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
+// write, refresh, or end any observation.
+
+internal import RegnumEngine
+internal import RegnumObservation
+internal import Synchronization
+
+final class RealmNotifier: @unchecked Sendable {
+    // Sendable: other threads call `schedule` only, which touches `place`, `isScheduled` and the weak core.
+    private weak var core: RealmCore?
+    let place: DeliveryPlace
+    private let isScheduled = Atomic(false)
+    private var entries: [WeakEntry] = []
+    private var realmEntries: [(entry: WeakEntry, block: (Realm.Notification, Realm) -> Void)] = []
+    /// Nil while nobody observes.
+    private var baseline: Session?
+    /// True where all changes since `baseline` were made through this Realm.
+    private var isLocal = true
+    private var isDelivering = false
+
+    init(core: RealmCore, place: DeliveryPlace) {
+        self.core = core
+        self.place = place
+    }
+
+    // MARK: Observers
+
+    /// Begins to observe; the first call comes at the next turn.
+    func add(_ entry: ObservationEntry) {
+        entries.append(WeakEntry(entry: entry))
+        schedule()
+    }
+
+    /// Begins to observe what differs from the version shown now.
+    func addFromNow(_ entry: ObservationEntry) {
+        // Others that are behind are told first, so that all know the same version.
+        if !entries.isEmpty { deliver() }
+        entries.append(WeakEntry(entry: entry))
+        deliver()
+        // Called from a block that is being told: all know the version shown already.
+        if let core, baseline?.version == core.session.version { entry.hasBegun = true }
+    }
+
+    func add(_ entry: ObservationEntry, _ block: @escaping (Realm.Notification, Realm) -> Void) {
+        realmEntries.append((WeakEntry(entry: entry), block))
+        entry.hasBegun = true
+    }
+
+    private func dropEnded() {
+        entries.removeAll { $0.entry?.isEnded ?? true }
+        realmEntries.removeAll { $0.entry.entry?.isEnded ?? true }
+        if entries.isEmpty { baseline = nil }
+    }
+
+    var isIdle: Bool {
+        dropEnded()
+        return entries.isEmpty && realmEntries.isEmpty
+    }
+
+    // MARK: Turns
+
+    /// Any thread: asks for a turn, unless one has been asked for already.
+    func schedule() {
+        if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
+        place.perform { [weak self] in self?.turn() }
+    }
+
+    private func turn() {
+        isScheduled.store(false, ordering: .releasing)
+        guard let core else { return }
+        core.check()
+        dropEnded()
+        // The end of the write schedules again.
+        if core.isWriting || isDelivering { return }
+        if core.settings.autorefresh {
+            if engine({ () throws(EngineError) in try core.session.refresh() }) {
+                core.reloadTables()
+                isLocal = false
+                tell(.didChange, core)
+            }
+        } else if core.session.version != core.session.database.newestVersion {
+            tell(.refreshRequired, core)
+        }
+        deliver()
+    }
+
+    /// After the Realm came to a newer version that others have made: tells everybody at once.
+    func didAdvance() {
+        guard let core, !isDelivering else { return }
+        isLocal = false
+        tell(.didChange, core)
+        deliver()
+    }
+
+    /// After a commit of this Realm. The observers of `silent` are not told of it.
+    func didCommit(silent: [NotificationToken]) {
+        guard let core else { return }
+        let silent = Set(silent.compactMap { $0.entry.map { ObjectIdentifier($0) } })
+        if !silent.isEmpty { deliver(silent: silent) }
+        tell(.didChange, core, silent: silent)
+        if !entries.isEmpty { schedule() }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
+        for (entry, block) in realmEntries {
+            guard let entry = entry.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)) else { continue }
+            block(notification, Realm(core: core))
+        }
+    }
+
+    /// Tells the observers how the version shown differs from the one they know.
+    private func deliver(silent: Set<ObjectIdentifier> = []) {
+        guard let core, !isDelivering else { return }
+        dropEnded()
+        if entries.isEmpty { return }
+        isDelivering = true
+        let calls = engine { () throws(EngineError) in try collect(core, silent) }
+        isLocal = true
+        for (entry, call) in calls where !entry.isEnded { call() }
+        isDelivering = false
+        // What a block has written, or the commits that came meanwhile.
+        if baseline?.version != core.session.version, !core.isWriting { schedule() }
+    }
+
+    private func collect(
+        _ core: RealmCore, _ silent: Set<ObjectIdentifier>
+    ) throws(EngineError) -> [(ObservationEntry, () -> Void)] {
+        var calls: [(ObservationEntry, () -> Void)] = []
+        if let baseline, baseline.version != core.session.version {
+            let walk = RegionWalk(
+                older: baseline, newer: core.session, changes: try core.session.changes(since: baseline))
+            for weak in entries {
+                guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
+                let call = try entry.observer.advance(walk, isLocal: isLocal)
+                if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
+            }
+            try baseline.move(to: core.session)
+        } else if baseline == nil {
+            let made = try core.session.database.makeSession()
+            baseline = made
+            if made.version != core.session.version { try made.move(to: core.session) }
+        }
+        for weak in entries {
+            guard let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
+            entry.hasBegun = true
+            if let call = try entry.observer.begin() { calls.append((entry, call)) }
+        }
+        return calls
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements of an observed collection in the version that its observer was told of last, and what has become of
+// them since: one way for each kind of collection.
+
+internal import RegnumEngine
+internal import RegnumObservation
+
+/// What a collection says of itself to be observed.
+public struct _Watched {
+    enum Kind {
+        case results(ResultsState)
+        /// A list or a set by its owner's place.
+        case elements(ManagedPlace, CollectionKind)
+        case unmanaged
+    }
+    let kind: Kind
+
+    /// The class whose objects are the elements; nil for values.
+    var elements: ClassBinding? {
+        switch kind {
+        case .results(let state): state.binding
+        case .elements(let place, _): place.elementBinding
+        case .unmanaged: nil
+        }
+    }
+}
+
+/// Confined to the Realm.
+enum WatchedElements {
+    case query(ObservedQuery)
+    /// Results whose objects come from a list or from backlinks.
+    case keys(ResultsState, [ObjectKey])
+    /// Results whose elements are values.
+    case ordered(ResultsState, [Value])
+    case values(ManagedPlace, CollectionKind, [Value])
+
+    init(_ watched: _Watched) throws(EngineError) {
+        switch watched.kind {
+        case .results(let state):
+            if case .table = state.source, let binding = state.binding {
+                self = .query(try ObservedQuery(table: binding.tableKey, query: state.query))
+            } else if case .values = state.source {
+                self = .ordered(state, state.currentValues())
+            } else {
+                self = .keys(state, state.allKeys())
+            }
+        case .elements(let place, let kind):
+            self = .values(place, kind, Self.values(place))
+        case .unmanaged:
+            preconditionFailure("an unmanaged collection is not observed")
+        }
+    }
+
+    private static func values(_ place: ManagedPlace) -> [Value] { place.locate() == nil ? [] : place.values() }
+
+    /// What has changed, and moves on. `modified` are the objects that count as changed.
+    mutating func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
+        switch self {
+        case .query(let query):
+            return try query.advance(walk, modified: modified)
+        case .keys(let state, let old):
+            let new = state.allKeys()
+            self = .keys(state, new)
+            return CollectionDiff.between(old, new) { modified.contains($0) }
+        case .ordered(let state, let old):
+            let new = state.currentValues()
+            self = .ordered(state, new)
+            return CollectionDiff.between(old, new)
+        case .values(let place, let kind, let old):
+            let new = Self.values(place)
+            self = .values(place, kind, new)
+            let isModified = { (value: Value) in
+                if case .link(let key) = value { modified.contains(key) } else { false }
+            }
+            return kind == .list
+                ? CollectionDiff.ofList(old, new, isModified: isModified)
+                : CollectionDiff.between(old, new, isModified: isModified)
+        }
+    }
+}
+
+extension ManagedPlace {
+    /// The class that the links of the column lead to; nil where it holds values.
+    var elementBinding: ClassBinding? {
+        binding.table.definition.columns[column].target.flatMap { target in
+            core.binding(forTable: target) ?? core.session.table(target).map { core.dynamicBinding($0) }
+        }
+    }
+}

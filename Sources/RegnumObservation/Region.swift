@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which changes count as a change of an observed object: those of its own properties, and those of objects that it
+// links to. Without key paths all links are followed to a depth; with key paths only they are.
+//
+// Walked backwards: from the objects that changed over the backlinks to those that are observed, so the cost follows
+// the change and what links to it, not the number of observed objects.
+
+package import RegnumEngine
+
+/// A part of the schema below an observed class.
+package final class Region: Sendable {
+    /// Links followed where no key paths are given.
+    package static let depth = 4
+
+    package enum Step: Sendable, Hashable {
+        /// A link, or a collection of links.
+        case forward(column: Int, target: TableKey)
+        case backlinks(origin: TableKey, column: Int)
+    }
+
+    let table: TableKey
+    /// Columns whose change counts; nil for all.
+    let columns: ColumnSet?
+    let steps: [(step: Step, region: Region)]
+    /// Links to follow besides `steps`, through any column.
+    let remainingDepth: Int
+
+    private init(_ table: TableKey, _ columns: ColumnSet?, _ steps: [(Step, Region)], _ remainingDepth: Int) {
+        self.table = table
+        self.columns = columns
+        self.steps = steps
+        self.remainingDepth = remainingDepth
+    }
+
+    /// Every property, and links to `depth`.
+    package static func everything(_ table: TableKey, depth: Int = Region.depth) -> Region {
+        Region(table, nil, [], depth)
+    }
+
+    /// Only what the key paths lead through. Each is a list of steps and at its end a column, or nothing more than
+    /// the last step.
+    package static func keyPaths(_ table: TableKey, _ paths: [(steps: [Step], column: Int?)]) -> Region {
+        var columns = ColumnSet()
+        var order: [Step] = []
+        var below: [Step: [(steps: [Step], column: Int?)]] = [:]
+        for path in paths {
+            guard let first = path.steps.first else {
+                if let column = path.column { columns.insert(column) }
+                continue
+            }
+            if case .forward(let column, _) = first { columns.insert(column) }
+            if below[first] == nil { order.append(first) }
+            below[first, default: []].append((Array(path.steps.dropFirst()), path.column))
+        }
+        let steps = order.map { step in
+            switch step {
+            case .forward(_, let target): (step, keyPaths(target, below[step] ?? []))
+            case .backlinks(let origin, _): (step, keyPaths(origin, below[step] ?? []))
+            }
+        }
+        return Region(table, columns, steps, 0)
+    }
+
+    /// The columns of the observed objects through which a change was reached, for those that changed.
+    package func columns(of key: ObjectKey, in walk: RegionWalk) throws(EngineError) -> ColumnSet {
+        try walk.columns(of: key, self)
+    }
+}
+
+/// The changes between two versions as regions see them. Confined to the sessions' thread; used for one delivery.
+package final class RegionWalk {
+    package let older: Session
+    package let newer: Session
+    package let changes: [TableKey: TableChanges]
+    /// Modified objects of `Region.everything`, by table and depth.
+    private var everything: [TableKey: [Int: Set<ObjectKey>]] = [:]
+    private var reachable: [TableKey: [Int: Bool]] = [:]
+
+    package init(older: Session, newer: Session, changes: [TableChanges]) {
+        self.older = older
+        self.newer = newer
+        self.changes = Dictionary(changes.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The objects of the region's table that count as modified. They may have been inserted, never deleted.
+    package func modified(_ region: Region) throws(EngineError) -> Set<ObjectKey> {
+        if region.columns == nil { return try everything(region.table, region.remainingDepth) }
+        var found = own(region)
+        for (step, below) in region.steps {
+            found.formUnion(try over(step, from: region.table, try modified(below)))
+            if case .backlinks(let origin, let column) = step {
+                found.formUnion(try retargeted(origin, column))
+            }
+        }
+        return found
+    }
+
+    private func own(_ region: Region) -> Set<ObjectKey> {
+        guard let changes = changes[region.table] else { return [] }
+        guard let columns = region.columns else { return Set(changes.modified) }
+        return Set(
+            zip(changes.modified, changes.columns).lazy.filter { $0.1.intersects(columns) }.map(\.0))
+    }
+
+    private func everything(_ table: TableKey, _ depth: Int) throws(EngineError) -> Set<ObjectKey> {
+        if let known = everything[table]?[depth] { return known }
+        var found = Set(changes[table]?.modified ?? [])
+        if depth > 0 {
+            for step in forwardSteps(table) where canReach(step.target, depth - 1) {
+                let below = try everything(step.target, depth - 1)
+                found.formUnion(
+                    try over(.forward(column: step.column, target: step.target), from: table, below))
+            }
+        }
+        everything[table, default: [:]][depth] = found
+        return found
+    }
+
+    /// True where a change can be found within `depth` links from the table.
+    private func canReach(_ table: TableKey, _ depth: Int) -> Bool {
+        if let known = reachable[table]?[depth] { return known }
+        var answer = changes[table].map { !$0.modified.isEmpty } ?? false
+        if !answer, depth > 0 {
+            answer = forwardSteps(table).contains { canReach($0.target, depth - 1) }
+        }
+        reachable[table, default: [:]][depth] = answer
+        return answer
+    }
+
+    private func forwardSteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
+        guard let columns = newer.table(table)?.definition.columns else { return [] }
+        return columns.enumerated().compactMap { i, column in column.target.map { (i, $0) } }
+    }
+
+    /// The objects of `table` from which the step leads to one of `keys`.
+    private func over(
+        _ step: Region.Step, from table: TableKey, _ keys: Set<ObjectKey>
+    ) throws(EngineError) -> Set<ObjectKey> {
+        var found: Set<ObjectKey> = []
+        if keys.isEmpty { return found }
+        switch step {
+        case .forward(let column, let target):
+            guard let targets = newer.table(target), let origin = newer.table(table) else { return found }
+            for key in keys { found.formUnion(try targets.backlinks(to: key, from: origin, column: column)) }
+        case .backlinks(let origin, let column):
+            for key in keys {
+                found.formUnion(try targets(of: key, origin, column, newer))
+            }
+        }
+        return found
+    }
+
+    /// The objects whose backlinks from that column differ between the versions.
+    private func retargeted(_ origin: TableKey, _ column: Int) throws(EngineError) -> Set<ObjectKey> {
+        guard let changes = changes[origin] else { return [] }
+        var found: Set<ObjectKey> = []
+        for key in changes.inserted { found.formUnion(try targets(of: key, origin, column, newer)) }
+        for key in changes.deleted { found.formUnion(try targets(of: key, origin, column, older)) }
+        for (key, columns) in zip(changes.modified, changes.columns) where columns.contains(column) {
+            let before = try targets(of: key, origin, column, older)
+            let after = try targets(of: key, origin, column, newer)
+            found.formUnion(before.symmetricDifference(after))
+        }
+        return found
+    }
+
+    /// What an object links to by a column.
+    private func targets(
+        of key: ObjectKey, _ origin: TableKey, _ column: Int, _ session: Session
+    ) throws(EngineError) -> Set<ObjectKey> {
+        guard let table = session.table(origin), try table.contains(key) else { return [] }
+        let values: [Value]
+        switch table.definition.columns[column].collection {
+        case .none: values = [try table.value(column, of: key)]
+        case .list, .set: values = try table.listValues(column, of: key)
+        case .dictionary: values = try table.dictionaryEntries(column, of: key).map(\.value)
+        }
+        return Set(
+            values.lazy.compactMap { value -> ObjectKey? in if case .link(let key) = value { key } else { nil } })
+    }
+
+    /// See `Region.columns(of:in:)`.
+    fileprivate func columns(of key: ObjectKey, _ region: Region) throws(EngineError) -> ColumnSet {
+        var found = ColumnSet()
+        if let changed = changes[region.table]?.columns(of: key) {
+            for column in changed.columns where region.columns?.contains(column) ?? true { found.insert(column) }
+        }
+        for (step, below) in region.steps {
+            guard case .forward(let column, _) = step else { continue }
+            if try over(step, from: region.table, try modified(below)).contains(key) { found.insert(column) }
+        }
+        return found
+    }
+}
+
+extension RegionWalk {
+    /// True where the object's backlinks by that step count as changed in the region.
+    package func isReached(_ key: ObjectKey, by step: Region.Step, _ region: Region) throws(EngineError) -> Bool {
+        guard case .backlinks(let origin, let column) = step,
+            let below = region.steps.first(where: { $0.step == step })?.region
+        else { return false }
+        if try retargeted(origin, column).contains(key) { return true }
+        return try over(step, from: region.table, try modified(below)).contains(key)
+    }
+}
