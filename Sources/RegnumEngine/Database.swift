@@ -69,12 +69,29 @@ package final class Database: @unchecked Sendable {
         durable = slot.version
     }
 
-    deinit { file.close() }
+    deinit {
+        shared?.leave()
+        // In the child of a fork the locks are the parent's: they go with its last descriptor.
+        if !isForked { file.close() }
+    }
+
+    private let generation = ForkWatch.generation
+    /// True in the child of a process that opened it.
+    package var isForked: Bool { generation != ForkWatch.generation }
 
     /// The version `number` from its slot, with its pages mapped; nil where the slot holds another one by now.
     private static func load(
         _ number: UInt64, _ file: any File, _ seal: FileSeal, _ reader: BlockReader
     ) throws(EngineError) -> Version? {
+        guard let slot = try readSlot(number, file, seal), slot.version == number else { return nil }
+        try reader.extend(toPages: slot.highWater)
+        return Version(slot)
+    }
+
+    /// What the slot of commit `number` holds; nil where that is no commit.
+    private static func readSlot(
+        _ number: UInt64, _ file: any File, _ seal: FileSeal
+    ) throws(EngineError) -> CommitSlot? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
         defer { page.deallocate() }
         do {
@@ -82,10 +99,7 @@ package final class Database: @unchecked Sendable {
                 return nil
             }
         } catch { throw .system(error) }
-        guard let base = page.baseAddress, let slot = CommitSlot(reading: base, seal: seal), slot.version == number
-        else { return nil }
-        try reader.extend(toPages: slot.highWater)
-        return Version(slot)
+        return page.baseAddress.flatMap { CommitSlot(reading: $0, seal: seal) }
     }
 
     // MARK: The writer's turn
@@ -95,6 +109,7 @@ package final class Database: @unchecked Sendable {
         gate.enter()
         do throws(EngineError) {
             try shared?.lockWriter()
+            if let shared, !shared.isWhole(header) { try restoreShared() }
             let newest = try versions.pinNewest()
             defer { versions.unpin(newest.number) }
             if newest.number != durable {
@@ -105,6 +120,16 @@ package final class Database: @unchecked Sendable {
             leaveWriter()
             throw error
         }
+    }
+
+    /// Somebody has written over the file that processes share: the newest commit in the file counts, because a
+    /// process writes its slot after everything else. Guard: gate and the writer's lock.
+    private func restoreShared() throws(EngineError) {
+        var newest = versions.newest.number
+        for parity in [0, 1] as [UInt64] {
+            if let slot = try Self.readSlot(parity, file, seal) { newest = max(newest, slot.version) }
+        }
+        versions.restore(header, newest: newest)
     }
 
     func leaveWriter() {
@@ -125,7 +150,11 @@ package final class Database: @unchecked Sendable {
     package static func openAsOtherProcess(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Database {
-        try Opening(path: path, fileSystem: fileSystem, options: options).makeDatabase()
+        while true {
+            if let made = try Opening(path: path, fileSystem: fileSystem, options: options).makeDatabase() {
+                return made
+            }
+        }
     }
 
     /// The database in memory of that name: it lives as long as somebody holds it.
@@ -151,7 +180,28 @@ package final class Database: @unchecked Sendable {
     /// True where the file opens with that key, or without one where it is nil.
     func fits(_ key: EncryptionKey?) -> Bool { (try? FileSeal(header, key, path: path)) != nil }
 
-    package func makeSession() throws(EngineError) -> Session { try Session(self, at: try versions.pinNewest()) }
+    // MARK: Versions that are kept
+
+    /// Versions from the oldest that anybody reads, in this process or another, to the newest.
+    package func activeVersionCount() throws(EngineError) -> UInt64 {
+        let newest = versions.latestNumber
+        var oldest = min(newest, versions.pinned.first ?? newest)
+        for other in try shared?.pinsOfOthers() ?? [] {
+            for number in other.pins + [other.floor ?? 0] where number > 0 { oldest = min(oldest, number) }
+        }
+        return newest - oldest + 1
+    }
+
+    /// Versions that other processes keep readable, with the process.
+    package func pinsOfOthers() throws(EngineError) -> [(process: UInt64, version: UInt64)] {
+        try (shared?.pinsOfOthers() ?? []).flatMap { other in
+            (other.pins.isEmpty ? [other.floor ?? 0] : other.pins).map { (other.process, $0) }
+        }
+    }
+
+    package func makeSession(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
+        try Session(self, at: try versions.pinNewest(), origin: origin)
+    }
 }
 
 /// The databases that are open in this process.
@@ -169,17 +219,44 @@ final class DatabaseRegistry: Sendable {
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions
     ) throws(EngineError) -> Database {
         try state.withLock { state throws(EngineError) in
-            let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
-            if let open = state.files[opening.file.identity]?.database {
-                opening.file.close()
-                guard open.fits(options.encryptionKey) else { throw .encryption(path: path, .otherKeyInUse) }
-                return open
+            while true {
+                let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+                if let open = state.files[opening.file.identity]?.database, !open.isForked {
+                    opening.file.close()
+                    guard open.fits(options.encryptionKey) else { throw .encryption(path: path, .otherKeyInUse) }
+                    return open
+                }
+                guard let database = try opening.makeDatabase() else { continue }
+                state.files = state.files.filter { $0.value.database != nil }
+                state.files[opening.file.identity] = Weak(database: database)
+                return database
             }
-            let database = try opening.makeDatabase()
-            state.files = state.files.filter { $0.value.database != nil }
-            state.files[opening.file.identity] = Weak(database: database)
-            return database
         }
+    }
+
+    /// Calls `body` with the file at `path` if nobody has it open, in this process or another, and while nobody opens
+    /// it. Nil where that is not so, or where there is no file.
+    func whileClosed<R>(
+        path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
+        _ body: (Database) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        var result: R?
+        try state.withLock { state throws(EngineError) in
+            while true {
+                do throws(SystemError) {
+                    if try fileSystem.status(path) == nil { return }
+                } catch { throw EngineError.system(error) }
+                let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+                if let open = state.files[opening.file.identity]?.database, !open.isForked {
+                    opening.file.close()
+                    return
+                }
+                var isMoved = false
+                result = try opening.whileClosed(isMoved: &isMoved, body)
+                if !isMoved { return }
+            }
+        }
+        return result
     }
 
     func openedInMemory(_ identifier: String) -> Database? {
@@ -192,17 +269,17 @@ final class DatabaseRegistry: Sendable {
                 let file = try? fileSystem.open(path, .readOnly)
             else { return false }
             defer { file.close() }
-            return state.files[file.identity]?.database != nil
+            return state.files[file.identity]?.database.map { !$0.isForked } ?? false
         }
     }
 
     func openInMemory(_ identifier: String) throws(EngineError) -> Database {
         try state.withLock { state throws(EngineError) in
-            if let open = state.inMemory[identifier]?.database { return open }
+            if let open = state.inMemory[identifier]?.database, !open.isForked { return open }
             var options = Database.OpenOptions()
             options.isVolatile = true
             let opening = try Opening(path: identifier, fileSystem: MemoryFileSystem(), options: options)
-            let database = try opening.makeDatabase()
+            guard let database = try opening.makeDatabase() else { fatalError("a file in memory that has moved") }
             state.inMemory = state.inMemory.filter { $0.value.database != nil }
             state.inMemory[identifier] = Weak(database: database)
             return database

@@ -18,6 +18,11 @@ package enum EngineError: Error, Equatable {
     case system(SystemError)
     /// While writing: an earlier commit failed in a way that leaves only reading possible until reopening.
     case latched(String)
+    /// While opening: other processes have the file open, and the file at `path`, by which processes agree, is not
+    /// theirs any more.
+    case lockFile(path: String)
+    /// While making a file: there is one at `path`.
+    case fileExists(path: String)
     /// A value is over a limit of the format (`FormatLimits`).
     case limit(String)
 

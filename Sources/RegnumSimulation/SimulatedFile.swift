@@ -116,9 +116,9 @@ final class SimulatedFile: File {
         node.locks.unlock(byte: byte, owner: ObjectIdentifier(self))
     }
 
-    func isLocked(byte: Int) throws(SystemError) -> Bool {
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
         try call("lock") { _ in }
-        return node.locks.isLocked(byte: byte, except: ObjectIdentifier(self))
+        return node.locks.isLocked(bytes: bytes, except: ObjectIdentifier(self))
     }
 
     func close() {

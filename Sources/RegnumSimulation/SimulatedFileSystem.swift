@@ -30,10 +30,13 @@ package final class SimulatedFileSystem: FileSystem {
     package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
         let (node, live) = try disk.withLock { disk throws(SystemError) in
             try disk.enter("open", path)
-            if let node = disk.names[path] { return (node, try node.openLive(reservedByteCount)) }
+            if let node = disk.names[path] {
+                if case .createNew = mode { throw SystemError(.exists, "open", path) }
+                return (node, try node.openLive(reservedByteCount))
+            }
             if disk.isDirectory(path) { throw SystemError(.isDirectory, "open", path) }
             if disk.names[parentPath(path)] != nil { throw SystemError(.notDirectory, "open", path) }
-            if mode != .readWriteCreate { throw SystemError(.notFound, "open", path) }
+            if !mode.makesFiles { throw SystemError(.notFound, "open", path) }
             let node = makeNode(&disk, [])
             let live = try node.openLive(reservedByteCount)
             disk.names[path] = node
@@ -46,7 +49,9 @@ package final class SimulatedFileSystem: FileSystem {
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         try disk.withLock { disk throws(SystemError) in
             try disk.enter("inspect", path)
-            if let node = disk.names[path] { return FileStatus(kind: .file, byteCount: node.byteCount) }
+            if let node = disk.names[path] {
+                return FileStatus(kind: .file, byteCount: node.byteCount, identity: node.identity)
+            }
             return disk.isDirectory(path) ? FileStatus(kind: .directory, byteCount: 0) : nil
         }
     }
@@ -62,9 +67,18 @@ package final class SimulatedFileSystem: FileSystem {
     }
 
     package func rename(_ source: String, to target: String) throws(SystemError) {
+        try rename(source, to: target, replaces: true)
+    }
+
+    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try rename(source, to: target, replaces: false)
+    }
+
+    private func rename(_ source: String, to target: String, replaces: Bool) throws(SystemError) {
         try disk.withLock { disk throws(SystemError) in
             try disk.enter("rename", source)
             guard let node = disk.names[source] else { throw SystemError(.notFound, "rename", source) }
+            if !replaces, disk.names[target] != nil { throw SystemError(.exists, "rename", target) }
             if source == target { return }
             if disk.isDirectory(target) { throw SystemError(.isDirectory, "rename", source) }
             let operation = PendingOperation.rename(source: source, target: target, node)

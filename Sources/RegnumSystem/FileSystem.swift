@@ -5,13 +5,28 @@
 // `MappedRegion.base`.
 
 /// How a file is opened.
-package enum OpenMode: Sendable {
+package enum OpenMode: Sendable, Equatable {
     /// The file must exist; it is never written.
     case readOnly
     /// The file must exist.
     case readWrite
     /// The file is made, empty, where it is missing.
     case readWriteCreate
+    /// The file must exist, and the last part of the path must be no symbolic link (`.io`).
+    case readWriteNoFollow
+    /// The file is made; `.exists` where anything is at the path, a symbolic link too. The permissions are those of
+    /// POSIX, and none of the executable bits; the process may take away more.
+    case createNew(permissions: UInt32)
+}
+
+extension OpenMode {
+    /// True for the modes that make a file where none is.
+    package var makesFiles: Bool {
+        switch self {
+        case .readWriteCreate, .createNew: true
+        case .readOnly, .readWrite, .readWriteNoFollow: false
+        }
+    }
 }
 
 /// What a sync must achieve before it returns.
@@ -27,7 +42,15 @@ package struct FileStatus: Sendable, Equatable {
     package enum Kind: Sendable { case file, directory, other }
     package var kind: Kind
     package var byteCount: Int
-    package init(kind: Kind, byteCount: Int) { self.kind = kind; self.byteCount = byteCount }
+    /// Who may read and write it, as POSIX writes it.
+    package var permissions: UInt32
+    package var identity: FileIdentity?
+    package init(kind: Kind, byteCount: Int, permissions: UInt32 = 0o644, identity: FileIdentity? = nil) {
+        self.kind = kind
+        self.byteCount = byteCount
+        self.permissions = permissions
+        self.identity = identity
+    }
 }
 
 /// Which file it is, whatever its path: two paths of one file have equal identities.
@@ -47,6 +70,8 @@ package protocol FileSystem: AnyObject, Sendable {
     func remove(_ path: String) throws(SystemError)
     /// Atomically gives `source` the name `target`, replacing what was there.
     func rename(_ source: String, to target: String) throws(SystemError)
+    /// Gives `source` the name `target`; `.exists` where something has it.
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError)
     /// Makes `path` and its missing parents.
     func makeDirectories(_ path: String) throws(SystemError)
     /// Makes the names in the directory of `path` durable (creation, rename, removal).
@@ -85,11 +110,16 @@ package protocol File: AnyObject, Sendable {
     /// As `tryLock`, but waits.
     func lock(byte: Int) throws(SystemError)
     func unlock(byte: Int)
-    /// True where another open file holds the lock of that byte.
-    func isLocked(byte: Int) throws(SystemError) -> Bool
+    /// True where another open file holds the lock of one of those bytes.
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
     /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
     /// they are released. Every later call but `unlock` and `close` throws `.io`.
     func close()
+}
+
+extension File {
+    /// True where another open file holds the lock of that byte.
+    package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }
 }
 
 /// The bytes of a file in memory, read-only. `base` never changes, so pointers into it stay good while it

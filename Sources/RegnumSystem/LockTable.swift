@@ -38,8 +38,8 @@ package final class LockTable: Sendable {
         owners.withLock { owners in owners = owners.filter { $0.value != owner } }
     }
 
-    /// True where somebody other than `owner` holds the lock.
-    package func isLocked(byte: Int, except owner: ObjectIdentifier) -> Bool {
-        owners.withLock { owners in owners[byte].map { $0 != owner } ?? false }
+    /// True where somebody other than `owner` holds one of the locks.
+    package func isLocked(bytes: Range<Int>, except owner: ObjectIdentifier) -> Bool {
+        owners.withLock { owners in owners.contains { bytes.contains($0.key) && $0.value != owner } }
     }
 }

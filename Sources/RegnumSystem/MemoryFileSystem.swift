@@ -36,10 +36,13 @@ package final class MemoryFileSystem: FileSystem {
 
     package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
         let storage = try state.withLock { state throws(SystemError) in
-            if let storage = state.files[path] { return storage }
+            if let storage = state.files[path] {
+                if case .createNew = mode { throw SystemError(.exists, "open", path) }
+                return storage
+            }
             if Self.isDirectory(path, state) { throw SystemError(.isDirectory, "open", path) }
             if state.files[parentPath(path)] != nil { throw SystemError(.notDirectory, "open", path) }
-            if mode != .readWriteCreate { throw SystemError(.notFound, "open", path) }
+            if !mode.makesFiles { throw SystemError(.notFound, "open", path) }
             let identity = FileIdentity(device: device, inode: state.nextInode)
             let storage = try MemoryFileStorage(identity, path, budget)
             state.nextInode += 1
@@ -52,7 +55,7 @@ package final class MemoryFileSystem: FileSystem {
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
         state.withLock { state in
             if let storage = state.files[path] {
-                return FileStatus(kind: .file, byteCount: storage.byteCount)
+                return FileStatus(kind: .file, byteCount: storage.byteCount, identity: storage.identity)
             }
             return Self.isDirectory(path, state) ? FileStatus(kind: .directory, byteCount: 0) : nil
         }
@@ -78,6 +81,11 @@ package final class MemoryFileSystem: FileSystem {
             return replaced
         }
         withExtendedLifetime(replaced) {}
+    }
+
+    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        if try status(target) != nil { throw SystemError(.exists, "rename", target) }
+        try rename(source, to: target)
     }
 
     package func makeDirectories(_ path: String) throws(SystemError) {
@@ -256,9 +264,9 @@ final class MemoryFile: File {
         storage.locks.unlock(byte: byte, owner: ObjectIdentifier(self))
     }
 
-    func isLocked(byte: Int) throws(SystemError) -> Bool {
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
         try check("lock")
-        return storage.locks.isLocked(byte: byte, except: ObjectIdentifier(self))
+        return storage.locks.isLocked(bytes: bytes, except: ObjectIdentifier(self))
     }
 
     func close() {

@@ -43,6 +43,16 @@ package final class PosixFileSystem: FileSystem {
         }
     }
 
+    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        if target.utf8.contains(0) { throw SystemError(.notFound, "rename", source) }
+        let result = withUTF8Path(source) { source in withUTF8Path(target) { SystemCalls.link(source, $0) } }
+        if result == 0 { return try remove(source) }
+        if !SystemCalls.isUnsupportedLink(result) { throw SystemError(code: Int32(-result), "rename", target) }
+        // A file system without second names: nothing better than to look first.
+        if try status(target) != nil { throw SystemError(.exists, "rename", target) }
+        try rename(source, to: target)
+    }
+
     package func makeDirectories(_ path: String) throws(SystemError) {
         if let status = try status(path) {
             if status.kind == .directory { return }
@@ -219,9 +229,9 @@ final class PosixFile: File {
         SystemCalls.unlock(descriptor.number, byte: byte)
     }
 
-    func isLocked(byte: Int) throws(SystemError) -> Bool {
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
         let descriptor = try descriptor("lock")
-        return try checked(SystemCalls.isLocked(descriptor.number, byte: byte), "lock") == 1
+        return try checked(SystemCalls.isLocked(descriptor.number, bytes: bytes), "lock") == 1
     }
 
     func close() {

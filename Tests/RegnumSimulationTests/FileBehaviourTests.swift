@@ -265,7 +265,9 @@ struct FileBehaviourTests {
         defer { place.remove("a") }
         #expect(try place.files.status(place.path("a")) == nil)
         try place.open("a").write([1, 2, 3], at: 0)
-        #expect(try place.files.status(place.path("a")) == FileStatus(kind: .file, byteCount: 3))
+        let status = try place.files.status(place.path("a"))
+        #expect(status?.kind == .file)
+        #expect(status?.byteCount == 3)
         #expect(try place.files.status(place.path("a/b")) == nil)
         #expect(try place.files.status(place.directory)?.kind == .directory)
         try place.files.makeDirectories(place.path("x/y/z"))

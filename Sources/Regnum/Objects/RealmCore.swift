@@ -103,6 +103,11 @@ package final class RealmCore {
 
     @inline(never)
     private func checkSlowly() {
+        if session.database.isForked {
+            misuse(
+                "Realm used in the child of a fork. What was opened before the fork belongs to the parent process: "
+                    + "open the Realm again in the child, or fork before you open one.")
+        }
         if isFrozen {
             if isClosed { misuse("Cannot read from a frozen Realm which has been invalidated. Freeze it anew.") }
             return

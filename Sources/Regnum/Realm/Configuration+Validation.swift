@@ -38,12 +38,6 @@ extension Realm.Configuration {
                 misuse("Cannot set `\(name)` when `readOnly` is set.")
             }
         }
-        if shouldCompactOnLaunch != nil, case .file = place {
-            throw unavailable("shouldCompactOnLaunch", "files are not compacted on request")
-        }
-        if maximumNumberOfActiveVersions != nil {
-            throw unavailable("maximumNumberOfActiveVersions", "the number of versions is not limited")
-        }
         return place
     }
 

@@ -22,22 +22,49 @@ public struct Realm {
 
     package init(core: RealmCore) { self.core = core }
 
+    // Calls take the initialisers that learn where they are called from (`pins()` tells it); references to
+    // functions, as `Realm.init(configuration:queue:)`, mean the others.
+
     /// Opens the default configuration, confined to the calling thread or to `queue`, a serial queue or the main
     /// queue on which the call must run. Throws `Realm.Error`.
-    public init(queue: DispatchQueue? = nil) throws {
-        try self.init(configuration: .defaultConfiguration, queue: queue)
+    public init(queue: DispatchQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line) throws {
+        try self.init(configuration: .defaultConfiguration, queue: queue, fileID: fileID, line: line)
     }
 
     /// Opens `configuration`, confined to the calling thread or to `queue`. Throws `Realm.Error`.
-    public init(configuration: Configuration, queue: DispatchQueue? = nil) throws {
-        core = try RealmOpening.open(configuration, queue: queue)
+    public init(
+        configuration: Configuration, queue: DispatchQueue? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) throws {
+        core = try RealmOpening.open(
+            configuration, queue: queue, origin: SessionOrigin(.opened, fileID: fileID, line: line))
     }
 
     /// Opens the default configuration with another file. Throws `Realm.Error`.
+    public init(fileURL: URL, fileID: StaticString = #fileID, line: UInt = #line) throws {
+        var configuration = Configuration.defaultConfiguration
+        configuration.fileURL = fileURL
+        try self.init(configuration: configuration, fileID: fileID, line: line)
+    }
+
+    /// Opens the default configuration. Throws `Realm.Error`.
+    @_disfavoredOverload
+    public init(queue: DispatchQueue? = nil) throws {
+        core = try RealmOpening.open(.defaultConfiguration, queue: queue, origin: nil)
+    }
+
+    /// Opens `configuration`. Throws `Realm.Error`.
+    @_disfavoredOverload
+    public init(configuration: Configuration, queue: DispatchQueue? = nil) throws {
+        core = try RealmOpening.open(configuration, queue: queue, origin: nil)
+    }
+
+    /// Opens the default configuration with another file. Throws `Realm.Error`.
+    @_disfavoredOverload
     public init(fileURL: URL) throws {
         var configuration = Configuration.defaultConfiguration
         configuration.fileURL = fileURL
-        try self.init(configuration: configuration)
+        core = try RealmOpening.open(configuration, queue: nil, origin: nil)
     }
 
     /// The settings in force.
@@ -90,6 +117,7 @@ extension Realm {
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
     ) throws -> Result {
         checkCanBegin()
+        if let words = core.versionsOverLimit() { throw Error(.fail, .tooManyVersions, words, fileURL: core.fileURL) }
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
         let result: Result
         do {
@@ -105,6 +133,7 @@ extension Realm {
     /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version.
     public func beginWrite() {
         checkCanBegin()
+        if let words = core.versionsOverLimit() { misuse(words) }
         do { try core.begin() } catch { misuse(error) }
     }
 

@@ -67,7 +67,8 @@ final class RealmCache: Sendable {
     /// The instance open at the key, or nil.
     func core(at key: Key) -> RealmCore? {
         let entry = entries.withLock { $0[key] }
-        return entry?.core
+        guard let core = entry?.core, !core.session.database.isForked else { return nil }
+        return core
     }
 
     /// Remembers an instance. Drops what has ended.
@@ -95,7 +96,8 @@ final class RealmCache: Sendable {
     /// Why the place cannot be opened so as well, in RealmSwift's words; nil where nothing stands against it.
     func conflict(_ place: Realm.Configuration.Place, _ configuration: Realm.Configuration) -> String? {
         entries.withLock { entries in
-            for (key, entry) in entries where key.place == place && entry.core != nil {
+            for (key, entry) in entries where key.place == place {
+                guard let core = entry.core, !core.session.database.isForked else { continue }
                 if entry.isReadOnly != configuration.readOnly {
                     return "Realm at path '\(place.name)' already opened with different read permissions"
                 }

@@ -57,6 +57,13 @@ extension Realm.Error {
         case .system(let system): self = .system(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
         case .limit(let words): self = make(.fail, .overLimit, words)
+        case .lockFile(let lock):
+            self = make(
+                .incompatibleLockFile, .foreignLockFile,
+                "Other processes have it open, and '\(lock)', by which "
+                    + "processes agree, was deleted, replaced or damaged since. Let those processes close the file, then "
+                    + "open it again; never touch the lock file while a Realm is open.")
+        case .fileExists(let path): self = .fileExists(path)
         }
     }
 
@@ -71,6 +78,14 @@ extension Realm.Error {
             self = Realm.Error(.fail, .overLimit, start + words, fileURL: URL(fileURLWithPath: path))
         default: self.init(opening: path, readOnly: false, error)
         }
+    }
+
+    /// A copy where something is already.
+    static func fileExists(_ path: String) -> Realm.Error {
+        Realm.Error(
+            .fileExists, .fileExists,
+            "Failed to open file at path '\(path)': File exists. Choose a path where there is nothing, or remove "
+                + "the file first.", fileURL: URL(fileURLWithPath: path))
     }
 
     /// An empty file that may not be written.
@@ -207,7 +222,7 @@ extension EngineError {
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
         case .limit(let words): words
-        case .notADatabase, .unsupported, .encryption: "\(self)"
+        case .notADatabase, .unsupported, .encryption, .lockFile, .fileExists: "\(self)"
         }
     }
 }

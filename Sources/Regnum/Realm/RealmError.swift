@@ -126,6 +126,10 @@ extension Realm.Error {
         public static let writesStopped = Reason(rawValue: "writesStopped")
         /// A value is larger than the format allows.
         public static let overLimit = Reason(rawValue: "overLimit")
+        /// More versions are kept than `maximumNumberOfActiveVersions` allows.
+        public static let tooManyVersions = Reason(rawValue: "tooManyVersions")
+        /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
+        public static let foreignLockFile = Reason(rawValue: "foreignLockFile")
         /// The file exists, and it must not.
         public static let fileExists = Reason(rawValue: "fileExists")
         /// The file is in use in this process.

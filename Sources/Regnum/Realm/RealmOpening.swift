@@ -10,7 +10,9 @@ internal import RegnumSystem
 enum RealmOpening {
     /// Opens, or finds what is open on this thread or queue. Throws `Realm.Error`; misuse for settings that
     /// contradict each other or what is open.
-    static func open(_ configuration: Realm.Configuration, queue: DispatchQueue?) throws -> RealmCore {
+    static func open(
+        _ configuration: Realm.Configuration, queue: DispatchQueue?, origin: SessionOrigin?
+    ) throws -> RealmCore {
         let place = try configuration.validated()
         let confinement = queue.map { QueueConfinement.enter($0) } ?? .current
         if let words = RealmCache.shared.conflict(
@@ -31,7 +33,8 @@ enum RealmOpening {
             configuration: configuration, place: place, database: database, schema: schema, queue: queue)
         let core: RealmCore
         do {
-            core = RealmCore(session: try database.makeSession(), isReadOnly: configuration.readOnly)
+            core = RealmCore(
+                session: try database.makeSession(origin: origin), isReadOnly: configuration.readOnly)
         } catch { throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error) }
         core.configurationBox = settings
         confine(core, to: confinement)
@@ -55,11 +58,11 @@ enum RealmOpening {
             return database
         case .file(let path):
             if !configuration.readOnly { try configuration.prepareFile(path) }
+            try compactIfWanted(configuration, path)
             let database: Database
             do {
-                var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
-                options.encryptionKey = configuration.engineKey
-                database = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options)
+                database = try Database.open(
+                    path: path, fileSystem: PosixFileSystem.shared, options: options(configuration))
             } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
             // Another path may lead to a file that is open otherwise.
             if database.options.isReadOnly != configuration.readOnly {
@@ -67,6 +70,23 @@ enum RealmOpening {
             }
             return database
         }
+    }
+
+    /// Before the first opening in the process: asks whether the file is to be compacted, and does it where nobody else
+    /// has it open. What the system refuses is no reason not to open the file as it is; damage shows when it is opened.
+    private static func compactIfWanted(_ configuration: Realm.Configuration, _ path: String) throws {
+        guard let isWanted = configuration.shouldCompactOnLaunch else { return }
+        let files = PosixFileSystem.shared
+        guard let sizes = try? Database.measure(path: path, fileSystem: files, options: options(configuration)),
+            isWanted(sizes.total, sizes.used)
+        else { return }
+        _ = try? Database.compact(path: path, fileSystem: files, options: options(configuration))
+    }
+
+    static func options(_ configuration: Realm.Configuration) -> Database.OpenOptions {
+        var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
+        options.encryptionKey = configuration.engineKey
+        return options
     }
 
     /// The owner is the opening thread; a queue may move to another.

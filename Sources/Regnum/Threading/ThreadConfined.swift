@@ -87,7 +87,7 @@ extension RealmCore {
     func live() -> RealmCore {
         if !isFrozen { return self }
         let queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
-        do { return try RealmOpening.open(settings.configuration, queue: queue) } catch {
+        do { return try RealmOpening.open(settings.configuration, queue: queue, origin: nil) } catch {
             misuse("The Realm cannot be opened on this thread: \(error)")
         }
     }

@@ -57,6 +57,13 @@ package final class BlockReader: @unchecked Sendable {
         }
     }
 
+    /// The file ends at `pages` from now on. What is mapped behind it stays so, for when the file grows again.
+    package func shrink(toPages pages: UInt64) {
+        extending.withLock { _ in
+            if pages < readable.load(ordering: .acquiring) { readable.store(pages, ordering: .releasing) }
+        }
+    }
+
     /// The bytes of a committed block, header included, good while the version they belong to is pinned.
     /// Throws `.corrupted` where they do not fit the ref's tag. 1 ns after the first touch.
     @inline(__always)

@@ -17,6 +17,9 @@ package final class BlockSpace {
         return try reader.bytes(ref)
     }
 
+    /// How long the block is; the ref of a pending one does not know.
+    package func byteCount(_ ref: BlockRef) -> Int { ref.isPending ? sealer.byteCount(ref) : ref.byteCount }
+
     /// The transaction no longer needs the block.
     package func free(_ ref: BlockRef) {
         if ref.isNone { return }

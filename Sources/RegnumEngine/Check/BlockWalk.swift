@@ -34,6 +34,29 @@ package enum BlockWalk {
         }
     }
 
+    /// The pages that the version which `session` sees needs, without its free log. Outside of a write.
+    package static func pages(_ session: Session) throws(EngineError) -> Set<UInt64> {
+        var pages: Set<UInt64> = []
+        func add(_ ref: BlockRef) { for page in 0..<UInt64(ref.pageCount) { pages.insert(ref.page + page) } }
+        add(session.current.catalog)
+        add(try session.contents().0.schema)
+        for table in session.tables {
+            try table.groups.forEachBlock { add($0) }
+            for index in table.indexes { try index?.tree.forEachBlock { add($0) } }
+            for links in table.backlinkTrees { try links?.settled().forEachBlock { add($0) } }
+            try table.forEachGroup { group throws(EngineError) in
+                for column in table.byteColumns {
+                    let view = group.pointee.columns[column]
+                    for row in 0..<group.pointee.count where view.isBlob(row) {
+                        if let record = view.bytes(row).baseAddress { add(BlockRef(reading: record)) }
+                    }
+                }
+                return true
+            }
+        }
+        return pages
+    }
+
     private static func checkBlobs(_ table: Table, _ reader: BlockReader) throws(EngineError) {
         try table.forEachGroup { group throws(EngineError) in
             for column in table.byteColumns {

@@ -35,8 +35,16 @@ extension Database {
 
     /// Moves from pending to free what neither this process nor another one reads. Guard: gate.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        let others = try shared?.pinsOfOthers() ?? (pins: [], floor: nil)
-        try free.reclaim(pins: (versions.pinned + others.pins).sorted(), floor: others.floor, durable: durable)
+        let others = try shared?.pinsOfOthers() ?? []
+        let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
+        try free.reclaim(pins: pins, floor: others.compactMap(\.floor).min(), durable: durable)
+    }
+
+    /// True for a block that lies in the second half of a file of which more than half is free: written anew it
+    /// comes to lie before, and the end of the file can be cut. Guard: gate.
+    func keepsFileLong(_ ref: BlockRef) -> Bool {
+        guard let space = recorded?.free, !ref.isPending else { return false }
+        return UInt64(space.freePages) > space.highWater / 2 && ref.page > space.highWater / 2
     }
 
     /// Makes what the transaction has sealed the next version; `catalog` is its pending root. The version comes
@@ -53,10 +61,11 @@ extension Database {
             freed = []
         }
         let sealer = blocks.sealer
-        let log = sealer.addBlock(.freeLog, byteCount: logByteCount(space, freed.count, isSnapshot, sealer.livePages))
+        let log = sealer.addBlock(.freeLog, byteCount: logByteCount(space, freed.count, isSnapshot, sealer))
         let placement = try space.free.place(sealer.pageCounts)
         let skipped = space.free.takeSkipped()
         for extent in skipped { try space.free.release(extent) }
+        space.free.trim()
         let record = makeRecord(
             space, freed, placement.runs, skipped, isSnapshot: isSnapshot, number: number, before: before.freeLog)
         FreeLog.write(record, to: log.bytes)
@@ -69,7 +78,7 @@ extension Database {
         var slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: durable, highWater: space.free.highWater,
             catalog: sealer.placed(catalog), freeLog: sealer.placed(log.ref))
-        try reserve(pages: space.free.highWater)
+        let fileByteCount = try reserve(pages: space.free.highWater)
         try writeBlocks(sealer)
         try reader.extend(toPages: space.free.highWater)
         if !isVolatile { try writeSlot(&slot, placement.runs) }
@@ -83,6 +92,7 @@ extension Database {
         durable = number
         let version = Version(slot)
         versions.publishPinned(version)
+        shrink(fileByteCount, toPages: version.highWater)
         return version
     }
 
@@ -92,14 +102,15 @@ extension Database {
         }
     }
 
-    /// Upper bound of the free log's size, before placement adds at most eight runs, or one a section at the end.
-    private func logByteCount(_ space: RecordedSpace, _ freed: Int, _ isSnapshot: Bool, _ pages: Int) -> Int {
-        let sections = pages / Int(FormatLimits.sectionPages) + 2
+    /// Upper bound of the free log's size, before placement adds runs among what is free and one a section at the end.
+    private func logByteCount(_ space: RecordedSpace, _ freed: Int, _ isSnapshot: Bool, _ sealer: Sealer) -> Int {
+        let sections = sealer.livePages / Int(FormatLimits.sectionPages) + 2
+        let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
         if isSnapshot {
             return FreeLog.byteCount(
                 freed: freed + space.free.freeExtents.count + space.free.pending.count + sections + 10, taken: 0)
         }
-        return FreeLog.byteCount(freed: freed + sections, taken: 8 + 2 * sections)
+        return FreeLog.byteCount(freed: freed + sections, taken: runs + 2 * sections)
     }
 
     private func makeRecord(
@@ -114,19 +125,36 @@ extension Database {
             previous: isSnapshot ? .none : before, freed: entries, taken: isSnapshot ? [] : runs)
     }
 
-    /// Lengthens the file to hold `pages`, in steps that grow with it.
-    private func reserve(pages: UInt64) throws(EngineError) {
+    /// By how much a file of that length grows at a time.
+    private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
+
+    /// Lengthens the file to hold `pages`, in steps that grow with it. Returns its length.
+    private func reserve(pages: UInt64) throws(EngineError) -> Int {
         do {
             let now = try file.byteCount()
             let needed = Int(pages) << 12
-            guard needed > now else { return }
-            let step = min(max(64 << 10, now / 8), 64 << 20) & ~4095
+            guard needed > now else { return now }
             do {
-                try file.allocate(max(needed, now + step))
+                try file.allocate(max(needed, now + Self.growth(now)))
             } catch  where error.kind == .noSpace {
                 try file.allocate(needed)
             }
+            return try file.byteCount()
         } catch { throw .system(error) }
+    }
+
+    /// Cuts the end of the file where it is much longer than its newest version needs and no other process has it
+    /// open. Called when that version is durable: older ones that are still read need nothing of the end, or it
+    /// would not be free. Nothing is lost where it fails. Guard: gate.
+    private func shrink(_ byteCount: Int, toPages pages: UInt64) {
+        let needed = max(Int(pages) << 12, Opening.newFileByteCount)
+        let step = Self.growth(needed)
+        guard byteCount - needed > 3 * step else { return }
+        let cut = {
+            self.reader.shrink(toPages: pages)
+            try? self.file.truncate(needed + step)
+        }
+        if let shared { shared.ifAlone(cut) } else { cut() }
     }
 
     /// Writes the placed blocks, neighbours in one call.

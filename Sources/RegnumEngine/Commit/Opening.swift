@@ -41,27 +41,35 @@ struct Opening {
         }
     }
 
-    func makeDatabase() throws(EngineError) -> Database {
+    /// Nil where the path has come to lead to another file meanwhile: then it must be opened again.
+    func makeDatabase() throws(EngineError) -> Database? {
         do throws(EngineError) {
             // A read-only file may lie where nothing can be written: it is taken as nobody changes it.
             guard fileSystem.isShared, !options.isReadOnly else { return try openAlone(nil) }
-            // What is no database is refused before a lock file is put beside it, or another program's is changed.
+            // What is no database is refused before a lock file is put beside it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
-            let shared: SharedFile
-            do { shared = try SharedFile(path: path, fileSystem: fileSystem) } catch { throw .system(error) }
+            let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
             return try shared.whileOpening { () throws(EngineError) in
-                if try byteCount() >= Int(FormatLimits.reservedPages) << 12,
-                    let header = try? readHeader(try byteCount()),
-                    try shared.hasOthers(header)
-                {
-                    return try join(shared, header)
+                guard try isAtPath() else {
+                    file.close()
+                    return nil
                 }
+                if try shared.hasOthers() { return try join(shared, try readHeader(try byteCount())) }
                 return try openAlone(shared)
             }
         } catch {
             file.close()
             throw error
         }
+    }
+
+    /// True while the path leads to the file that was opened: a copy may have been renamed to it.
+    func isAtPath() throws(EngineError) -> Bool {
+        do { return try fileSystem.status(path)?.identity == file.identity } catch { throw .system(error) }
+    }
+
+    private func permissions() throws(EngineError) -> UInt32 {
+        do { return try fileSystem.status(path)?.permissions ?? 0o600 } catch { throw .system(error) }
     }
 
     /// Nobody else has the file open: makes it, or recovers what the last process left.
@@ -77,9 +85,9 @@ struct Opening {
     private func join(_ shared: SharedFile, _ header: FileHeader) throws(EngineError) -> Database {
         let seal = try makeSeal(header)
         let reader = try makeReader(seal)
-        try shared.claimSlot()
+        try shared.join(header)
         while true {
-            let number = shared.newest
+            guard let number = shared.newest else { throw .lockFile(path: path + ".lock") }
             if let slot = try readSlots(seal).first(where: { $0.version == number }) {
                 try reader.extend(toPages: slot.highWater)
                 try checkFeatures(slot, reader)
@@ -107,7 +115,7 @@ struct Opening {
 
     // MARK: Making
 
-    private func isNew() throws(EngineError) -> Bool {
+    func isNew() throws(EngineError) -> Bool {
         let count = try byteCount()
         if count == 0 { return true }
         guard count <= Self.newFileByteCount, !options.isReadOnly else { return false }
@@ -205,7 +213,7 @@ struct Opening {
 
     // MARK: Opening
 
-    private func recover(_ shared: SharedFile?) throws(EngineError) -> Database {
+    func recover(_ shared: SharedFile?) throws(EngineError) -> Database {
         let count = try byteCount()
         let header = try readHeader(count)
         let seal = try makeSeal(header)
@@ -222,8 +230,7 @@ struct Opening {
                 continue
             }
             try checkFeatures(slot, reader)
-            shared?.reset(header, newest: slot.version)
-            try shared?.claimSlot()
+            try shared?.reset(header, newest: slot.version, permissions: try permissions())
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                 reader: reader, slot: slot, shared: shared)

@@ -94,6 +94,11 @@ package final class Sealer {
     /// The bytes of a pending block.
     package func bytes(_ ref: BlockRef) -> UnsafeMutableRawPointer { buffer + entries[ref.pendingIndex].byteOffset }
 
+    /// How long a pending block is.
+    package func byteCount(_ ref: BlockRef) -> Int {
+        entries[ref.pendingIndex].pageCount * FormatLimits.pageByteCount
+    }
+
     /// As `bytes` for a ref that may come from a damaged file.
     package func checkedBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         guard ref.pendingIndex < entries.count else {

@@ -157,30 +157,44 @@ package struct RecordedSpace: Sendable {
         for record in records.reversed() {
             var taken = 0
             for extent in record.taken {
+                guard let extent = extent.below(highWater) else { continue }
                 taken += extent.pageCount
-                guard extent.end <= highWater, taken <= highWater else {
+                guard taken <= highWater else {
                     throw corrupted("a free log takes pages outside the file", page: newest.page)
                 }
                 try space.free.take(extent, outOf: &pending)
             }
             for entry in record.freed {
-                if entry.death == 0 { try space.free.release(entry.extent) } else { pending.append(entry) }
+                guard let extent = entry.extent.below(highWater) else { continue }
+                if entry.death == 0 {
+                    try space.free.release(extent)
+                } else {
+                    pending.append(PendingExtent(extent: extent, birth: entry.birth, death: entry.death))
+                }
+            }
+            // What the commit gave up at the end is not free any more, but new when it is taken again.
+            if record.highWater < highWater {
+                let tail = Extent(page: record.highWater, pageCount: Int(highWater - record.highWater))
+                Self.remove(tail, from: &pending)
+                space.free.cut(to: record.highWater)
+                space.free.raise(to: highWater)
             }
             if !record.isSnapshot {
                 space.deltaByteCount += FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
             }
         }
         for entry in pending { space.free.addPending(entry) }
-        guard space.free.highWater == highWater else {
+        guard records[0].highWater == highWater, space.free.highWater == highWater else {
             throw corrupted("the free log and the commit disagree", page: newest.page)
         }
         return space
     }
 }
 
-extension FreeSpace {
-    /// As `take`, for a recorded commit: what it took may have been pending when it was recorded.
-    mutating func take(_ extent: Extent, outOf pending: inout [PendingExtent]) throws(EngineError) {
+extension RecordedSpace {
+    /// Cuts `extent` out of what is pending.
+    fileprivate static func remove(_ extent: Extent, from pending: inout [PendingExtent]) {
+        guard pending.contains(where: { $0.extent.page < extent.end && extent.page < $0.extent.end }) else { return }
         var cut: [PendingExtent] = []
         for entry in pending {
             guard entry.extent.page < extent.end, extent.page < entry.extent.end else {
@@ -201,6 +215,21 @@ extension FreeSpace {
             }
         }
         pending = cut
+    }
+}
+
+extension FreeSpace {
+    /// As `take`, for a recorded commit: what it took may have been pending when it was recorded.
+    mutating func take(_ extent: Extent, outOf pending: inout [PendingExtent]) throws(EngineError) {
+        RecordedSpace.remove(extent, from: &pending)
         try take(extent)
+    }
+}
+
+extension Extent {
+    /// The part below `limit`; nil where there is none. Earlier commits of a log may have had a longer file.
+    fileprivate func below(_ limit: UInt64) -> Extent? {
+        if end <= limit { return self }
+        return page < limit ? Extent(page: page, pageCount: Int(limit - page)) : nil
     }
 }

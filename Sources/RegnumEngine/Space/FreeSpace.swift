@@ -142,48 +142,83 @@ package struct FreeSpace: Sendable {
 
     // MARK: Placement
 
-    /// Commits of up to this many pages are written in one piece while less than half of the file is free.
-    private static let smallCommitPages = 64
+    /// Free runs that one commit is scattered over at most: with the runs at the end they fit into a slot's manifest.
+    static let runLimit = 128
+    /// While no more than this is free, scattered writes cost more than the space: 1 MiB, or an eighth of the file.
+    private var wasteLimit: Int { max(256, Int(highWater / 8)) }
 
-    /// Pages for blocks of the given sizes, in order: one contiguous run where there is one, else up to eight
-    /// runs, else new pages at the end of the file. Also the runs used, ascending.
+    /// Pages for blocks of the given sizes, in order: one contiguous run where there is one; else, when much is free,
+    /// the largest runs; else, and for what fits into none, new pages at the end of the file. Also the runs used,
+    /// ascending.
     package mutating func place(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
         let total = blocks.reduce(0, +)
-        var runs: [Extent] = []
-        if total <= freePages {
-            if let start = findRun(total) {
-                runs = [Extent(page: start, pageCount: total)]
-            } else if UInt64(freePages) > highWater / (total > Self.smallCommitPages ? 8 : 2) {
-                // Scattered writes cost more than space, as long as little is free; and what a small commit takes at
-                // the end of the file comes free again as a whole, for the next ones.
-                runs = Array(freeExtents.sorted { $0.pageCount > $1.pageCount }.prefix(8))
-                if runs.reduce(0, { $0 + $1.pageCount }) < total { runs = [] }
-            }
-        }
         var pages: [UInt64] = []
         pages.reserveCapacity(blocks.count)
-        if !runs.isEmpty, let used = Self.fill(runs, blocks, &pages) {
-            for run in used { try take(run) }
+        if total <= freePages, let start = findRun(total) {
+            var next = start
+            for block in blocks {
+                pages.append(next)
+                next += UInt64(block)
+            }
+            let run = Extent(page: start, pageCount: total)
+            try take(run)
             raiseLowest()
-            return (pages, used.sorted { $0.page < $1.page })
+            return (pages, [run])
         }
-        pages.removeAll(keepingCapacity: true)
-        let used = appended(blocks, &pages)
+        guard freePages > wasteLimit else {
+            let used = appended(blocks, &pages)
+            return (pages, used)
+        }
+        let used = try scattered(blocks, &pages)
+        raiseLowest()
         return (pages, used)
     }
 
-    /// Distributes blocks over runs; nil where they do not fit. Returns the parts used.
-    private static func fill(_ runs: [Extent], _ blocks: [Int], _ pages: inout [UInt64]) -> [Extent]? {
+    /// Distributes blocks over the largest free runs; what fits into none goes to the end of the file.
+    private mutating func scattered(_ blocks: [Int], _ pages: inout [UInt64]) throws(EngineError) -> [Extent] {
+        let runs = freeExtents.sorted { ($0.pageCount, $1.page) > ($1.pageCount, $0.page) }.prefix(Self.runLimit)
         var used = runs.map { Extent(page: $0.page, pageCount: 0) }
-        for block in blocks {
-            guard let run = runs.indices.first(where: { runs[$0].pageCount - used[$0].pageCount >= block }) else {
-                return nil
+        /// Runs before it have no page left.
+        var first = 0
+        var late: [Int] = []
+        for (i, block) in blocks.enumerated() {
+            while first < runs.count, runs[first].pageCount == used[first].pageCount { first += 1 }
+            let run = (first..<runs.count).first { runs[$0].pageCount - used[$0].pageCount >= block }
+            if let run {
+                pages.append(used[run].end)
+                used[run].pageCount += block
+            } else {
+                pages.append(0)
+                late.append(i)
             }
-            pages.append(used[run].end)
-            used[run].pageCount += block
         }
-        return used.filter { $0.pageCount > 0 }
+        used.removeAll { $0.pageCount == 0 }
+        for run in used { try take(run) }
+        if !late.isEmpty {
+            var ends: [UInt64] = []
+            used += appended(late.map { blocks[$0] }, &ends)
+            for (i, page) in zip(late, ends) { pages[i] = page }
+        }
+        return used.sorted { $0.page < $1.page }
     }
+
+    /// Gives up the free pages at the end: the next commits append there, and the file can be cut.
+    package mutating func trim() {
+        var end = highWater
+        while end > FormatLimits.reservedPages, isFree(end - 1) { end -= 1 }
+        cut(to: end)
+    }
+
+    /// Forgets what is free from `end` on, and makes it the high-water mark.
+    mutating func cut(to end: UInt64) {
+        for page in end..<max(end, min(highWater, UInt64(words.count) << 6)) where isFree(page) {
+            words[Int(page >> 6)] &= ~(1 << (page & 63))
+            freePages -= 1
+        }
+        highWater = end
+    }
+
+    mutating func raise(to end: UInt64) { highWater = max(highWater, end) }
 
     /// New pages at the end; blocks do not cross section boundaries, pages skipped for that become free.
     private mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {

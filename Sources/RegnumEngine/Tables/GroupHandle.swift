@@ -102,7 +102,7 @@ package enum GroupHandle {
         let ref = RowGroupLayout.external(block, Int(d.source) - 1)
         let bytes = try space.bytes(ref)
         try RowGroupLayout.checkSegment(
-            d, rows: rows, bytes, blockByteCount: ref.byteCount, page: ref.page,
+            d, rows: rows, bytes, blockByteCount: space.byteCount(ref), page: ref.page,
             isPending: ref.isPending)
         return bytes
     }

@@ -213,6 +213,8 @@ struct IndexBranchView {
     @inline(__always) func ref(_ i: Int) -> BlockRef {
         BlockRef(reading: UnsafeRawPointer(words + (3 &* count &+ 5 &* i)))
     }
+    /// Where ref `i` lies in the block.
+    func refOffset(_ i: Int) -> Int { IndexNodeLayout.branchHeaderByteCount + 8 * (3 * count + 5 * i) }
 
     @inline(__always)
     private func text(_ i: Int) -> IndexText {

@@ -33,9 +33,14 @@ package final class Session {
     /// A frozen session stays at its version.
     package let isFrozen: Bool
     private var isSchemaChanged = false
+    /// Where in a program it was made, for who asks why a version is kept.
+    private let origin: SessionOrigin?
 
     /// Takes over one pin of `version`.
-    init(_ database: Database, at version: Version, isFrozen: Bool = false) throws(EngineError) {
+    init(
+        _ database: Database, at version: Version, isFrozen: Bool = false, origin: SessionOrigin? = nil
+    ) throws(EngineError) {
+        self.origin = origin
         self.database = database
         self.isFrozen = isFrozen
         current = version
@@ -44,11 +49,23 @@ package final class Session {
         state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
         catalog = Catalog()
         schema = SchemaBlock()
+        ForkWatch.add(ownerWord)
         // `deinit` gives the pin back should this throw.
+        noteVersion()
         try load(version)
     }
 
+    /// The owner's word, which a fork sets to 0: no thread has that id.
+    private var ownerWord: UnsafeMutablePointer<UInt> {
+        (UnsafeMutableRawPointer(state) + (MemoryLayout<SessionState>.offset(of: \.owner) ?? 0))
+            .assumingMemoryBound(to: UInt.self)
+    }
+
+    private func noteVersion() { database.versions.note(UInt(bitPattern: state), at: current.number, origin) }
+
     deinit {
+        ForkWatch.remove(ownerWord)
+        database.versions.note(UInt(bitPattern: state), at: nil, nil)
         if state.pointee.isWriting { database.leaveWriter() }
         database.versions.unpin(current.number)
         tables.removeAll()
@@ -60,6 +77,8 @@ package final class Session {
     /// Number of the version that is seen.
     package var version: UInt64 { current.number }
     package var isWriting: Bool { state.pointee.isWriting }
+    /// First page that the version does not know of: the file's length in pages, but for room to grow.
+    package var highWater: UInt64 { current.highWater }
     package var schemaVersion: UInt64 { catalog.schemaVersion }
 
     package func table(_ key: TableKey) -> Table? {
@@ -83,16 +102,18 @@ package final class Session {
             throw error
         }
         current = next
+        noteVersion()
         database.versions.unpin(last.number)
         moved()
         return true
     }
 
     /// A second session at the same version that never advances. While writing it shows the version before.
-    /// Unlike others it may be read by several threads at once.
-    package func freeze() throws(EngineError) -> Session {
+    /// Unlike others it may be read by several threads at once. `origin` says where a program froze; without it the
+    /// place that opened this session stands for it.
+    package func freeze(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
         database.versions.pinAgain(current)
-        return try Session(database, at: current, isFrozen: true)
+        return try Session(database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen)
     }
 
     /// Comes to the version that `other` shows, older or newer, and never while writing. The caller has made
@@ -109,6 +130,7 @@ package final class Session {
             throw error
         }
         current = other.current
+        noteVersion()
         database.versions.unpin(last.number)
         moved()
     }
@@ -189,6 +211,7 @@ package final class Session {
         space.reset()
         let last = current
         current = next
+        noteVersion()
         database.versions.unpin(last.number)
         moved()
         state.pointee.isWriting = false
@@ -212,11 +235,24 @@ package final class Session {
         database.leaveWriter()
     }
 
+    /// The catalog and schema of what is seen, with pending refs where a write has changed something: the tables
+    /// are sealed, and can be changed on.
+    func contents() throws(EngineError) -> (Catalog, SchemaBlock) {
+        guard state.pointee.isWriting else { return (catalog, schema) }
+        var (catalog, schema) = (catalog, schema)
+        var records: [TableRecord] = []
+        for table in tables { records.append(try table.seal()) }
+        catalog.tables = records
+        schema.tables = tables.map(\.definition)
+        moved()
+        return (catalog, schema)
+    }
+
     /// Seals all tables; returns the pending ref of the catalog.
     private func seal() throws(EngineError) -> BlockRef {
         var records: [TableRecord] = []
         for table in tables { records.append(try table.seal()) }
-        if isSchemaChanged {
+        if isSchemaChanged || database.keepsFileLong(catalog.schema) {
             space.free(catalog.schema)
             schema.tables = tables.map(\.definition)
             var writer = ByteWriter()

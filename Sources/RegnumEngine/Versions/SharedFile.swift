@@ -4,16 +4,23 @@
 // process, and whoever needs a slot or a pin asks for the lock of its owner first.
 //
 //   offset size  meaning
-//        0    8  magic "RLCK" and layout 1
+//        0    8  magic "RLCK" and layout 2
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
+//       64   16  device and inode of this very file
 //      512    8  number of the newest version (atomic)
 //      520    8  slots in use: none from this number on has ever been claimed (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
+//            504    8  process identifier (atomic)
 //
-//   locked bytes: 0 the writer · 1 opening · 1,000 + i the process of slot i, held as long as it has the file open
+//   locked bytes, of the database file and not of this one, which may be deleted by anybody: 2^62 the writer ·
+//   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The last ones
+//   are locked in this file too, so that it is not taken over for another database file.
+//
+// Each number carries 16 bits of check (`Word`), so that what others have overwritten is recognised: a writer then
+// keeps everything, readers stay where they are, and the next writer puts the newest version's number back.
 //
 // Pinning: store the pin, then read the newest version again; if it has moved, pin that one. A writer collects pins
 // after it has the writer's lock and before it takes space, so it sees a pin or the reader sees its version.
@@ -21,56 +28,106 @@
 import RegnumSystem
 import Synchronization
 
-/// One process's end of the shared file. Guard: the mutex of `VersionRegistry` for `pin` and `unpin`; the rest is
-/// atomic or below the writer's lock.
+/// One process's end of the shared file. Guard: the mutex of `VersionRegistry` for pins, the opening lock for
+/// `join` and `reset`; the rest is atomic or below the writer's lock.
 final class SharedFile: @unchecked Sendable {
     // Sendable: see above.
     static let byteCount = 4096 + slotCount * slotByteCount
     static let slotCount = 256
     static let slotByteCount = 1024
     static let pinsPerSlot = 62
-    private static let magic: UInt64 = 0x0000_0001_4B43_4C52
-    private static let writerByte = 0
-    private static let openingByte = 1
-    private static let firstSlotByte = 1000
+    private static let processWord = 63
+    private static let magic: UInt64 = 0x0000_0002_4B43_4C52
+    private static let writerByte = 1 << 62
+    private static let openingByte = 1 << 62 + 1
+    private static let firstSlotByte = 1 << 62 + 1000
+    private static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
 
-    private let file: any File
-    private let base: UnsafeMutableRawPointer
+    private let path: String
+    private let fileSystem: any FileSystem
+    /// The database file, whose bytes are locked.
+    private let database: any File
+    /// Set by `join` or `reset`, before anybody else sees this object.
+    private var file: (any File)?
+    private var base = ZeroBytes.base
     private var slot = -1
+    private let generation = ForkWatch.generation
 
-    init(path: String, fileSystem: any FileSystem) throws(SystemError) {
-        file = try fileSystem.open(path + ".lock", .readWriteCreate)
-        if try file.byteCount() < Self.byteCount { try file.allocate(Self.byteCount) }
-        base = try file.mapShared(Self.byteCount)
+    init(path: String, fileSystem: any FileSystem, database: any File) {
+        self.path = path + ".lock"
+        self.fileSystem = fileSystem
+        self.database = database
     }
 
-    deinit {
-        if slot >= 0 { clearSlot(slot) }
-        file.close()
+    deinit { leave() }
+
+    /// In the child of a fork everything here is the parent's.
+    private var isOurs: Bool { generation == ForkWatch.generation }
+
+    /// Gives the slot back. Called before the database file, and with it the slot's lock, is closed.
+    func leave() {
+        guard isOurs else { return }
+        if slot >= 0, isMapped { clearSlot(slot) }
+        slot = -1
+        file?.close()
+        file = nil
+    }
+
+    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again.
+    private var isMapped: Bool {
+        guard let file, isOurs else { return false }
+        guard let count = try? file.byteCount() else { return false }
+        if count >= Self.byteCount { return true }
+        return (try? file.allocate(Self.byteCount)) != nil
     }
 
     // MARK: Opening
 
     /// Calls `body` while no other process opens the file.
     func whileOpening<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
-        do { try file.lock(byte: Self.openingByte) } catch { throw .system(error) }
-        defer { file.unlock(byte: Self.openingByte) }
+        do { try database.lock(byte: Self.openingByte) } catch { throw .system(error) }
+        defer { database.unlock(byte: Self.openingByte) }
         return try body()
     }
 
+    /// Calls `body` if no other process has the file open, and while none opens it.
+    func ifAlone(_ body: () -> Void) {
+        guard isOurs, (try? database.tryLock(byte: Self.openingByte)) == true else { return }
+        defer { database.unlock(byte: Self.openingByte) }
+        if (try? hasOthers()) == false { body() }
+    }
+
     /// True if another process has this very file open, so that its state here counts and must be joined.
-    func hasOthers(_ header: FileHeader) throws(EngineError) -> Bool {
-        guard isValid(header) else { return false }
+    func hasOthers() throws(EngineError) -> Bool {
+        do { return try database.isLocked(bytes: Self.slotBytes) } catch { throw .system(error) }
+    }
+
+    /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
+    /// the database is not theirs. Below the opening lock.
+    func join(_ header: FileHeader) throws(EngineError) {
         do {
-            for i in 0..<slotsInUse where try file.isLocked(byte: Self.firstSlotByte + i) { return true }
-        } catch { throw .system(error) }
-        return false
+            try open()
+        } catch {
+            if error.kind == .permissionDenied || error.kind == .tooManyFiles { throw .system(error) }
+            throw .lockFile(path: path)
+        }
+        guard isMapped, isValid(header) else { throw .lockFile(path: path) }
+        try claimSlot()
+    }
+
+    private func open() throws(SystemError) {
+        let opened = try fileSystem.open(path, .readWriteNoFollow)
+        file = opened
+        if try opened.byteCount() < Self.byteCount { try opened.allocate(Self.byteCount) }
+        base = try opened.mapShared(Self.byteCount)
     }
 
     private func isValid(_ header: FileHeader) -> Bool {
-        guard base.load(as: UInt64.self) == Self.magic,
+        guard let file, base.load(as: UInt64.self) == Self.magic,
             base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
-            base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh
+            base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh,
+            base.load(fromByteOffset: 64, as: UInt64.self) == file.identity.device,
+            base.load(fromByteOffset: 72, as: UInt64.self) == file.identity.inode
         else { return false }
         let boot = Array(Machine.bootIdentifier.utf8.prefix(40))
         return (0..<40).allSatisfy {
@@ -78,115 +135,233 @@ final class SharedFile: @unchecked Sendable {
         }
     }
 
-    /// Begins anew: nobody else has the file open.
-    func reset(_ header: FileHeader, newest: UInt64) {
+    /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's.
+    func reset(_ header: FileHeader, newest: UInt64, permissions: UInt32) throws(EngineError) {
+        do {
+            if try !reuse(permissions) { try make(permissions) }
+        } catch { throw .system(error) }
         Memory.zero(base, Self.byteCount)
+        writeHead(header)
+        self.newest = newest
+        slotsInUse = 0
+        try claimSlot()
+    }
+
+    private func writeHead(_ header: FileHeader) {
+        guard let file else { return }
         base.storeBytes(of: header.identifierLow, toByteOffset: 8, as: UInt64.self)
         base.storeBytes(of: header.identifierHigh, toByteOffset: 16, as: UInt64.self)
+        base.storeBytes(of: file.identity.device, toByteOffset: 64, as: UInt64.self)
+        base.storeBytes(of: file.identity.inode, toByteOffset: 72, as: UInt64.self)
         for (i, byte) in Machine.bootIdentifier.utf8.prefix(40).enumerated() {
             base.storeBytes(of: byte, toByteOffset: 24 + i, as: UInt8.self)
         }
-        newestWord.pointee.store(newest, ordering: .sequentiallyConsistent)
         base.storeBytes(of: Self.magic, as: UInt64.self)
     }
 
+    /// Opens what an earlier process has left; false where it is better replaced: it is a link, it can be read by
+    /// others than the database, or processes use it for a database file that once had this name.
+    private func reuse(_ permissions: UInt32) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try open()
+            guard let file else { return false }
+            let found = try fileSystem.status(path)?.permissions ?? permissions
+            if found & ~permissions == 0, try !file.isLocked(bytes: Self.slotBytes) { return true }
+        } catch {
+            if error.kind == .permissionDenied || error.kind == .noSpace { throw error }
+        }
+        file?.close()
+        file = nil
+        return false
+    }
+
+    /// Makes the file under another name first: nobody sees half of it, and who has the old one keeps it.
+    private func make(_ permissions: UInt32) throws(SystemError) {
+        let temporary = fileSystem.unusedPath(beside: path)
+        let made = try fileSystem.open(temporary, .createNew(permissions: permissions))
+        do throws(SystemError) {
+            try made.allocate(Self.byteCount)
+            base = try made.mapShared(Self.byteCount)
+            try fileSystem.rename(temporary, to: path)
+        } catch {
+            made.close()
+            try? fileSystem.remove(temporary)
+            throw error
+        }
+        file = made
+    }
+
     /// Takes a free slot, or that of a dead process.
-    func claimSlot() throws(EngineError) {
+    private func claimSlot() throws(EngineError) {
         do {
-            for i in 0..<Self.slotCount where try file.tryLock(byte: Self.firstSlotByte + i) {
+            for i in 0..<Self.slotCount where try database.tryLock(byte: Self.firstSlotByte + i) {
+                _ = try file?.tryLock(byte: Self.firstSlotByte + i)
                 clearSlot(i)
+                pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
-                if slotsInUse < i + 1 { slotLimitWord.pointee.store(UInt64(i + 1), ordering: .sequentiallyConsistent) }
+                if slotsInUse < i + 1 { slotsInUse = i + 1 }
                 return
             }
         } catch { throw .system(error) }
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    private func clearSlot(_ i: Int) {
-        for word in 0...Self.pinsPerSlot { pinWord(i, word).pointee.store(0, ordering: .sequentiallyConsistent) }
+    private func clearSlot(_ i: Int) { for word in 0...Self.processWord { pinWord(i, word).value = 0 } }
+
+    // MARK: Words
+
+    /// A number below 2^48 and 16 bits that fit it and its place.
+    private struct Word {
+        let address: UnsafeMutablePointer<Atomic<UInt64>>
+        let place: UInt64
+
+        private func tagged(_ value: UInt64) -> UInt64 {
+            let mixed = (value &+ 1 &+ place &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
+            return value << 16 | (mixed >> 48 | 1)
+        }
+
+        /// Nil where something else than a number has been written.
+        var checked: UInt64? {
+            let word = address.pointee.load(ordering: .sequentiallyConsistent)
+            return tagged(word >> 16) == word ? word >> 16 : nil
+        }
+
+        var value: UInt64 {
+            get { checked ?? 0 }
+            nonmutating set { address.pointee.store(tagged(newValue), ordering: .sequentiallyConsistent) }
+        }
+    }
+
+    private func word(at offset: Int) -> Word {
+        Word(address: (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self), place: UInt64(offset))
+    }
+
+    /// Word 0 of a slot is the floor, the others but the last are pins.
+    private func pinWord(_ slot: Int, _ word: Int) -> Word {
+        self.word(at: 4096 + slot * Self.slotByteCount + word * 8)
+    }
+
+    private var slotsInUse: Int {
+        get { Int(min(word(at: 520).checked ?? UInt64(Self.slotCount), UInt64(Self.slotCount))) }
+        set { word(at: 520).value = UInt64(newValue) }
     }
 
     // MARK: Versions
 
-    private var newestWord: UnsafeMutablePointer<Atomic<UInt64>> {
-        (base + 512).assumingMemoryBound(to: Atomic<UInt64>.self)
+    /// Number of the newest version; nil where the file has been damaged. A look at the file's length and a load.
+    var newest: UInt64? {
+        get { isMapped ? word(at: 512).checked : nil }
+        set { if isMapped { word(at: 512).value = newValue ?? 0 } }
     }
 
-    private var slotLimitWord: UnsafeMutablePointer<Atomic<UInt64>> {
-        (base + 520).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
-
-    private var slotsInUse: Int {
-        Int(min(slotLimitWord.pointee.load(ordering: .sequentiallyConsistent), UInt64(Self.slotCount)))
-    }
-
-    /// Word 0 of a slot is the floor, the others are pins.
-    private func pinWord(_ slot: Int, _ word: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        (base + 4096 + slot * Self.slotByteCount + word * 8).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
-
-    /// Number of the newest version. One load.
-    var newest: UInt64 {
-        get { newestWord.pointee.load(ordering: .sequentiallyConsistent) }
-        set { newestWord.pointee.store(newValue, ordering: .sequentiallyConsistent) }
-    }
-
-    /// Shows a version as pinned by this process. `oldest` is the oldest of all it pins: where there is no free
-    /// word, everything from there on is kept.
-    func pin(_ number: UInt64, oldest: UInt64) {
-        for word in 1...Self.pinsPerSlot where pinWord(slot, word).pointee.load(ordering: .relaxed) == 0 {
-            pinWord(slot, word).pointee.store(number, ordering: .sequentiallyConsistent)
-            return
+    /// Shows a version as pinned by this process. `pins` are all it pins, this one included or not: where there is
+    /// no free word, everything from the oldest on is kept.
+    func pin(_ number: UInt64, among pins: some Collection<UInt64>) {
+        guard slot >= 0, isMapped else { return }
+        for word in 1...Self.pinsPerSlot {
+            guard let found = pinWord(slot, word).checked else {
+                showAll(pins, number)
+                return
+            }
+            if found == 0 {
+                pinWord(slot, word).value = number
+                return
+            }
         }
-        pinWord(slot, 0).pointee.store(min(number, oldest), ordering: .sequentiallyConsistent)
+        pinWord(slot, 0).value = min(number, pins.min() ?? number)
+    }
+
+    /// Writes all words of the slot again after damage.
+    private func showAll(_ pins: some Collection<UInt64>, _ number: UInt64) {
+        let all = Set(pins).union([number]).sorted()
+        pinWord(slot, 0).value = all[0]
+        for word in 1...Self.pinsPerSlot { pinWord(slot, word).value = word <= all.count ? all[word - 1] : 0 }
+        pinWord(slot, Self.processWord).value = UInt64(CurrentProcess.id)
+        pinWord(slot, 0).value = all.count > Self.pinsPerSlot ? all[Self.pinsPerSlot] : 0
     }
 
     /// `remaining` are the versions this process still pins.
     func unpin(_ number: UInt64, remaining: some Collection<UInt64>) {
-        for word in 1...Self.pinsPerSlot where pinWord(slot, word).pointee.load(ordering: .relaxed) == number {
-            pinWord(slot, word).pointee.store(0, ordering: .sequentiallyConsistent)
+        guard slot >= 0, isMapped else { return }
+        for word in 1...Self.pinsPerSlot where pinWord(slot, word).checked == number {
+            pinWord(slot, word).value = 0
             break
         }
-        guard pinWord(slot, 0).pointee.load(ordering: .relaxed) != 0 else { return }
+        guard pinWord(slot, 0).checked != 0 else { return }
         var shown: Set<UInt64> = []
-        for word in 1...Self.pinsPerSlot { shown.insert(pinWord(slot, word).pointee.load(ordering: .relaxed)) }
+        for word in 1...Self.pinsPerSlot { shown.insert(pinWord(slot, word).value) }
         let hidden = remaining.filter { !shown.contains($0) }
-        pinWord(slot, 0).pointee.store(hidden.min() ?? 0, ordering: .sequentiallyConsistent)
+        pinWord(slot, 0).value = hidden.min() ?? 0
     }
 
     // MARK: Writing
 
     /// Waits for the writer's lock among processes.
     func lockWriter() throws(EngineError) {
-        do { try file.lock(byte: Self.writerByte) } catch { throw .system(error) }
+        do { try database.lock(byte: Self.writerByte) } catch { throw .system(error) }
     }
 
-    func unlockWriter() { file.unlock(byte: Self.writerByte) }
+    func unlockWriter() { if isOurs { database.unlock(byte: Self.writerByte) } }
 
-    /// The versions that other processes pin, and the version from which on everything is kept, if any. Pins of
-    /// processes that have ended are cleared. Below the writer's lock.
-    func pinsOfOthers() throws(EngineError) -> (pins: [UInt64], floor: UInt64?) {
-        var pins: [UInt64] = []
+    /// True if what all processes read first is whole. Below the writer's lock.
+    func isWhole(_ header: FileHeader) -> Bool {
+        isMapped && isValid(header) && word(at: 512).checked != nil && word(at: 520).checked != nil
+    }
+
+    /// Writes the head again after damage. Pins of others count as unknown until they have been written again.
+    /// Below the writer's lock.
+    func restore(_ header: FileHeader, newest: UInt64, pins: some Collection<UInt64>) {
+        guard isMapped, slot >= 0 else { return }
+        showAll(pins, newest)
+        slotsInUse = Self.slotCount
+        self.newest = newest
+        writeHead(header)
+    }
+
+    /// What another process that has the file open pins.
+    struct OtherPins {
+        var process: UInt64
+        /// Ascending; those above `floor` may be more.
+        var pins: [UInt64]
+        /// From here on everything is kept; 0 where the slot was damaged.
         var floor: UInt64?
+    }
+
+    /// The pins of other processes. Pins of processes that have ended are cleared. Below the writer's lock where
+    /// space is given away for it; for information at any time.
+    func pinsOfOthers() throws(EngineError) -> [OtherPins] {
+        guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
+        var others: [OtherPins] = []
         do {
             for i in 0..<slotsInUse where i != slot {
-                let words = (0...Self.pinsPerSlot).map {
-                    pinWord(i, $0).pointee.load(ordering: .sequentiallyConsistent)
-                }
+                let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
                 guard words.contains(where: { $0 != 0 }) else { continue }
-                guard try file.isLocked(byte: Self.firstSlotByte + i) else {
+                guard try database.isLocked(byte: Self.firstSlotByte + i) else {
                     // Claimed only with this lock: whoever takes the slot clears it too.
-                    if try file.tryLock(byte: Self.firstSlotByte + i) {
+                    if try database.tryLock(byte: Self.firstSlotByte + i) {
                         clearSlot(i)
-                        file.unlock(byte: Self.firstSlotByte + i)
+                        database.unlock(byte: Self.firstSlotByte + i)
                     }
                     continue
                 }
-                pins.append(contentsOf: words.dropFirst().filter { $0 != 0 })
-                if words[0] != 0 { floor = min(floor ?? .max, words[0]) }
+                let isDamaged = words.contains { $0 == nil }
+                others.append(
+                    OtherPins(
+                        process: pinWord(i, Self.processWord).value,
+                        pins: words.dropFirst().compactMap { $0 }
+                            .filter { $0 != 0 }.sorted(),
+                        floor: isDamaged ? 0 : words[0] == 0 ? nil : words[0]))
             }
         } catch { throw .system(error) }
-        return (pins, floor)
+        return others
+    }
+}
+
+extension FileSystem {
+    /// A path in the same directory that nobody has.
+    func unusedPath(beside path: String) -> String {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { fillRandom($0) }
+        return "\(path).\(String(word, radix: 16)).tmp"
     }
 }

@@ -2,6 +2,7 @@
 // Which committed version is the newest, and which older ones somebody still reads: in this process by count, in
 // other processes through the shared file.
 
+import RegnumSystem
 import Synchronization
 
 /// A committed state of the database.
@@ -22,11 +23,36 @@ package struct Version: Sendable, Equatable {
     }
 }
 
-/// Any thread. State: the newest version known here and pin counts, guarded by the mutex.
+/// Where in a program a session was made.
+package struct SessionOrigin: Sendable {
+    package enum Act: Sendable { case opened, frozen }
+    package var act: Act
+    package var fileID: StaticString
+    package var line: UInt
+    package init(_ act: Act, fileID: StaticString, line: UInt) {
+        self.act = act
+        self.fileID = fileID
+        self.line = line
+    }
+
+    var frozen: SessionOrigin { SessionOrigin(.frozen, fileID: fileID, line: line) }
+}
+
+/// A session of this process and the version that it keeps readable.
+package struct SessionPin: Sendable {
+    package var version: UInt64
+    package var origin: SessionOrigin?
+    /// `MonotonicClock` when the session came to the version.
+    package var since: UInt64
+}
+
+/// Any thread. State: the newest version known here, pin counts and sessions, guarded by the mutex.
 package final class VersionRegistry: Sendable {
     private struct State {
         var newest: Version
         var pins: [UInt64: Int] = [:]
+        /// By the address of the session's state.
+        var sessions: [UInt: SessionPin] = [:]
     }
 
     private let state: Mutex<State>
@@ -45,7 +71,7 @@ package final class VersionRegistry: Sendable {
         self.load = load
     }
 
-    /// Number of the newest version. One load.
+    /// Number of the newest version. Where the shared file is damaged, of the newest that this process knows.
     package var latestNumber: UInt64 { shared?.newest ?? newestNumber.load(ordering: .acquiring) }
 
     /// The newest version that this process knows.
@@ -56,7 +82,7 @@ package final class VersionRegistry: Sendable {
         try state.withLock { state throws(EngineError) in
             while true {
                 let number = latestNumber
-                if state.pins[number] == nil { shared?.pin(number, oldest: state.pins.keys.min() ?? number) }
+                if state.pins[number] == nil { shared?.pin(number, among: state.pins.keys) }
                 guard latestNumber == number,
                     let version = try state.newest.number == number ? state.newest : load(number)
                 else {
@@ -93,12 +119,35 @@ package final class VersionRegistry: Sendable {
         state.withLock { state in
             state.newest = version
             state.pins[version.number, default: 0] += 1
-            shared?.pin(version.number, oldest: state.pins.keys.min() ?? version.number)
+            shared?.pin(version.number, among: state.pins.keys)
             newestNumber.store(version.number, ordering: .releasing)
             shared?.newest = version.number
         }
     }
 
+    /// Writes what the processes share again after somebody has damaged it. Below the writer's lock.
+    func restore(_ header: FileHeader, newest number: UInt64) {
+        state.withLock { state in shared?.restore(header, newest: number, pins: state.pins.keys) }
+    }
+
     /// Numbers of the versions that are pinned in this process, ascending.
     package var pinned: [UInt64] { state.withLock { $0.pins.keys.sorted() } }
+
+    // MARK: Who pins
+
+    /// Notes which version a session is at; nil: the session ends.
+    func note(_ session: UInt, at version: UInt64?, _ origin: SessionOrigin?) {
+        state.withLock { state in
+            state.sessions[session] = version.map {
+                SessionPin(version: $0, origin: origin, since: MonotonicClock.now())
+            }
+        }
+    }
+
+    /// The sessions of this process, oldest version first.
+    package var sessions: [SessionPin] {
+        state.withLock { state in
+            state.sessions.values.sorted { ($0.version, $0.since) < ($1.version, $1.since) }
+        }
+    }
 }

@@ -31,8 +31,12 @@ enum SystemCalls {
             case .readOnly: O_RDONLY
             case .readWrite: O_RDWR
             case .readWriteCreate: O_RDWR | O_CREAT
+            case .readWriteNoFollow: O_RDWR | O_NOFOLLOW
+            case .createNew: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
             }
-        return call { open(path, flags | O_CLOEXEC, 0o644) }
+        var permissions: UInt32 = 0o644
+        if case .createNew(let wanted) = mode { permissions = wanted & 0o666 }
+        return call { open(path, flags | O_CLOEXEC, mode_t(permissions)) }
     }
 
     static func openDirectory(_ path: UnsafePointer<CChar>) -> Int {
@@ -128,6 +132,31 @@ enum SystemCalls {
     }
 }
 
+// MARK: - Second names
+
+extension SystemCalls {
+    /// 0 or minus `errno`.
+    static func link(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int {
+        while true {
+            #if canImport(Glibc)
+                let result = Glibc.link(source, target)
+            #elseif canImport(Musl)
+                let result = Musl.link(source, target)
+            #else
+                let result = Darwin.link(source, target)
+            #endif
+            if result == 0 { return 0 }
+            let code = errno
+            if code != EINTR { return -Int(code) }
+        }
+    }
+
+    /// True where the file system knows no second names.
+    static func isUnsupportedLink(_ result: Int) -> Bool {
+        result == -Int(EPERM) || result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) || result == -Int(EMLINK)
+    }
+}
+
 // MARK: - What a file is
 
 extension SystemCalls {
@@ -142,10 +171,12 @@ extension SystemCalls {
                 case 0o040000: .directory
                 default: .other
                 }
-            status = FileStatus(kind: kind, byteCount: Int(source.st_size))
             identity = FileIdentity(
                 device: UInt64(truncatingIfNeeded: source.st_dev),
                 inode: UInt64(truncatingIfNeeded: source.st_ino))
+            status = FileStatus(
+                kind: kind, byteCount: Int(source.st_size), permissions: UInt32(source.st_mode) & 0o777,
+                identity: identity)
         }
     }
 
@@ -209,9 +240,9 @@ extension SystemCalls {
         _ = call { fcntl(descriptor, setLock, &request) }
     }
 
-    /// 1 where another open file holds the lock, 0 where none does.
-    static func isLocked(_ descriptor: Int32, byte: Int) -> Int {
-        var request = request(Int32(F_WRLCK), byte, 1)
+    /// 1 where another open file holds one of the locks, 0 where none does.
+    static func isLocked(_ descriptor: Int32, bytes: Range<Int>) -> Int {
+        var request = request(Int32(F_WRLCK), bytes.lowerBound, bytes.count)
         let result = call { fcntl(descriptor, testLock, &request) }
         if result < 0 { return result }
         return request.l_type == Int16(F_UNLCK) ? 0 : 1

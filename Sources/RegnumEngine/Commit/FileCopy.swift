@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// A version, or a write transaction in the making, as a file of its own: every block that is reachable, children
+// first, one behind the other, without free space and with each row group in one piece. The file is whole before
+// it has its name: it is made under another one, synced, and renamed.
+//
+// Memory: a few megabytes and 40 bytes a block. The copy has an identity, a seed and a numbering of its own.
+
+import RegnumSystem
+
+struct FileCopy {
+    /// What is collected before it is written.
+    private static let flushPages = 2048
+
+    private let source: BlockSpace
+    private let file: any File
+    private let header: FileHeader
+    private let seal: FileSeal
+    private let nonce: UInt64
+    private let sealer = Sealer()
+    /// The copied blocks by their number: pending until they are written.
+    private var refs: [BlockRef] = []
+    private var firstPending = 0
+    private var pendingPages = 0
+    private var nextPage = FormatLimits.reservedPages
+    /// Pages left empty because a block must not cross a section's boundary.
+    private var skipped: [PendingExtent] = []
+    /// Pages that may still be copied: more than the file has are reached only where it is damaged.
+    private var budget: Int
+
+    /// Writes what `session` sees, changes not yet committed too, to `path`. Throws `.fileExists` where there is
+    /// something, unless it is to be replaced. Encrypted where there is a key. Readable by nobody who cannot read the source.
+    static func write(
+        _ session: Session, to path: String, in fileSystem: any FileSystem, key: EncryptionKey?, replacing: Bool
+    ) throws(EngineError) {
+        if key != nil, !BlockCipher.isAvailable { throw .encryption(path: path, .unavailable) }
+        let database = session.database
+        let permissions: UInt32
+        let temporary = fileSystem.unusedPath(beside: path)
+        let file: any File
+        do {
+            if !replacing, try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
+            permissions =
+                try database.isVolatile ? 0o600 : database.fileSystem.status(database.path)?.permissions ?? 0o600
+            file = try fileSystem.open(temporary, .createNew(permissions: permissions))
+        } catch { throw EngineError(wrapping: error) }
+        do {
+            let header = FileHeader(fileSystem: fileSystem, key: key)
+            var copy = FileCopy(session, file, header, try FileSeal(header, key, path: path), fileSystem)
+            try copy.run(session)
+            try file.sync(.full)
+            if replacing {
+                try fileSystem.rename(temporary, to: path)
+            } else {
+                try fileSystem.renameIfAbsent(temporary, to: path)
+            }
+            try fileSystem.syncDirectory(containing: path)
+            file.close()
+        } catch {
+            file.close()
+            try? fileSystem.remove(temporary)
+            let known = EngineError(wrapping: error)
+            if case .system(let system) = known, system.kind == .exists { throw .fileExists(path: path) }
+            throw known
+        }
+    }
+
+    private init(
+        _ session: Session, _ file: any File, _ header: FileHeader, _ seal: FileSeal, _ fileSystem: any FileSystem
+    ) {
+        self.seal = seal
+        source = session.space
+        self.file = file
+        self.header = header
+        var nonce: UInt64 = 0
+        withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
+        self.nonce = nonce
+        budget = Int(clamping: session.current.highWater) + session.space.sealer.livePages
+    }
+
+    private mutating func run(_ session: Session) throws(EngineError) {
+        var (catalog, schema) = try session.contents()
+        budget += session.space.sealer.livePages
+        for i in catalog.tables.indices {
+            catalog.tables[i].root = try copied(catalog.tables[i].root)
+            for j in catalog.tables[i].trees.indices {
+                catalog.tables[i].trees[j].root = try copied(catalog.tables[i].trees[j].root)
+            }
+        }
+        try flush()
+        var schemaWriter = ByteWriter()
+        schema.write(&schemaWriter)
+        catalog.schema = schemaWriter.seal(.schema, into: sealer).ref
+        var catalogWriter = ByteWriter()
+        catalog.write(&catalogWriter)
+        let root = catalogWriter.seal(.catalog, into: sealer)
+        let log = sealer.addBlock(.freeLog, byteCount: FreeLog.byteCount(freed: skipped.count + 3, taken: 0))
+        let pages = placement()
+        FreeLog.write(
+            FreeLog.Record(
+                isSnapshot: true, version: 1, highWater: nextPage, previous: .none, freed: skipped, taken: []),
+            to: log.bytes)
+        sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
+        try write()
+        var slot = CommitSlot(
+            version: 1, nonce: nonce, previousDurable: 0, highWater: nextPage, catalog: sealer.placed(root.ref),
+            freeLog: sealer.placed(log.ref))
+        slot.isTwoStep = true
+        try writeHead(slot)
+    }
+
+    /// The slot and the header, after everything else. Nobody can see them before the file has its name.
+    private func writeHead(_ slot: CommitSlot) throws(EngineError) {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { page.deallocate() }
+        let bytes = UnsafeRawBufferPointer(start: page, count: 4096)
+        do {
+            slot.write(to: page, seal: seal)
+            try file.write(bytes, at: CommitSlot.byteOffset(ofVersion: slot.version))
+            header.write(to: page)
+            try file.write(bytes, at: FormatLimits.headerCopyByteOffset)
+            try file.write(bytes, at: 0)
+        } catch { throw .system(error) }
+    }
+
+    // MARK: Places
+
+    /// Pages for all blocks in the sealer, one behind the other.
+    private mutating func placement() -> [UInt64] {
+        var pages: [UInt64] = []
+        for count in sealer.pageCounts {
+            let boundary = (nextPage / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
+            if nextPage + UInt64(count) > boundary, UInt64(count) <= FormatLimits.sectionPages {
+                if boundary > nextPage {
+                    skipped.append(
+                        PendingExtent(
+                            extent: Extent(page: nextPage, pageCount: Int(boundary - nextPage)), birth: 0, death: 0))
+                }
+                nextPage = boundary
+            }
+            pages.append(nextPage)
+            nextPage += UInt64(count)
+        }
+        return pages
+    }
+
+    private func write() throws(EngineError) {
+        try sealer.forEachSealed { ref, bytes throws(EngineError) in
+            do throws(SystemError) {
+                try file.write(
+                    UnsafeRawBufferPointer(start: bytes, count: ref.byteCount), at: Int(ref.page) << 12)
+            } catch { throw .system(error) }
+        }
+    }
+
+    /// Writes what has been collected; its refs are final from now on.
+    private mutating func flush() throws(EngineError) {
+        guard firstPending < refs.count else { return }
+        sealer.place(at: placement(), birth: 1, nonce: nonce, seal: seal)
+        try write()
+        for i in firstPending..<refs.count { refs[i] = sealer.placed(refs[i]) }
+        firstPending = refs.count
+        pendingPages = 0
+        sealer.reset()
+    }
+
+    /// Room for the copy of a block, whose children have been copied.
+    private mutating func room(_ ref: BlockRef, byteCount: Int) throws(EngineError) -> SealedBlock {
+        if pendingPages >= Self.flushPages { try flush() }
+        guard let kind = BlockKind(rawValue: ref.kind) else {
+            throw corrupted("a block of unknown kind", page: ref.page)
+        }
+        let aux = UInt32(truncatingIfNeeded: ref.info)
+        let block = sealer.addBlock(kind, byteCount: byteCount, rows: ref.rows, aux: aux)
+        let pages = (byteCount + 4095) >> 12
+        pendingPages += pages
+        budget -= pages
+        guard budget >= 0 else { throw corrupted("more blocks are referred to than the file has") }
+        refs.append(block.ref)
+        return block
+    }
+
+    // MARK: Blocks
+
+    /// The copy of a tree; none of none. Writes, so that the ref is final.
+    private mutating func copied(_ root: BlockRef) throws(EngineError) -> BlockRef {
+        if root.isNone { return .none }
+        let number = try copy(root, depth: 0)
+        try flush()
+        return refs[number]
+    }
+
+    /// Copies a block and what is below it; returns its number in `refs`.
+    private mutating func copy(_ ref: BlockRef, depth: Int) throws(EngineError) -> Int {
+        guard depth <= FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
+        let bytes = try source.bytes(ref)
+        var places: [(offset: Int, child: BlockRef)] = []
+        switch BlockKind(rawValue: ref.kind) {
+        case .rowGroup: return try copyGroup(ref, bytes)
+        case .groupNode:
+            for i in 0..<GroupNodeLayout.count(bytes) {
+                places.append((GroupNodeLayout.refs + i * BlockRef.byteCount, GroupNodeLayout.ref(bytes, i)))
+            }
+        case .indexBranch:
+            let branch = IndexBranchView(bytes)
+            for i in 0..<branch.count { places.append((branch.refOffset(i), branch.ref(i))) }
+        case .indexLeaf, .blob: break
+        default: throw corrupted("a tree refers to a block of another kind", page: ref.page)
+        }
+        var children: [Int] = []
+        for place in places { children.append(try copy(place.child, depth: depth + 1)) }
+        let byteCount = source.byteCount(ref)
+        let block = try room(ref, byteCount: byteCount)
+        let head = BlockHeader.byteCount
+        Memory.copy(block.bytes + head, bytes + head, byteCount - head)
+        for (place, child) in zip(places, children) { sealer.setRef(refs[child], in: block, at: place.offset) }
+        return refs.count - 1
+    }
+
+    /// Copies a row group in one piece: segments that lie in older blocks are taken over from there.
+    private mutating func copyGroup(_ ref: BlockRef, _ group: UnsafeRawPointer) throws(EngineError) -> Int {
+        let rows = RowGroupLayout.rows(group)
+        let columns = RowGroupLayout.columnCount(group)
+        let keys = Self.keyByteCount(group)
+        let keyOffset = (RowGroupLayout.headByteCount + columns * RowGroupLayout.descriptorByteCount + 7) & ~7
+        var offset = (keyOffset + keys + 7) & ~7
+        var segments: [(descriptor: RowGroupLayout.Descriptor, bytes: UnsafeRawPointer)] = []
+        var blobs: [(offset: Int, number: Int)] = []
+        for i in 0..<columns {
+            guard var d = RowGroupLayout.descriptor(group, i) else {
+                throw corrupted("a column of a row group has an unknown form", page: ref.page)
+            }
+            let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
+            (d.source, d.byteOffset) = (0, UInt32(offset))
+            segments.append((d, segment))
+            if d.has(RowGroupLayout.Flags.blobs) {
+                let view = GroupHandle.view(atSegment: d, rows: rows, UnsafeMutableRawPointer(mutating: segment))
+                for row in 0..<rows where view.isBlob(row) {
+                    guard let record = view.bytes(row).baseAddress else { continue }
+                    blobs.append((offset + (record - segment), try copy(BlockRef(reading: record), depth: 1)))
+                }
+            }
+            offset += (Int(d.byteCount) + 7) & ~7
+        }
+        let block = try room(ref, byteCount: offset)
+        let head = BlockHeader.byteCount
+        Memory.copy(block.bytes + head, group + head, RowGroupLayout.headByteCount - head)
+        block.bytes.storeBytes(of: 0, toByteOffset: 38, as: UInt16.self)
+        if keys > 0 {
+            block.bytes.storeBytes(of: UInt32(keyOffset), toByteOffset: 56, as: UInt32.self)
+            Memory.copy(block.bytes + keyOffset, group + RowGroupLayout.keyOffset(group), keys)
+        }
+        for (i, segment) in segments.enumerated() {
+            let at = RowGroupLayout.headByteCount + i * RowGroupLayout.descriptorByteCount
+            segment.descriptor.write(to: block.bytes + at)
+            Memory.copy(
+                block.bytes + Int(segment.descriptor.byteOffset), segment.bytes, Int(segment.descriptor.byteCount))
+        }
+        for blob in blobs { sealer.setRef(refs[blob.number], in: block, at: blob.offset) }
+        return refs.count - 1
+    }
+
+    private static func keyByteCount(_ group: UnsafeRawPointer) -> Int {
+        switch KeyForm(rawValue: RowGroupLayout.keyForm(group)) {
+        case .bitmap: Int((RowGroupLayout.keySpan(group) + 63) / 64) * 10
+        case .sorted: RowGroupLayout.rows(group) * 8
+        case .dense, nil: 0
+        }
+    }
+}
+
+extension EngineError {
+    /// One of the two kinds that the engine's calls throw.
+    init(wrapping error: any Error) {
+        switch error {
+        case let error as EngineError: self = error
+        case let error as SystemError: self = .system(error)
+        default: fatalError("an error of another type: \(error)")
+        }
+    }
+}

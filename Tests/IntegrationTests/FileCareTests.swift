@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies, compaction, the limit on versions, and the question who keeps them, as programs use them.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+final class CareRow: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var text: String
+    @Persisted var next: CareRow?
+    @Persisted var others: List<CareRow>
+}
+
+@Suite struct FileCareTests {
+    private func fill(_ realm: Realm, _ ids: Range<Int>) throws {
+        try realm.write {
+            for id in ids {
+                let row = CareRow()
+                row.id = id
+                row.text = String(repeating: "text \(id) ", count: 1 + id % 300)
+                row.next = realm.object(ofType: CareRow.self, forPrimaryKey: id - 1)
+                if let next = row.next { row.others.append(next) }
+                realm.add(row)
+            }
+        }
+    }
+
+    private func expectRows(_ configuration: Realm.Configuration, _ ids: [Int]) throws {
+        let realm = try Realm(configuration: configuration)
+        #expect(realm.objects(CareRow.self).sorted(byKeyPath: "id").map(\.id) == ids)
+        for row in realm.objects(CareRow.self) {
+            #expect(row.text == String(repeating: "text \(row.id) ", count: 1 + row.id % 300))
+            #expect(row.others.map(\.id) == (row.next.map { [$0.id] } ?? []))
+        }
+        expectIntegrity(of: configuration)
+    }
+
+    private func size(_ url: URL?) throws -> Int {
+        let path = try #require(url?.path)
+        return try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    }
+
+    // MARK: Copies
+
+    @Test("a copy is a file of its own with everything in it")
+    func copy() throws {
+        try withFile([CareRow.self]) { configuration in
+            let realm = try Realm(configuration: configuration)
+            try fill(realm, 0..<500)
+            var target = configuration
+            target.fileURL = configuration.fileURL?.deletingLastPathComponent().appendingPathComponent("b.realm")
+            try realm.writeCopy(toFile: try #require(target.fileURL))
+            try fill(realm, 500..<510)
+            try expectRows(target, Array(0..<500))
+            try fill(try Realm(configuration: target), 500..<600)
+            try expectRows(target, Array(0..<600))
+            try expectRows(configuration, Array(0..<510))
+        }
+    }
+
+    @Test("a copy made inside a write has its changes; the write can still be cancelled or committed")
+    func insideWrite() throws {
+        try withFile([CareRow.self]) { configuration in
+            let realm = try Realm(configuration: configuration)
+            try fill(realm, 0..<50)
+            var target = configuration
+            target.fileURL = configuration.fileURL?.deletingLastPathComponent().appendingPathComponent("b.realm")
+            realm.beginWrite()
+            realm.add(CareRow(value: ["id": 50, "text": "text 50 "]))
+            let row = try #require(realm.object(ofType: CareRow.self, forPrimaryKey: 50))
+            row.text = String(repeating: "text 50 ", count: 51)
+            try realm.writeCopy(configuration: target)
+            #expect(row.id == 50)
+            row.text = "more"
+            #expect(row.text == "more")
+            realm.cancelWrite()
+            #expect(realm.objects(CareRow.self).count == 50)
+            try expectRows(target, Array(0...50))
+            try expectRows(configuration, Array(0..<50))
+        }
+    }
+
+    @Test("a Realm in memory can be copied to a file")
+    func fromMemory() throws {
+        try withFile([CareRow.self]) { configuration in
+            let realm = try memoryRealm(CareRow.self)
+            try fill(realm, 0..<100)
+            try realm.writeCopy(configuration: configuration)
+            try expectRows(configuration, Array(0..<100))
+        }
+    }
+
+    @Test("a copy does not overwrite anything, not even a link that leads nowhere")
+    func existing() throws {
+        try withFile([CareRow.self]) { configuration in
+            let realm = try Realm(configuration: configuration)
+            let url = try #require(configuration.fileURL)
+            let error = #expect(throws: Realm.Error.self) { try realm.writeCopy(toFile: url) }
+            #expect(error?.code == .fileExists)
+            #expect(
+                error?.localizedDescription.hasPrefix("Failed to open file at path '\(url.path)': File exists") == true)
+            let link = url.deletingLastPathComponent().appendingPathComponent("link.realm")
+            let nowhere = url.deletingLastPathComponent().appendingPathComponent("nowhere").path
+            try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: nowhere)
+            #expect(throws: Realm.Error.self) { try realm.writeCopy(toFile: link) }
+            #expect(!FileManager.default.fileExists(atPath: nowhere))
+        }
+    }
+
+    @Test(
+        "neither a copy nor the lock file can be read by more users than the Realm", arguments: [0o600, 0o640, 0o644])
+    func permissions(mode: Int) throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            do { _ = try Realm(configuration: configuration) }
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
+            let realm = try Realm(configuration: configuration)
+            let copy = url.deletingLastPathComponent().appendingPathComponent("b.realm")
+            try realm.writeCopy(toFile: copy)
+            for path in [copy.path, url.path + ".lock"] {
+                let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(try #require(found) & ~mode == 0, "\(path) has \(found ?? 0)")
+            }
+            #expect(try Realm.compactFile(for: configuration) == false)
+        }
+    }
+
+    // MARK: Compaction
+
+    @Test("the callback gets the file's length, and the file gets shorter where it says so", arguments: [true, false])
+    func onLaunch(answer: Bool) throws {
+        try withFile([CareRow.self]) { configuration in
+            do {
+                let realm = try Realm(configuration: configuration)
+                try fill(realm, 0..<3000)
+                try realm.write { realm.delete(realm.objects(CareRow.self).where { $0.id >= 100 }) }
+            }
+            let before = try size(configuration.fileURL)
+            let calls = Calls()
+            var asking = configuration
+            asking.shouldCompactOnLaunch = { total, used in
+                calls.add(total, used)
+                return answer
+            }
+            do {
+                let realm = try Realm(configuration: asking)
+                #expect(realm.objects(CareRow.self).count == 100)
+                _ = try Realm(configuration: asking)
+                #expect(calls.all.count == 1)
+                #expect(calls.all.first?.total == before)
+                #expect(calls.all.first.map { $0.used < $0.total && $0.used > 0 } == true)
+                #expect(try (size(configuration.fileURL) < before / 2) == answer)
+            }
+            try expectRows(configuration, Array(0..<100))
+        }
+    }
+
+    private final class Calls: @unchecked Sendable {
+        // Sendable: called on the opening thread only.
+        var all: [(total: Int, used: Int)] = []
+        func add(_ total: Int, _ used: Int) { all.append((total, used)) }
+    }
+
+    @Test("a file is compacted on request, but not while it is open")
+    func onRequest() throws {
+        try withFile([CareRow.self]) { configuration in
+            #expect(try Realm.compactFile(for: configuration) == false)
+            do {
+                let realm = try Realm(configuration: configuration)
+                try fill(realm, 0..<2000)
+                try realm.write { realm.delete(realm.objects(CareRow.self).where { $0.id < 1900 }) }
+                #expect(try Realm.compactFile(for: configuration) == false)
+            }
+            let before = try size(configuration.fileURL)
+            #expect(try Realm.compactFile(for: configuration))
+            #expect(try size(configuration.fileURL) < before)
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.objects(CareRow.self).count == 100)
+            expectIntegrity(of: configuration)
+        }
+    }
+
+    // MARK: Versions
+
+    @Test("a write fails when more versions are kept than allowed, and works again when they are released")
+    func versionLimit() throws {
+        try withFile([CareRow.self]) { configuration in
+            var limited = configuration
+            limited.maximumNumberOfActiveVersions = 3
+            let realm = try Realm(configuration: limited)
+            try holdingVersion(configuration) {
+                // The one that is held and the newest: 1, 2, 3 ... and the write that finds more than 3 fails.
+                for id in 0..<3 { try realm.write { realm.add(CareRow(value: ["id": id])) } }
+                let error = #expect(throws: Realm.Error.self) {
+                    try realm.write { realm.add(CareRow(value: ["id": 9])) }
+                }
+                #expect(error?.code == .fail)
+                #expect(error?.reason == .tooManyVersions)
+                let words = "Number of active versions (4) in the Realm exceeded the limit of 3"
+                #expect(error?.localizedDescription.hasPrefix(words) == true, "\(error?.localizedDescription ?? "")")
+            }
+            try realm.write { realm.add(CareRow(value: ["id": 3])) }
+            #expect(realm.objects(CareRow.self).count == 4)
+        }
+    }
+
+    @Test("too many versions end the program where beginWrite cannot throw")
+    func versionLimitMisuse() throws {
+        try withFile([CareRow.self]) { configuration in
+            try holdingVersion(configuration) {
+                let message = catchMisuse { [configuration] in
+                    var limited = configuration
+                    limited.maximumNumberOfActiveVersions = 1
+                    guard let realm = try? Realm(configuration: limited) else { return }
+                    try? realm.write { realm.add(CareRow(value: ["id": 1])) }
+                    realm.beginWrite()
+                }
+                let words = "Number of active versions (2) in the Realm exceeded the limit of 1"
+                #expect(message?.hasPrefix(words) == true, "\(message ?? "none")")
+            }
+        }
+    }
+
+    /// Runs `body` while another thread holds the version of now.
+    private func holdingVersion(_ configuration: Realm.Configuration, _ body: () throws -> Void) throws {
+        let (opened, done, ended) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        Thread.detachNewThread {
+            autoreleasing {
+                let realm = try? Realm(configuration: configuration)
+                opened.signal()
+                done.wait()
+                withExtendedLifetime(realm) {}
+            }
+            ended.signal()
+        }
+        opened.wait()
+        defer {
+            done.signal()
+            ended.wait()
+        }
+        try body()
+    }
+
+    private func autoreleasing(_ body: () -> Void) { body() }
+
+    @Test("pins name the file and line that opened, the process, and how far behind it is")
+    func pins() throws {
+        try withFile([CareRow.self]) { configuration in
+            let realm = try Realm(configuration: configuration)
+            let line = #line - 1
+            try holdingVersion(configuration) {
+                try realm.write { realm.add(CareRow(value: ["id": 1])) }
+                let pins = realm.pins()
+                #expect(pins.count == 2)
+                #expect(pins.map(\.newerVersions) == [1, 0])
+                #expect(pins.allSatisfy { $0.holder == .realm && $0.processIdentifier == getpid() })
+                #expect(pins.last?.fileID?.hasSuffix("FileCareTests.swift") == true && pins.last?.line == UInt(line))
+                let since = try #require(pins.first?.since)
+                #expect(since <= Date() && since > Date(timeIntervalSinceNow: -60))
+                #expect(pins.first?.description.contains("1 behind") == true)
+            }
+            #expect(realm.pins().count == 1)
+        }
+    }
+
+    @Test("references to the initialisers have RealmSwift's types")
+    func initialiserReferences() throws {
+        let open: (Realm.Configuration, DispatchQueue?) throws -> Realm = Realm.init(configuration:queue:)
+        let realm = try open(
+            Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [CareRow.self]), nil)
+        #expect(realm.pins().map(\.holder) == [.library])
+        _ = Realm.init(fileURL:)
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and compaction: all of the content, nothing of the free space, and a file that is the old or the new one
+// whatever fails.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct FileCopyTests {
+    private func fill(_ session: Session, _ count: Int) throws {
+        try session.beginWrite()
+        if session.tables.isEmpty { try session.addTables([DatabaseTests.people, SpaceTests.rows]) }
+        let table = try #require(session.table(named: "Person"))
+        let first = table.count
+        for i in first..<first + count { _ = try DatabaseTests.insert(table, DatabaseTests.row(i)) }
+        let other = try #require(session.table(named: "Row"))
+        for i in other.count..<other.count + 20 { try SpaceTests.insert(other, i, i * 900) }
+        try session.commitWrite()
+    }
+
+    /// Leaves older blocks with segments still in use, and free space between.
+    private func churn(_ session: Session) throws {
+        for turn in 0..<12 {
+            try session.beginWrite()
+            let table = try #require(session.table(named: "Person"))
+            for position in stride(from: turn, to: table.count, by: 7) {
+                try table.set(.string("name \(position)"), 1, of: try table.key(atPosition: position))
+            }
+            try session.commitWrite()
+        }
+    }
+
+    private func expectSame(_ copy: Database, _ session: Session) throws {
+        let report = IntegrityCheck.run(copy)
+        #expect(report.isClean, "\(report.findings)")
+        let other = try copy.makeSession()
+        #expect(other.tables.map(\.definition) == session.tables.map(\.definition))
+        for (a, b) in zip(session.tables, other.tables) {
+            #expect(a.count == b.count)
+            for position in 0..<min(a.count, b.count) {
+                let key = try a.key(atPosition: position)
+                #expect(try b.key(atPosition: position) == key)
+                for column in a.definition.columns.indices where a.definition.columns[column].collection == .none {
+                    #expect(try a.value(column, of: key) == b.value(column, of: key))
+                }
+            }
+        }
+        try other.beginWrite()
+        let table = try #require(other.table(named: "Row"))
+        try SpaceTests.insert(table, 1_000_000, 10)
+        try other.commitWrite()
+        #expect(IntegrityCheck.run(copy).isClean)
+    }
+
+    @Test(
+        "a copy holds all objects under their keys, no free space, and can be written on", arguments: [1, 1500, 5000])
+    func copy(count: Int) throws {
+        let files = MemoryFileSystem()
+        let database = try Database.open(path: "/a.realm", fileSystem: files)
+        let session = try database.makeSession()
+        try fill(session, count)
+        try churn(session)
+        try session.writeCopy(to: "/b.realm", in: files)
+        let copy = try Database.open(path: "/b.realm", fileSystem: files)
+        #expect(IntegrityCheck.run(copy).freePages == 0)
+        let (old, new) = (try files.status("/a.realm"), try files.status("/b.realm"))
+        if count > 1000 { #expect((new?.byteCount ?? .max) < (old?.byteCount ?? 0)) }
+        try expectSame(copy, session)
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    /// Rows without links: the table does not look whether their targets have been deleted.
+    private func insertAlone(_ table: Table, _ ids: Range<Int>) throws {
+        for id in ids { _ = try DatabaseTests.insert(table, DatabaseTests.row(id).dropLast() + [.null]) }
+    }
+
+    @Test("a copy made inside a write has its changes, and the write goes on")
+    func insideWrite() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.open(path: "/a.realm", fileSystem: files)
+        let session = try database.makeSession()
+        try fill(session, 1500)
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Person"))
+        try insertAlone(table, 1500..<1700)
+        for position in 0..<300 { try table.delete(try table.key(atPosition: position * 2)) }
+        try session.writeCopy(to: "/b.realm", in: files)
+        try expectSame(try Database.open(path: "/b.realm", fileSystem: files), session)
+        try insertAlone(table, 1700..<1800)
+        for position in 0..<10 { try table.delete(try table.key(atPosition: position)) }
+        #expect(table.count == 1490)
+        try session.writeCopy(to: "/c.realm", in: files)
+        try expectSame(try Database.open(path: "/c.realm", fileSystem: files), session)
+        try session.commitWrite()
+        #expect(session.table(named: "Person")?.count == 1490)
+        let report = IntegrityCheck.run(database)
+        #expect(report.isClean, "\(report.findings)")
+        try session.writeCopy(to: "/d.realm", in: files)
+        try expectSame(try Database.open(path: "/d.realm", fileSystem: files), session)
+    }
+
+    @Test("a copy of what was rolled back has nothing of it")
+    func afterRollback() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.open(path: "/a.realm", fileSystem: files)
+        let session = try database.makeSession()
+        try fill(session, 100)
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Person"))
+        for i in 100..<200 { _ = try DatabaseTests.insert(table, DatabaseTests.row(i)) }
+        try session.writeCopy(to: "/b.realm", in: files)
+        session.rollbackWrite()
+        try session.writeCopy(to: "/c.realm", in: files)
+        try expectSame(try Database.open(path: "/c.realm", fileSystem: files), session)
+        #expect(session.table(named: "Person")?.count == 100)
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    @Test("a copy never replaces a file")
+    func existing() throws {
+        let files = MemoryFileSystem()
+        let session = try Database.open(path: "/a.realm", fileSystem: files).makeSession()
+        try fill(session, 10)
+        #expect(throws: EngineError.fileExists(path: "/a.realm")) {
+            try session.writeCopy(to: "/a.realm", in: files)
+        }
+    }
+
+    private func madeFile(_ files: SimulatedFileSystem) throws {
+        let session = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files).makeSession()
+        try fill(session, 300)
+        try churn(session)
+    }
+
+    private func expectWhole(_ files: SimulatedFileSystem, _ note: String) throws {
+        let database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+        let report = IntegrityCheck.run(database)
+        try #require(report.isClean, "\(note): \(report.findings)")
+        #expect(try database.makeSession().table(named: "Person")?.count == 300, "\(note)")
+    }
+
+    @Test("a compaction that fails at any call leaves the old file or the new one, and nothing else")
+    func failures() throws {
+        let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(clean)
+        let before = clean.operationCount
+        let old = clean.contents(of: "/a.realm")?.count ?? 0
+        #expect(try Database.compact(path: "/a.realm", fileSystem: clean))
+        #expect((clean.contents(of: "/a.realm")?.count ?? .max) < old)
+        for kind in [SystemError.Kind.noSpace, .io] {
+            for call in 0..<(clean.operationCount - before) {
+                let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+                try madeFile(files)
+                files.failure = SimulatedFailure(call: files.operationCount + call, kind: kind, isPersistent: false)
+                _ = try? Database.compact(path: "/a.realm", fileSystem: files)
+                files.failure = nil
+                try expectWhole(files, "call \(call)")
+                let others = files.paths.filter { $0 != "/a.realm" && $0 != "/a.realm.lock" }
+                #expect(others.isEmpty, "call \(call) left \(others)")
+            }
+        }
+    }
+
+    @Test("a power loss in a compaction leaves the old file or the new one", arguments: 1...3)
+    func powerLoss(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let clean = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(clean)
+        let before = clean.operationCount
+        _ = try Database.compact(path: "/a.realm", fileSystem: clean)
+        for call in 0...(clean.operationCount - before) {
+            let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+            try madeFile(files)
+            files.crashAfterCall(files.operationCount + call)
+            _ = try? Database.compact(path: "/a.realm", fileSystem: files)
+            for model in LossModel.allCases {
+                try expectWhole(files.crash(model: model, random: &random), "call \(call) \(model)")
+            }
+        }
+    }
+
+    @Test("a file that is open, here or in another process, is not compacted")
+    func open() throws {
+        let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(files)
+        do {
+            let database = try Database.open(path: "/a.realm", fileSystem: files)
+            #expect(try !Database.compact(path: "/a.realm", fileSystem: files))
+            #expect(try Database.measure(path: "/a.realm", fileSystem: files) == nil)
+            withExtendedLifetime(database) {}
+        }
+        do {
+            let database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+            #expect(try !Database.compact(path: "/a.realm", fileSystem: files))
+            withExtendedLifetime(database) {}
+        }
+        let sizes = try #require(try Database.measure(path: "/a.realm", fileSystem: files))
+        #expect(sizes.total == files.contents(of: "/a.realm")?.count && sizes.used < sizes.total)
+        #expect(try Database.compact(path: "/a.realm", fileSystem: files))
+        try expectWhole(files, "at the end")
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file may cost: at every commit no more than what is live, what pinned versions need besides, twice the
+// largest transaction, and an eighth. And what it gives back.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct SpaceTests {
+    static let path = "/s/a.realm"
+    static let rows = NewTable(
+        name: "Row",
+        columns: [
+            NewColumn(name: "id", type: .int, isPrimaryKey: true), NewColumn(name: "text", type: .string),
+            NewColumn(name: "data", type: .data),
+        ])
+
+    static func insert(_ table: Table, _ id: Int, _ byteCount: Int) throws {
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        try table.set(.int(Int64(id)), 0, of: key)
+        try table.set(.string("row \(id)"), 1, of: key)
+        try table.set(.data([UInt8](repeating: UInt8(id & 255), count: byteCount)), 2, of: key)
+    }
+
+    static func fileByteCount(_ files: some FileSystem) throws -> Int { try files.status(path)?.byteCount ?? 0 }
+
+    /// A transaction of random inserts, updates and deletions; returns nothing that the caller must keep.
+    private func churn(_ session: Session, _ random: inout SeededRandom, _ next: inout Int, large: Bool) throws {
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Row"))
+        for _ in 0..<(large ? 400 : 1 + random.below(12)) {
+            let count = table.count
+            let isFull = count > 6000
+            switch random.below(10) {
+            case 0..<4 where !isFull:
+                try Self.insert(table, next, random.below(20) == 0 ? 3000 + random.below(20_000) : random.below(60))
+                next += 1
+            case 4..<7 where count > 0:
+                let key = try table.key(atPosition: random.below(count))
+                try table.set(.string("changed \(random.below(1000))"), 1, of: key)
+            default:
+                if count > 0 { try table.delete(try table.key(atPosition: random.below(count))) }
+            }
+        }
+        try session.commitWrite()
+    }
+
+    @Test("the file stays within its bound at every commit, whatever is pinned", arguments: [1, 2, 3, 4] as [UInt64])
+    func bound(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.rows])
+        for id in 0..<3000 { try Self.insert(try #require(session.table(named: "Row")), id, 30) }
+        try session.commitWrite()
+        var next = 3000
+        var pins: [(session: Session, pages: Set<UInt64>)] = []
+        var largest = 0
+        for turn in 0..<(RunScale.isOptimized ? 1500 : 120) {
+            let before = try BlockWalk.pages(session)
+            try churn(session, &random, &next, large: random.below(40) == 0)
+            let live = try BlockWalk.pages(session)
+            // What a transaction writes, and its log and catalog.
+            largest = max(largest, live.subtracting(before).count + 4)
+            if random.below(9) == 0 {
+                pins.append((try session.freeze(), live))
+            }
+            // One pin stays from the beginning to the end, others come and go.
+            if pins.count > 1, random.below(10) == 0 { pins.remove(at: 1 + random.below(pins.count - 1)) }
+            let needed = pins.reduce(live) { $0.union($1.pages) }.count
+            let limit = (needed + 2 * largest) * 9 / 8 + 16 + 256
+            let high = Int(session.highWater)
+            #expect(high <= limit, "seed \(seed), turn \(turn): \(high) pages, \(needed) needed, largest \(largest)")
+            let bytes = try Self.fileByteCount(files)
+            #expect(bytes <= max(limit << 12, 128 << 10) * 9 / 8 + (128 << 10) * 3)
+            if high > limit { break }
+        }
+        for pin in pins { #expect(try BlockWalk.pages(pin.session) == pin.pages) }
+        pins = []
+        let report = IntegrityCheck.run(database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("a version that is read keeps the end of the file; when it goes, the file is cut")
+    func pinnedEnd() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
+        let session = try database.makeSession()
+        try fill(session)
+        #expect(try Self.fileByteCount(files) > 8 << 20)
+        var pin: Session? = try session.freeze()
+        let pages = try BlockWalk.pages(session)
+        try empty(session)
+        for _ in 0..<4 { try commitNothing(session) }
+        #expect(try Self.fileByteCount(files) > 8 << 20)
+        #expect(try pin.map { try BlockWalk.pages($0) } == pages)
+        pin = nil
+        for _ in 0..<4 { try commitNothing(session) }
+        #expect(try Self.fileByteCount(files) < 512 << 10)
+    }
+
+    private func fill(_ session: Session) throws {
+        try session.beginWrite()
+        if session.tables.isEmpty { try session.addTables([Self.rows]) }
+        let table = try #require(session.table(named: "Row"))
+        for id in 0..<450 { try Self.insert(table, id, 20_000) }
+        try session.commitWrite()
+    }
+
+    private func empty(_ session: Session) throws {
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Row"))
+        while table.count > 0 { try table.delete(try table.key(atPosition: table.count - 1)) }
+        try session.commitWrite()
+    }
+
+    private func commitNothing(_ session: Session) throws {
+        try session.beginWrite()
+        try session.commitWrite()
+    }
+
+    @Test("the free end of the file is cut at the commit after nobody needs it, and written to again later")
+    func cut() throws {
+        let files = MemoryFileSystem()
+        for _ in 0..<3 {
+            let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
+            let session = try database.makeSession()
+            try fill(session)
+            #expect(try Self.fileByteCount(files) > 8 << 20)
+            try empty(session)
+            for _ in 0..<4 { try commitNothing(session) }
+            #expect(try Self.fileByteCount(files) < 512 << 10)
+            #expect(IntegrityCheck.run(database).isClean)
+        }
+    }
+
+    @Test("the number of kept versions counts from the oldest that is read")
+    func activeVersions() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
+        let session = try database.makeSession()
+        #expect(try database.activeVersionCount() == 1)
+        let pin = try session.freeze(origin: SessionOrigin(.frozen, fileID: "App/Model.swift", line: 40))
+        for turn in 0..<4 {
+            try session.beginWrite()
+            try session.commitWrite()
+            #expect(try database.activeVersionCount() == UInt64(turn + 2))
+        }
+        let holders = database.versions.sessions
+        #expect(holders.map(\.version) == [pin.version, session.version])
+        #expect(holders.first?.origin?.line == 40)
+    }
+}
