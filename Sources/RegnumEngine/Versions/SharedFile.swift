@@ -153,9 +153,8 @@ final class SharedFile: @unchecked Sendable {
         base.storeBytes(of: header.identifierHigh, toByteOffset: 16, as: UInt64.self)
         base.storeBytes(of: file.identity.device, toByteOffset: 64, as: UInt64.self)
         base.storeBytes(of: file.identity.inode, toByteOffset: 72, as: UInt64.self)
-        for (i, byte) in Machine.bootIdentifier.utf8.prefix(40).enumerated() {
-            base.storeBytes(of: byte, toByteOffset: 24 + i, as: UInt8.self)
-        }
+        let boot = Array(Machine.bootIdentifier.utf8.prefix(40))
+        for i in 0..<40 { base.storeBytes(of: i < boot.count ? boot[i] : 0, toByteOffset: 24 + i, as: UInt8.self) }
         base.storeBytes(of: Self.magic, as: UInt64.self)
     }
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process that is suspended, killed or made by fork means to the others.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite struct SeveralProcessesTests {
+    /// Swift hides `fork`; programs come to it through C all the same.
+    static func fork() -> Int32 {
+        guard let symbol = dlsym(nil, "fork") else { return -1 }
+        return unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
+    }
+
+    static func wait(_ process: Int32, _ options: Int32 = 0) -> Int32 {
+        var status: Int32 = 0
+        return waitpid(process, &status, options) == process ? status : -1
+    }
+
+    private func withPath(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("several-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder.appendingPathComponent("a.realm").path)
+    }
+
+    @Test("what was opened before a fork is refused in the child, which can open the file itself")
+    func forked() async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                try realm.write { realm.add(KilledProcessTests.row(0)) }
+                let refused = SeveralProcessesTests.fork()
+                if refused == 0 {
+                    _ = realm.isEmpty
+                    exit(0)
+                }
+                // Ended by its trap: neither its own exit nor a success.
+                let status = SeveralProcessesTests.wait(refused)
+                guard status > 0, status & 0x7f != 0 else { exit(11) }
+                let own = SeveralProcessesTests.fork()
+                if own == 0 {
+                    guard let mine = try? Realm(configuration: KilledProcessTests.configuration(path)) else { exit(1) }
+                    guard (try? mine.write { mine.add(KilledProcessTests.row(1)) }) != nil else { exit(2) }
+                    exit(mine.objects(KilledRow.self).count == 2 ? 0 : 3)
+                }
+                guard SeveralProcessesTests.wait(own) == 0 else { exit(12) }
+                realm.refresh()
+                try realm.write { realm.add(KilledProcessTests.row(2)) }
+                exit(realm.objects(KilledRow.self).count == 3 ? 0 : 13)
+            }
+            expectIntegrity(of: KilledProcessTests.configuration(path))
+        }
+    }
+
+    @Test("a suspended reader stops nobody; when it is killed its version is released at once")
+    func suspended() async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                do {
+                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                    try realm.write { realm.add(KilledProcessTests.row(0)) }
+                }
+                let child = SeveralProcessesTests.fork()
+                if child == 0 {
+                    guard let realm = try? Realm(configuration: KilledProcessTests.configuration(path)) else { exit(1) }
+                    guard realm.objects(KilledRow.self).count == 1 else { exit(2) }
+                    raise(SIGSTOP)
+                    exit(3)
+                }
+                guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
+                let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                for id in 1..<20 { try realm.write { realm.add(KilledProcessTests.row(id)) } }
+                guard realm.pins().contains(where: { $0.holder == .otherProcess && $0.processIdentifier == child })
+                else { exit(12) }
+                kill(child, SIGKILL)
+                _ = SeveralProcessesTests.wait(child)
+                let begin = ContinuousClock.now
+                try realm.write { realm.add(KilledProcessTests.row(20)) }
+                guard !realm.pins().contains(where: { $0.holder == .otherProcess }) else { exit(13) }
+                exit(ContinuousClock.now - begin < .seconds(1) ? 0 : 14)
+            }
+            expectIntegrity(of: KilledProcessTests.configuration(path))
+        }
+    }
+
+    @Test("a link planted where the lock file goes is replaced, and what it leads to is left alone")
+    func plantedLink() async throws {
+        try await withPath { path in
+            let victim = path + ".victim"
+            try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
+            try FileManager.default.createSymbolicLink(atPath: path + ".lock", withDestinationPath: victim)
+            let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+            try realm.write { realm.add(KilledProcessTests.row(0)) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: victim)) == Data("precious".utf8))
+            let type = try FileManager.default.attributesOfItem(atPath: path + ".lock")[.type] as? FileAttributeType
+            #expect(type == .typeRegular)
+        }
+    }
+
+    @Test("a folder that may not be written to is a clear error", .enabled(if: geteuid() != 0))
+    func protectedFolder() async throws {
+        try await withPath { path in
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder)
+            let error = #expect(throws: Realm.Error.self) {
+                try Realm(configuration: KilledProcessTests.configuration(path))
+            }
+            #expect(error?.code == .filePermissionDenied)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+            _ = try Realm(configuration: KilledProcessTests.configuration(path))
+            try FileManager.default.removeItem(atPath: path + ".lock")
+            try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder)
+            #expect(throws: Realm.Error.self) { try Realm(configuration: KilledProcessTests.configuration(path)) }
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others do to the files of an open database: the lock file written over, cut, deleted, replaced; the database
+// renamed over or unlinked; a link planted. Who has it open goes on, who opens it gets the database or a clear error.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct LockFileTests {
+    enum Attack: CaseIterable { case garbled, zeroed, cut, emptied, deleted, replaced, replacedByItself }
+
+    private let files = PosixFileSystem.shared
+    private let folder: String
+    private var path: String { folder + "/a.realm" }
+
+    init() throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        folder = "/tmp/regnum-lock-\(String(word, radix: 16))"
+        try files.makeDirectories(folder)
+    }
+
+    private func cleanUp() {
+        for name in ["a.realm", "a.realm.lock", "b.realm", "b.realm.lock", "old.lock", "victim"] {
+            try? files.remove(folder + "/" + name)
+        }
+    }
+
+    private func open(_ path: String? = nil) throws -> Session {
+        try Database.openAsOtherProcess(path: path ?? self.path, fileSystem: files).makeSession()
+    }
+
+    private func insert(_ session: Session, _ count: Int = 1) throws {
+        for _ in 0..<count {
+            try session.beginWrite()
+            if session.tables.isEmpty { try session.addTables([SpaceTests.rows]) }
+            let table = try #require(session.table(named: "Row"))
+            try SpaceTests.insert(table, table.count, 1500)
+            if table.count > 30 { try table.set(.string("again"), 1, of: try table.key(atPosition: 3)) }
+            try session.commitWrite()
+        }
+    }
+
+    private func rows(_ session: Session) throws -> [Value] {
+        let table = try #require(session.table(named: "Row"))
+        return try (0..<table.count).flatMap { position -> [Value] in
+            let key = try table.key(atPosition: position)
+            return [try table.value(0, of: key), try table.value(1, of: key)]
+        }
+    }
+
+    private func bytes(_ path: String) throws -> [UInt8] {
+        let file = try files.open(path, .readOnly)
+        defer { file.close() }
+        var bytes = [UInt8](repeating: 0, count: try file.byteCount())
+        _ = try bytes.withUnsafeMutableBytes { raw in try file.read(raw, at: 0) }
+        return bytes
+    }
+
+    private func write(_ bytes: [UInt8], to path: String) throws {
+        let file = try files.open(path, .readWriteCreate)
+        defer { file.close() }
+        try bytes.withUnsafeBytes { raw in try file.write(raw, at: 0) }
+    }
+
+    private func attack(_ attack: Attack) throws {
+        let lock = path + ".lock"
+        let count = try bytes(lock).count
+        switch attack {
+        case .garbled: try write((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }, to: lock)
+        case .zeroed: try write([UInt8](repeating: 0, count: count), to: lock)
+        case .cut, .emptied:
+            let file = try files.open(lock, .readWrite)
+            defer { file.close() }
+            try file.truncate(attack == .cut ? 4096 : 0)
+        case .deleted: try files.remove(lock)
+        case .replaced:
+            try write([1, 2, 3], to: folder + "/old.lock")
+            try files.rename(folder + "/old.lock", to: lock)
+        case .replacedByItself:
+            try write(try bytes(lock), to: folder + "/old.lock")
+            try files.rename(folder + "/old.lock", to: lock)
+        }
+    }
+
+    @Test("processes go on, and keep what they read, whatever happens to the lock file", arguments: Attack.allCases)
+    func attacked(attack: Attack) throws {
+        defer { cleanUp() }
+        do {
+            let one = try open()
+            try insert(one, 40)
+            let two = try open()
+            let pin = try two.freeze()
+            let pinned = try rows(pin)
+            try self.attack(attack)
+            _ = try two.refresh()
+            for turn in 0..<12 {
+                try insert(turn % 3 == 0 ? two : one, 3)
+                #expect(try rows(pin) == pinned)
+            }
+            _ = try one.refresh()
+            _ = try two.refresh()
+            #expect(one.table(named: "Row")?.count == 76)
+            #expect(try rows(one) == rows(two))
+            let report = IntegrityCheck.run(one.database)
+            #expect(report.isClean, "\(report.findings)")
+            do {
+                let three = try open()
+                #expect(try rows(three) == rows(one))
+                try insert(three)
+                try insert(one)
+                #expect(try rows(pin) == pinned)
+            } catch EngineError.lockFile(let path) {
+                #expect(path == self.path + ".lock")
+                #expect([.deleted, .replaced, .replacedByItself].contains(attack))
+            }
+        }
+        let last = try open()
+        #expect((last.table(named: "Row")?.count ?? 0) >= 76)
+        try insert(last)
+        #expect(IntegrityCheck.run(last.database).isClean)
+    }
+
+    @Test(
+        "a database that is renamed over or unlinked goes on by itself, and its path means the other file",
+        arguments: [true, false])
+    func replacedDatabase(isRenamed: Bool) throws {
+        defer { cleanUp() }
+        let old = try open()
+        try insert(old, 10)
+        do {
+            let other = try open(folder + "/b.realm")
+            try insert(other, 3)
+        }
+        if isRenamed { try files.rename(folder + "/b.realm", to: path) } else { try files.remove(path) }
+        let new = try open()
+        #expect((new.table(named: "Row")?.count ?? 0) == (isRenamed ? 3 : 0))
+        for _ in 0..<20 {
+            try insert(old)
+            try insert(new)
+        }
+        #expect(old.table(named: "Row")?.count == 30)
+        #expect(new.table(named: "Row")?.count == (isRenamed ? 23 : 20))
+        #expect(IntegrityCheck.run(old.database).isClean)
+        #expect(IntegrityCheck.run(new.database).isClean)
+        let third = try open()
+        #expect(third.table(named: "Row")?.count == new.table(named: "Row")?.count)
+    }
+
+    @Test("the 257th process is refused, and gets in when another goes")
+    func slots() throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
+        var open: [Database] = []
+        for _ in 0..<256 { open.append(try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)) }
+        #expect(throws: EngineError.self) { try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files) }
+        open.remove(at: 100)
+        open.append(try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files))
+        let pin = try open[7].makeSession()
+        let writer = try open[200].makeSession()
+        try insert(writer, 5)
+        #expect(pin.tables.isEmpty)
+        #expect(IntegrityCheck.run(open[3]).isClean)
+    }
+}
