@@ -420,6 +420,20 @@ final class Diary: @unchecked Sendable {
         }
     }
 
+    @Test("a Realm without observers moves on at the next turn of its queue, unless autorefresh is off")
+    func autorefresh() throws {
+        try withFile([Watched.self, Unrelated.self]) { configuration in
+            let stage = try Stage(configuration)
+            let other = try Stage(configuration)
+            for (isOn, seen) in [(true, 1), (false, 1), (true, 3)] {
+                try stage.on { realm in realm.autorefresh = isOn }
+                try other.write { realm in realm.add(Unrelated()) }
+                stage.settle()
+                #expect(try stage.on { realm in realm.objects(Unrelated.self).count } == seen)
+            }
+        }
+    }
+
     @Test("observing on a queue from elsewhere")
     func onQueue() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in

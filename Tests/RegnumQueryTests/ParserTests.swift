@@ -32,6 +32,7 @@ import Testing
             ("email != nil", "email != NULL"),
             ("ANY dogs.age > 3", "ANY dogs.age > 3"),
             ("some dogs.age > 3", "ANY dogs.age > 3"),
+            ("any == 3 AND 2 < all", "#any == 3 AND 2 < #all"), ("ANY some.x IN {1}", "ANY #some.x IN {1}"),
             ("NONE dogs.age > 3", "NONE dogs.age > 3"),
             ("#any == 1 AND a.#in == 2", "#any == 1 AND a.#in == 2"),
             ("dogs.@count > 1", "dogs.@count > 1"),

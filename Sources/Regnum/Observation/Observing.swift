@@ -6,21 +6,29 @@ internal import RegnumEngine
 internal import RegnumObservation
 
 extension RealmCore {
+    /// Gets a turn after each commit of others from now on, where the calling thread can have turns at all: then
+    /// the Realm moves on by itself, and tells observers.
+    func listen() {
+        guard notifier == nil, !isFrozen, !isReadOnly, let place = DeliveryPlace.ofCaller(settings.queue) else {
+            return
+        }
+        let made = RealmNotifier(core: self, place: place)
+        notifier = made
+        CommitBoard.add(made, settings.database)
+    }
+
     /// The notifier, made on first use. Misuse where nothing could ever be delivered.
     private func notifierForObserving() -> RealmNotifier {
         check()
         if isFrozen { misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.") }
         if isReadOnly { misuse("Read-only Realms do not change and do not have change notifications.") }
-        if let notifier { return notifier }
-        guard let place = DeliveryPlace.ofCaller(settings.queue) else {
+        listen()
+        guard let notifier else {
             misuse(
                 "Can only add notification blocks from within runloops. This thread runs none: pass a serial queue "
                     + "(`on:`) or an actor, on which the calls are then made.")
         }
-        let made = RealmNotifier(core: self, place: place)
-        notifier = made
-        CommitBoard.add(made, settings.database)
-        return made
+        return notifier
     }
 
     /// Misuse where a write has changed something already: there is no version to begin with.

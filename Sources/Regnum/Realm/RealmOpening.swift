@@ -41,6 +41,7 @@ enum RealmOpening {
         try SchemaUpdate(core: core, settings: settings).run()
         core.bind(schema.classes)
         RealmCache.shared.insert(core, at: key, configuration)
+        core.listen()
         Logger.log(.trace, "DB: Begin read of version \(core.session.version): \(place.name)")
         return core
     }

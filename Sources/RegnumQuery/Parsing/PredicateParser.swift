@@ -122,12 +122,29 @@ package struct PredicateParser {
         if isKeyword("ANY") || isKeyword("SOME") { modifier = .any }
         if isKeyword("NONE") { modifier = .none }
         if isKeyword("ALL") { modifier = .all }
-        if modifier != .direct { try advance() }
+        if modifier != .direct {
+            let beforeIt = self
+            try advance()
+            if isBehindOperand {
+                // A property that is called as the word.
+                self = beforeIt
+                modifier = .direct
+            }
+        }
         let left = try operand()
         let comparison = try comparisonOperator()
         let options = try comparisonOptions()
         let right = try operand()
         return Comparison(left, comparison, right, options: options, modifier: modifier, position: start)
+    }
+
+    /// True where the token can only stand behind an operand.
+    private var isBehindOperand: Bool {
+        switch token {
+        case .symbol(let symbol): symbol != "(" && symbol != "{" && symbol != "-"
+        case .word(let word, false): ComparisonOperator(rawValue: word.uppercased()) != nil
+        default: false
+        }
     }
 
     private mutating func comparisonOperator() throws(QueryError) -> ComparisonOperator {
@@ -215,7 +232,9 @@ package struct PredicateParser {
         case "SELF":
             return try keyPath(start)
         default:
-            if Keyword.isReserved(word) { throw unexpected(["a key path", "a value"]) }
+            // Before an operator these are names; see `comparison`.
+            let isModifier = ["ANY", "SOME", "NONE", "ALL"].contains(word.uppercased())
+            if Keyword.isReserved(word), !isModifier { throw unexpected(["a key path", "a value"]) }
             return try keyPath(start)
         }
     }
