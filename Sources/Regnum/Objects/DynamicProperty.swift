@@ -189,7 +189,7 @@ extension ClassProperty {
         if let present = unwrapped(value), isMap {
             guard let entries = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map({ ($0, $1) })
             else { return false }
-            entries.forEach { checkKey($0.key) }
+            for (key, _) in entries { checkKey(key) }
             new.keys = entries.map(\.key)
             given = entries.map { $0.value as Any }
         } else if let present = unwrapped(value) {

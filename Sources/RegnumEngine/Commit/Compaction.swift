@@ -37,7 +37,8 @@ extension Database {
     ) throws(EngineError) -> Bool {
         try DatabaseRegistry.shared.whileClosed(path: path, fileSystem: fileSystem, options: options) {
             database throws(EngineError) in
-            try FileCopy.write(try database.makeSession(), to: path, in: fileSystem, key: options.encryptionKey,
+            try FileCopy.write(
+                try database.makeSession(), to: path, in: fileSystem, key: options.encryptionKey,
                 replacing: true)
         } != nil
     }
