@@ -83,8 +83,10 @@ package enum CurrentProcess {
 /// The machine this process runs on.
 package enum Machine {
     /// Text that differs for every start of the machine (36 characters), or empty where the system does not
-    /// tell.
-    package static var bootIdentifier: String {
+    /// tell. Asked once: no process lives on through a start.
+    package static let bootIdentifier = readBootIdentifier()
+
+    private static func readBootIdentifier() -> String {
         #if canImport(Darwin)
             var bytes = [UInt8](repeating: 0, count: 64)
             var byteCount = bytes.count
