@@ -48,6 +48,7 @@ package struct QueryRegion: Sendable {
         case .compareAggregate(let aggregate, _, let path):
             visit(aggregate)
             visit(path)
+        case .geo(let path, _): visit(path)
         case .subquery(let path, let inner, _):
             visit(path)
             // Its columns are those of the table at the end of the path, which is another one already.

@@ -18,6 +18,7 @@ extension Constant {
             self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
         case .object(let object)? as AnyRealmValue?: self = .object(PredicateArguments.object(object, realm))
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
+        case let area as any GeoArea: self = .geo(area.shape)
         case let text as Substring: self = .string(String(text))
         case let predicate as NSPredicate: self = .predicate(predicate.predicate(for: realm))
         case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))

@@ -35,7 +35,9 @@ struct RealmQuerySchema: QuerySchema {
                 properties[property.name] = backlinks
             }
         }
-        return QueryClass(name: binding.schema.name, table: binding.tableKey, properties: properties)
+        return QueryClass(
+            name: binding.schema.name, table: binding.tableKey, properties: properties,
+            isEmbedded: binding.table.definition.isEmbedded)
     }
 
     private func backlinks(_ property: ClassProperty) -> QueryProperty? {

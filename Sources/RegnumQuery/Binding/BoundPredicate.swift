@@ -18,6 +18,8 @@ package indirect enum BoundPredicate: Sendable {
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     /// The number of objects at the end of the path for which the predicate holds passes the test.
     case subquery(BoundPath, BoundPredicate, ValueTest)
+    /// Some embedded object at the end of the path lies in the area.
+    case geo(BoundPath, GeoTest)
 }
 
 package enum PathStep: Sendable, Equatable {

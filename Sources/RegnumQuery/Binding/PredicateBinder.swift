@@ -116,6 +116,7 @@ package struct PredicateBinder {
         let path = try resolve(written, queryClass)
         if let aggregate = path.aggregate { return try compare(aggregate, path, comparison, constant) }
         try checkModifier(path, comparison)
+        if comparison.comparison == .in, case .geo(let shape) = constant { return try within(shape, path) }
         let constants = ConstantBinder(path: path, options: comparison.options)
         if comparison.comparison == .between, case .elements = path.end {
             // Over values, each bound is an ANY of its own.

@@ -17,11 +17,15 @@ package struct QueryClass: Sendable {
     package var table: TableKey
     /// By Swift name.
     package var properties: [String: QueryProperty]
+    package var isEmbedded: Bool
 
-    package init(name: String, table: TableKey, properties: [String: QueryProperty]) {
+    package init(
+        name: String, table: TableKey, properties: [String: QueryProperty], isEmbedded: Bool = false
+    ) {
         self.name = name
         self.table = table
         self.properties = properties
+        self.isEmbedded = isEmbedded
     }
 }
 
@@ -39,7 +43,8 @@ package struct TableSchema: QuerySchema, Sendable {
             for (number, column) in table.columns.enumerated() where !column.isHidden {
                 properties[column.name] = .column(number, column)
             }
-            classes[table.key] = QueryClass(name: table.name, table: table.key, properties: properties)
+            classes[table.key] = QueryClass(
+                name: table.name, table: table.key, properties: properties, isEmbedded: table.isEmbedded)
         }
     }
 

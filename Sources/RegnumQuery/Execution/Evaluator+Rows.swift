@@ -58,7 +58,29 @@ extension Evaluator {
                 return true
             }
             return test.matches(int: count)
+        case .geo(let test): return try lies(test, table, location)
         }
+    }
+
+    private func lies(_ test: GeoTest, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
+        guard try isPoint(table, location, test.typeColumn) else { return false }
+        // Longitude, latitude. A list may go on in further leaves.
+        var degrees = (0.0, 0.0)
+        var count = 0
+        try table.forEachLeaf(test.coordinatesColumn, location) { list in
+            for index in 0..<list.count where count < 2 && !list.isNull(index) {
+                let value = Double(bitPattern: list.integer(index))
+                if count == 0 { degrees.0 = value } else { degrees.1 = value }
+                count += 1
+            }
+            return count < 2
+        }
+        return count == 2 && test.matches(latitude: degrees.1, longitude: degrees.0)
+    }
+
+    private func isPoint(_ table: Table, _ location: RowLocation, _ column: Int) throws(EngineError) -> Bool {
+        if location.group.pointee.columns[column].isNull(location.row) { return false }
+        return try table.withBytes(column, at: location) { $0.elementsEqual("Point".utf8) }
     }
 
     /// A column of one object, without allocation.

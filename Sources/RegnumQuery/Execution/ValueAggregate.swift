@@ -4,7 +4,7 @@
 package import RegnumEngine
 
 /// An aggregate over single values. Nulls and NaN do not count; least and greatest are those of `MixedOrder`.
-package struct ValueAggregate {
+package struct ValueAggregate: Sendable {
     package private(set) var count = 0
     private var integerSum: Int64 = 0
     private var doubleSum = 0.0

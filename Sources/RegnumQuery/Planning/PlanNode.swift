@@ -23,6 +23,8 @@ indirect enum PlanNode {
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     case subquery(BoundPath, PlanNode, ValueTest)
+    /// The embedded object itself lies in an area.
+    case geo(GeoTest)
 }
 
 /// One step of a path. A class, as it keeps what one run found out about all objects at its other end.
@@ -68,6 +70,10 @@ enum Planner {
         case .compareAggregate(let aggregate, let comparison, let path):
             return .compareAggregate(aggregate, comparison, path)
         case .subquery(let path, let inner, let test): return .subquery(path, plan(inner), test)
+        case .geo(let path, let test):
+            return path.steps.reversed().reduce(.geo(test)) { inner, step in
+                .through(Through(step: step, inner: inner, matchesNull: false))
+            }
         }
     }
 
@@ -137,6 +143,7 @@ extension PlanNode {
         case .through(let through): 10 + through.inner.cost
         case .aggregate, .comparePaths, .compareAggregate: 100
         case .subquery(_, let inner, _): 100 + inner.cost
+        case .geo: 150
         }
     }
 

@@ -41,6 +41,8 @@ package enum Constant: Sendable {
     case decimal128(UInt64, UInt64)
     case object(ObjectArgument)
     case array([Constant])
+    /// Stands on the right of IN.
+    case geo(GeoShape)
     /// A whole predicate, which stands where a comparison could.
     case predicate(Predicate)
     /// A value of a type that no property can hold.
@@ -87,6 +89,7 @@ extension Constant {
         case .decimal128: "Decimal128"
         case .object(let object): object.className
         case .array: "Array"
+        case .geo: "a shape"
         case .predicate: "NSPredicate"
         case .unsupported(let typeName, _): typeName
         }
@@ -108,6 +111,7 @@ extension Constant {
         case .decimal128(let low, let high): DecimalBits(low: low, high: high).text
         case .object(let object): "\(object.className) \(object.key.rawValue)"
         case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
+        case .geo(let shape): shape.shown
         case .predicate(let predicate): predicate.description
         case .unsupported(_, let description): description
         }

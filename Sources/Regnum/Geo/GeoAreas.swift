@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The areas of queries: whether they are areas, what lies in them, and how messages show them.
+
+internal import Foundation
+internal import RegnumQuery
+
+/// A value that stands on the right of IN as an area.
+protocol GeoArea {
+    var shape: GeoShape { get }
+}
+
+extension GeoPoint {
+    fileprivate var shown: String {
+        "[\(GeoPoint.text(longitude)), \(GeoPoint.text(latitude)), \(GeoPoint.text(altitude))]"
+    }
+
+    /// Whole numbers without a fraction.
+    fileprivate static func text(_ number: Double) -> String {
+        abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
+    }
+}
+
+private func shownPolygon(_ rings: [[GeoPoint]]) -> String {
+    "GeoPolygon(" + rings.map { "{" + $0.map(\.shown).joined(separator: ", ") + "}" }.joined(separator: ", ") + ")"
+}
+
+extension GeoBox: GeoArea {
+    /// Between parallels and meridians; across the date line where it begins in the east of its end. Edges belong to
+    /// it.
+    var shape: GeoShape {
+        let (south, north) = (bottomLeft.latitude, topRight.latitude)
+        let (west, east) = (bottomLeft.longitude, topRight.longitude)
+        return GeoShape(shown: shownPolygon([corners]), flaw: nil) { latitude, longitude in
+            guard latitude >= south, latitude <= north else { return false }
+            return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
+        }
+    }
+
+    private var corners: [GeoPoint] {
+        let others = [
+            GeoPoint(latitude: bottomLeft.latitude, longitude: topRight.longitude), topRight,
+            GeoPoint(latitude: topRight.latitude, longitude: bottomLeft.longitude),
+        ]
+        return [bottomLeft] + others.compactMap { $0 } + [bottomLeft]
+    }
+}
+
+extension GeoCircle: GeoArea {
+    /// Its edge belongs to it.
+    var shape: GeoShape {
+        let shown = "GeoCircle(\(center.shown), \(GeoPoint.text(radiusInRadians)))"
+        if radiusInRadians >= .pi { return GeoShape(shown: shown, flaw: nil) { _, _ in true } }
+        let middle = SpherePoint(center)
+        // The square of the chord between points of that distance.
+        let half = sin(radiusInRadians / 2)
+        let limit = 4 * half * half
+        // No farther north or south than the radius.
+        let reach = radiusInRadians * 180 / .pi + 1e-9
+        let latitudes = (center.latitude - reach)...(center.latitude + reach)
+        return GeoShape(shown: shown, flaw: nil) { latitude, longitude in
+            guard latitudes.contains(latitude) else { return false }
+            let chord = SpherePoint(latitude: latitude, longitude: longitude) - middle
+            return chord.dot(chord) <= limit
+        }
+    }
+}
+
+extension GeoPolygon: GeoArea {
+    /// Edges are arcs of great circles; of the two parts that a ring divides the earth into, the smaller one counts.
+    var shape: GeoShape {
+        let rings = [outerRing] + holes
+        let points = rings.map(Self.distinctPoints)
+        let loops = points.map { $0.count < 3 ? nil : SphereLoop($0) }
+        let shown = shownPolygon(rings)
+        if let flaw = Self.flaw(points, loops) {
+            return GeoShape(shown: shown, flaw: flaw) { _, _ in false }
+        }
+        let whole = loops.compactMap { $0 }
+        return GeoShape(shown: shown, flaw: nil) { latitude, longitude in
+            let point = SpherePoint(latitude: latitude, longitude: longitude)
+            return whole[0].contains(point) && !whole.dropFirst().contains { $0.contains(point) }
+        }
+    }
+
+    /// Without points that repeat the one before, and the last, which is the first.
+    private static func distinctPoints(_ ring: [GeoPoint]) -> [SpherePoint] {
+        var points: [SpherePoint] = []
+        for point in ring {
+            let next = SpherePoint(point)
+            if points.last != next { points.append(next) }
+        }
+        if points.count > 1, points.first == points.last { points.removeLast() }
+        return points
+    }
+
+    private static func flaw(_ rings: [[SpherePoint]], _ loops: [SphereLoop?]) -> String? {
+        for (number, ring) in rings.enumerated() {
+            if ring.count < 3 { return "Ring \(number) must have at least 3 different vertices" }
+            if let flaw = flaw(in: ring) { return "Ring \(number) is not valid: \(flaw)" }
+        }
+        for number in rings.indices.dropFirst() {
+            if let (edge, other) = sharedEdge(rings[number], rings[0]) {
+                return "Duplicate edge: edge \(edge) of ring \(number) and edge \(other) of ring 0"
+            }
+            // A corner of the hole may lie on the border, not all of them.
+            let corners = Set(rings[0])
+            let free = rings[number].first { !corners.contains($0) }
+            if crosses(rings[number], rings[0]) || free.map({ loops[0]?.contains($0) == true }) == false {
+                return "Secondary ring \(number) not contained by first exterior ring - secondary rings must be "
+                    + "holes in the first ring"
+            }
+            for earlier in 1..<number where crosses(rings[number], rings[earlier]) {
+                return "Edges of the rings \(earlier) and \(number) cross"
+            }
+        }
+        return nil
+    }
+
+    private static func flaw(in ring: [SpherePoint]) -> String? {
+        var places: [SpherePoint: Int] = [:]
+        for (place, point) in ring.enumerated() {
+            if let other = places.updateValue(place, forKey: point) {
+                return "Duplicate vertices: \(other) and \(place)"
+            }
+            let next = ring[(place + 1) % ring.count]
+            if point.dot(next) < -1 + 1e-15 { return "Vertices \(place) and \((place + 1) % ring.count) are antipodal" }
+        }
+        for place in ring.indices {
+            for other in ring.indices.dropFirst(place + 2) {
+                let end = (other + 1) % ring.count
+                if end == place { continue }
+                if SphereLoop.cross(ring[place], ring[place + 1], ring[other], ring[end]) {
+                    return "Edges \(place) and \(other) cross"
+                }
+            }
+        }
+        return nil
+    }
+
+    private static func crosses(_ ring: [SpherePoint], _ other: [SpherePoint]) -> Bool {
+        for place in ring.indices {
+            let end = ring[(place + 1) % ring.count]
+            for otherPlace in other.indices
+            where SphereLoop.cross(ring[place], end, other[otherPlace], other[(otherPlace + 1) % other.count]) {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// An edge of both, in either direction.
+    private static func sharedEdge(_ ring: [SpherePoint], _ other: [SpherePoint]) -> (Int, Int)? {
+        var places: [SpherePoint: Int] = [:]
+        for (place, point) in other.enumerated() { places[point] = place }
+        for place in ring.indices {
+            guard let first = places[ring[place]], let second = places[ring[(place + 1) % ring.count]] else { continue }
+            if (first + 1) % other.count == second { return (place, first) }
+            if (second + 1) % other.count == first { return (place, second) }
+        }
+        return nil
+    }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
+    /// True where the embedded object is a point in the area: its class has `type`, a String, which is "Point", and
+    /// `coordinates`, a List of Double, longitude first. An object without a location is in no area.
+    public func geoWithin(_ value: GeoBox) -> Query<Bool> { comparison(.isIn, value) }
+
+    /// As `geoWithin(_:)` of a box.
+    public func geoWithin(_ value: GeoCircle) -> Query<Bool> { comparison(.isIn, value) }
+
+    /// As `geoWithin(_:)` of a box. Misuse for a polygon whose edges cross, or whose holes are not inside.
+    public func geoWithin(_ value: GeoPolygon) -> Query<Bool> { comparison(.isIn, value) }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// The elements of a collection in sections, as lists on a screen show them.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// What `SectionedResults` and its sections have in common.
+public protocol RealmSectionedResult: RandomAccessCollection, Equatable, ThreadConfined, CustomStringConvertible
+where Index == Int {
+    /// What tells the section of an element.
+    associatedtype Key: _Persistable & Hashable
+    /// An element of a section.
+    associatedtype SectionElement: RealmCollectionValue
+    /// For observing.
+    var _sections: _SectionsHandle<Key, SectionElement> { get }
+}
+
+/// The inside of sectioned results, or of the section with that key.
+public struct _SectionsHandle<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
+    let state: SectionsState<Key, Element>
+    let section: GroupKey?
+}
+
+extension RealmSectionedResult {
+    /// The Realm of the elements.
+    public var realm: Realm? { _sections.state.results.realm }
+
+    /// True after `Realm.invalidate`.
+    public var isInvalidated: Bool { _sections.state.results.isInvalidated }
+
+    /// True where the Realm is frozen.
+    public var isFrozen: Bool { _sections.state.results.isFrozen }
+}
+
+/// The elements of a collection in sections of elements whose keys are equal: live, and lazily evaluated.
+///
+/// ```swift
+/// let people = realm.objects(Person.self).sectioned(by: \.initial)
+/// for section in people {
+///     header(section.key)
+///     for person in section { row(person.name) }
+/// }
+/// ```
+///
+/// Sections come in the order in which their first elements come in the sorted collection. Confined to the thread of
+/// its Realm. The first access after a change evaluates all sections, O(elements).
+public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue> {
+    let state: SectionsState<Key, SectionElement>
+
+    init(state: SectionsState<Key, SectionElement>) { self.state = state }
+
+    /// The keys of the sections, in their order.
+    public var allKeys: [Key] { state.current().keys.map { state.key($0) } }
+}
+
+extension SectionedResults: RealmSectionedResult {
+    public typealias Index = Int
+    public typealias Indices = Range<Int>
+    public typealias Element = ResultsSection<Key, SectionElement>
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    /// How many sections there are.
+    public var count: Int { state.current().keys.count }
+
+    /// The section at a position; misuse where it is out of bounds.
+    public subscript(position: Int) -> ResultsSection<Key, SectionElement> {
+        let sections = state.current()
+        checkIndex(position, count: sections.keys.count)
+        return ResultsSection(state: state, groupKey: sections.keys[position])
+    }
+
+    /// The element of an index path of section and item; misuse where it is out of bounds, or is no such path.
+    public subscript(indexPath: IndexPath) -> SectionElement {
+        guard indexPath.count == 2 else {
+            misuse("An index path of sectioned results has a section and an item; \(indexPath) does not.")
+        }
+        return self[indexPath[0]][indexPath[1]]
+    }
+
+    /// Iterates over the sections of now.
+    public func makeIterator() -> SectionedResultsIterator<Key, SectionElement> {
+        SectionedResultsIterator(state, state.current().keys)
+    }
+
+    public var _sections: _SectionsHandle<Key, SectionElement> { _SectionsHandle(state: state, section: nil) }
+
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> SectionedResults? {
+        state.moved(to: home).map { SectionedResults(state: $0) }
+    }
+
+    /// True for copies of one value; made twice they are not equal.
+    public static func == (left: SectionedResults, right: SectionedResults) -> Bool { left.state === right.state }
+
+    /// The sections with their elements.
+    public var description: String {
+        let lines = isInvalidated ? [] : map { "\t\($0)".replacing("\n", with: "\n\t") }
+        return "SectionedResults<\(Key.self), \(SectionElement.self)> (\n" + lines.joined(separator: ",\n") + "\n)"
+    }
+}
+
+/// One section of `SectionedResults`: live.
+///
+/// It stands for its key. It is found wherever its section moves, and is empty while there is no such section.
+public struct ResultsSection<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue> {
+    let state: SectionsState<Key, SectionElement>
+    let groupKey: GroupKey
+
+    init(state: SectionsState<Key, SectionElement>, groupKey: GroupKey) {
+        self.state = state
+        self.groupKey = groupKey
+    }
+
+    /// What the elements have in common.
+    public var key: Key { state.key(groupKey) }
+}
+
+extension ResultsSection: Identifiable {
+    /// The key.
+    public var id: Key { key }
+}
+
+extension ResultsSection: RealmSectionedResult {
+    public typealias Index = Int
+    public typealias Indices = Range<Int>
+    public typealias Element = SectionElement
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    /// How many elements there are; 0 while there is no section of the key.
+    public var count: Int { withMembers { $0?.count ?? 0 } }
+
+    /// The element at a position; misuse where it is out of bounds.
+    public subscript(position: Int) -> SectionElement {
+        state.element(
+            withMembers { members in
+                checkIndex(position, count: members?.count ?? 0)
+                return members.unsafelyUnwrapped[position]
+            })
+    }
+
+    /// Iterates over the order of now.
+    public func makeIterator() -> SectionIterator<SectionElement> {
+        let state = state
+        return SectionIterator(withMembers { $0 ?? [] }.lazy.map { state.element($0) }.makeIterator())
+    }
+
+    private func withMembers<R>(_ body: ([Value]?) -> R) -> R {
+        let sections = state.current()
+        return body(sections.place(of: groupKey).map { sections.members[$0] })
+    }
+
+    public var _sections: _SectionsHandle<Key, SectionElement> { _SectionsHandle(state: state, section: groupKey) }
+
+    public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> ResultsSection? {
+        state.moved(to: home).map { ResultsSection(state: $0, groupKey: groupKey) }
+    }
+
+    /// True for the same section of one `SectionedResults`.
+    public static func == (left: ResultsSection, right: ResultsSection) -> Bool {
+        left.state === right.state && left.groupKey == right.groupKey
+    }
+
+    /// The key and the elements, the first hundred of them.
+    public var description: String {
+        var lines = isInvalidated ? [] : prefix(100).map { "\t\($0)".replacing("\n", with: "\n\t") }
+        if !isInvalidated, count > 100 { lines.append("\t... \(count - 100) objects skipped.") }
+        return "ResultsSection<\(key)> (\n" + lines.joined(separator: ",\n") + "\n)"
+    }
+}
+
+/// Iterates over the sections as they were when the loop began.
+public struct SectionedResultsIterator<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue>:
+    IteratorProtocol
+{
+    private let state: SectionsState<Key, SectionElement>
+    private var keys: IndexingIterator<[GroupKey]>
+
+    init(_ state: SectionsState<Key, SectionElement>, _ keys: [GroupKey]) {
+        self.state = state
+        self.keys = keys.makeIterator()
+    }
+
+    /// The next section, or nil at the end.
+    public mutating func next() -> ResultsSection<Key, SectionElement>? {
+        keys.next().map { ResultsSection(state: state, groupKey: $0) }
+    }
+}
+
+/// Iterates over the elements of a section as they were when the loop began. The objects themselves are live.
+public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
+    private var elements: LazyMapSequence<[Value], Element>.Iterator
+
+    init(_ elements: LazyMapSequence<[Value], Element>.Iterator) { self.elements = elements }
+
+    /// The next element, or nil at the end.
+    public mutating func next() -> Element? { elements.next() }
+}
+
+#if !canImport(ObjectiveC)
+    // Elsewhere the frameworks for lists on a screen have these.
+    extension IndexPath {
+        /// Of an item in a section.
+        public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
+
+        /// As `init(item:section:)`.
+        public init(row: Int, section: Int) { self.init(indexes: [section, row]) }
+
+        /// The position in the section. The path must have two indexes.
+        public var item: Int { self[1] }
+
+        /// As `item`.
+        public var row: Int { self[1] }
+
+        /// The position of the section.
+        public var section: Int { self[0] }
+    }
+#endif

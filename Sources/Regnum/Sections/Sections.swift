@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind `SectionedResults` and `ResultsSection`: the sorted results, the function that gives each
+// element its section, and the sections that came out last. Evaluated when first needed and again when the Realm has
+// moved on, as results are.
+
+internal import RegnumEngine
+internal import RegnumQuery
+
+/// The sections of one moment. Links stand for objects.
+struct Sections {
+    /// In the order in which they appear in the sorted elements.
+    var keys: [GroupKey] = []
+    /// The elements of each section, in their order.
+    var members: [[Value]] = []
+    private var places: [GroupKey: Int] = [:]
+
+    /// The position of the section of that key; nil where there is none.
+    func place(of key: GroupKey) -> Int? { places[key] }
+
+    mutating func append(_ member: Value, to key: GroupKey) {
+        // Elements of a section mostly come one after the other.
+        if let last = keys.last, last == key {
+            members[members.count - 1].append(member)
+        } else if let place = places[key] {
+            members[place].append(member)
+        } else {
+            places[key] = keys.count
+            keys.append(key)
+            members.append([member])
+        }
+    }
+}
+
+/// Confined as its results are.
+final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
+    let results: Results<Element>
+    private let sectionKey: (Element) -> Key
+    private var cache: (stamp: UInt64, sections: Sections)?
+
+    init(_ results: Results<Element>, _ sectionKey: @escaping (Element) -> Key) {
+        self.results = results
+        self.sectionKey = sectionKey
+    }
+
+    /// The same as another Realm of the file shows it.
+    func moved(to home: _RealmHome) -> SectionsState? {
+        results._moved(to: home, mayBeMissing: true).map { SectionsState($0, sectionKey) }
+    }
+
+    /// The sections of now. O(elements) once a change.
+    func current() -> Sections {
+        let state = results.state
+        state.check()
+        return state.realm.alone {
+            let now = state.realm.changeCount
+            if let cache, cache.stamp == now { return cache.sections }
+            let sections = evaluate(state)
+            cache = (now, sections)
+            return sections
+        }
+    }
+
+    private func evaluate(_ state: ResultsState) -> Sections {
+        var sections = Sections()
+        var next = results.makeIterator()
+        func take(_ member: Value) -> Bool {
+            guard let element = next.next() else { return false }
+            sections.append(member, to: groupKey(sectionKey(element)))
+            return true
+        }
+        if state.isOfValues {
+            for value in state.currentValues() where !take(value) { break }
+        } else {
+            for key in state.allKeys() where !take(.link(key)) { break }
+        }
+        return sections
+    }
+
+    private func groupKey(_ key: Key) -> GroupKey {
+        let raw = Key._toRaw(key)
+        if raw.object != nil { refuseLinksAsKeys() }
+        switch raw.mixed {
+        case .object: refuseLinksAsKeys()
+        case .list, .dictionary: refuseCollectionsAsKeys()
+        default: break
+        }
+        switch raw.value {
+        case .link, .typedLink: refuseLinksAsKeys()
+        case .list, .dictionary: refuseCollectionsAsKeys()
+        default: return GroupKey(raw.value)
+        }
+    }
+
+    func key(_ key: GroupKey) -> Key { Key._fromRaw(_RawValue(key.value)) }
+
+    func element(_ member: Value) -> Element {
+        var raw = _RawValue(member)
+        raw.binding = results.state.binding
+        return Element._fromRaw(raw)
+    }
+}
+
+func refuseLinksAsKeys() -> Never {
+    misuse("Links are not supported as section keys. Take a property of the linked object instead.")
+}
+
+func refuseCollectionsAsKeys() -> Never {
+    misuse("Collections are not supported as section keys. Take a value that is no collection.")
+}

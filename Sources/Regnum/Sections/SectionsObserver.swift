@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observers of sectioned results and of single sections.
+
+public import Dispatch
+public import Foundation
+internal import RegnumEngine
+internal import RegnumObservation
+internal import RegnumQuery
+
+/// What the block of observed sectioned results, or of an observed section, gets.
+@frozen
+public enum SectionedResultsChange<CollectionType> {
+    /// The first call: the sections as they are.
+    case initial(CollectionType)
+    /// The sections have changed. `deletions` and `modifications` are index paths of section and item before,
+    /// `insertions` those of now. What has changed its place, or moved to another section, is in both. Sections that
+    /// went are in `sectionsToDelete` by their position before, without deletions of their elements; sections that
+    /// came are in `sectionsToInsert` by their position now, with insertions of their elements.
+    case update(
+        CollectionType, deletions: [IndexPath], insertions: [IndexPath], modifications: [IndexPath],
+        sectionsToInsert: IndexSet, sectionsToDelete: IndexSet)
+}
+
+/// What leads from one state of sections to the next.
+struct SectionChanges {
+    var deletions: [IndexPath] = []
+    var insertions: [IndexPath] = []
+    var modifications: [IndexPath] = []
+    var sectionsToInsert = IndexSet()
+    var sectionsToDelete = IndexSet()
+
+    var isEmpty: Bool {
+        deletions.isEmpty && insertions.isEmpty && modifications.isEmpty && sectionsToInsert.isEmpty
+            && sectionsToDelete.isEmpty
+    }
+
+    init(from old: Sections, to new: Sections, isModified: (Value) -> Bool) {
+        let moved = CollectionDiff.between(old.keys, new.keys)
+        sectionsToDelete = IndexSet(moved.deletions)
+        sectionsToInsert = IndexSet(moved.insertions)
+        for (before, key) in old.keys.enumerated() where !sectionsToDelete.contains(before) {
+            guard let now = new.place(of: key) else { continue }
+            let changes = CollectionDiff.between(old.members[before], new.members[now], isModified: isModified)
+            deletions += changes.deletions.map { IndexPath(indexes: [before, $0]) }
+            modifications += changes.modifications.map { IndexPath(indexes: [before, $0]) }
+            insertions += changes.insertions.map { IndexPath(indexes: [now, $0]) }
+        }
+        for now in moved.insertions {
+            insertions += new.members[now].indices.map { IndexPath(indexes: [now, $0]) }
+        }
+        insertions.sort()
+    }
+
+    /// What of it concerns one section: by its position before and now, nil where it was not or is not there.
+    func of(before: Int?, now: Int?) -> SectionChanges {
+        var part = self
+        part.deletions.removeAll { $0[0] != before }
+        part.modifications.removeAll { $0[0] != before }
+        part.insertions.removeAll { $0[0] != now }
+        part.sectionsToDelete.formIntersection(before.map { IndexSet(integer: $0) } ?? [])
+        part.sectionsToInsert.formIntersection(now.map { IndexSet(integer: $0) } ?? [])
+        return part
+    }
+}
+
+final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
+    private let collection: C
+    private let state: SectionsState<C.Key, C.SectionElement>
+    /// Nil for all sections.
+    private let section: GroupKey?
+    private let region: Region?
+    private let block: (SectionedResultsChange<C>) -> Void
+    private var sections = Sections()
+
+    init(_ collection: C, region: Region?, _ block: @escaping (SectionedResultsChange<C>) -> Void) {
+        self.collection = collection
+        state = collection._sections.state
+        section = collection._sections.section
+        self.region = region
+        self.block = block
+    }
+
+    func begin() throws(EngineError) -> (() -> Void)? {
+        sections = state.current()
+        return { [block, collection] in block(.initial(collection)) }
+    }
+
+    func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
+        // Which section an element is in may depend on anything, but on what has not changed.
+        if walk.changes.isEmpty { return nil }
+        let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
+        let old = sections
+        sections = state.current()
+        var changes = SectionChanges(from: old, to: sections) { member in
+            if case .link(let key) = member { modified.contains(key) } else { false }
+        }
+        if let section { changes = changes.of(before: old.place(of: section), now: sections.place(of: section)) }
+        if changes.isEmpty { return nil }
+        return { [block, collection, changes] in
+            block(
+                .update(
+                    collection, deletions: changes.deletions, insertions: changes.insertions,
+                    modifications: changes.modifications, sectionsToInsert: changes.sectionsToInsert,
+                    sectionsToDelete: changes.sectionsToDelete))
+        }
+    }
+}
+
+extension RealmSectionedResult {
+    /// Calls `block` once with the sections, or the section, as they are, and then after each change of them.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: of the elements, as in "name" or "owner.name": only changes of these count as modifications.
+    ///     Nil: all properties, and those of linked objects to depth 4. What comes, goes and moves always counts.
+    ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
+    ///     the queue of its Realm.
+    /// - Returns: the token to hold as long as calls are wanted.
+    ///
+    /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves
+    /// on, as those of other collections. Misuse for what is frozen, and where a write has changed something already.
+    /// A call costs O(elements).
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void
+    ) -> NotificationToken {
+        observing(self, on: queue) { collection in
+            let state = collection._sections.state.results.state
+            let region = state.binding.map { $0.region(keyPaths, depth: Region.depth) }
+            return state.realm.observe(SectionsObserver(collection, region: region, block))
+        }
+    }
+}
+
+extension RealmSectionedResult where SectionElement: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}
