@@ -314,12 +314,12 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         (After.OtherKey.self, ["- Primary Key for class 'ChangingPet' has changed from 'id' to 'name'."]),
     ]
 
-    @Test("a difference is refused with a line for each, whatever the version", arguments: changes.indices, [0, 1])
-    func differences(_ index: Int, _ version: Int) throws {
+    @Test("a difference is refused with a line for each where the version is the same", arguments: changes.indices)
+    func differences(_ index: Int) throws {
         let (type, lines) = Self.changes[index]
         try open([Before.Pet.self])
         let before = try Data(contentsOf: folder.file())
-        let error = #expect(throws: Realm.Error.self) { try open([type], version: UInt64(version)) }
+        let error = #expect(throws: Realm.Error.self) { try open([type]) }
         #expect(error?.code == .schemaMismatch)
         #expect(error?.reason == .migrationNeeded)
         let words = error?.localizedDescription ?? ""

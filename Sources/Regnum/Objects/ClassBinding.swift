@@ -106,6 +106,19 @@ package final class ClassBinding {
         }
     }
 
+    /// True where the columns that the properties were bound to are where they were, and hold the same.
+    func fits(_ definition: TableDefinition) -> Bool {
+        let old = table.definition
+        return definition.name == old.name
+            && columns.allSatisfy { column in
+                if column < 0 { return true }
+                guard column < definition.columns.count else { return false }
+                var (now, before) = (definition.columns[column], old.columns[column])
+                (now.isIndexed, before.isIndexed) = (false, false)
+                return now == before
+            }
+    }
+
     deinit {
         context.deallocate()
         columnNumbers.deallocate()

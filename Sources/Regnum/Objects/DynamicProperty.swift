@@ -152,7 +152,10 @@ extension ClassProperty {
         let binding = object.binding
         let column = binding.columns[offset]
         if isPrimaryKey {
-            misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+            guard let work = object.core.settings.work else {
+                misuse("Primary key can't be changed to '\(describe(value))' after an object is inserted.")
+            }
+            work.noteKey(of: binding.tableKey)
         }
         if hasTarget, binding.table.ownsTargets(of: column) { return setDynamicOwned(value, of: object, column) }
         if isOwnedCollection {

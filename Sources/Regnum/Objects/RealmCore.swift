@@ -83,12 +83,20 @@ package final class RealmCore {
 
     /// To be called after a refresh that changed tables.
     package func reloadTables() {
-        for binding in bindings.values {
-            if let table = session.table(binding.tableKey) { binding.table = table }
+        for binding in bindings.values { reload(binding) }
+        for binding in dynamicBindings.values { reload(binding) }
+    }
+
+    private func reload(_ binding: ClassBinding) {
+        let table = session.table(binding.tableKey)
+        if table === binding.table { return }
+        guard let table, binding.fits(table.definition) else {
+            misuse(
+                "Another process has migrated the Realm to schema version \(session.schemaVersion), in which class "
+                    + "'\(binding.schema.name)' is another. Update this program, or open the Realm anew with the "
+                    + "classes of that version.")
         }
-        for binding in dynamicBindings.values {
-            if let table = session.table(binding.tableKey) { binding.table = table }
-        }
+        binding.table = table
     }
 
     func remember(dynamic binding: ClassBinding) { dynamicBindings[binding.tableKey] = binding }
@@ -196,5 +204,12 @@ package final class RealmCore {
         bindingsByTable = [:]
         dynamicBindings = [:]
         bind(schemas)
+    }
+
+    /// Every accessor made so far is invalid from now on, and no more are made.
+    func retireForGood() {
+        retireAccessors()
+        bindings = [:]
+        bindingsByTable = [:]
     }
 }

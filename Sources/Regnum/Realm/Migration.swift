@@ -1,15 +1,218 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a migration block gets.
+// What a migration block gets: the objects as they were, the objects as they are to be.
 
-/// A file on its way from one schema to another.
+internal import RegnumEngine
+
+/// An object in a migration: its properties are known by name.
+public typealias MigrationObject = DynamicObject
+
+/// Called with an object as it was, nil where its class is new, and as it is to be, nil where its class is gone.
+public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?, _ newObject: MigrationObject?) -> Void
+
+/// A file on its way from one schema to another. Good inside of the migration block, on the thread that runs it.
+///
+/// Everything that the block does is one write transaction: when it ends, primary keys are proved, and all of it is
+/// stored together with the new schema version. Whatever fails leaves the file as it was.
+///
+/// ```swift
+/// migration.enumerateObjects(ofType: "Person") { old, new in
+///     new?["fullName"] = "\(old?["firstName"] ?? "") \(old?["lastName"] ?? "")"
+/// }
+/// ```
 public final class Migration {
-    /// The classes as they are in the file.
+    /// The classes as they are in the file: the names of properties are those of the columns.
     public let oldSchema: Schema
     /// The classes as they are declared.
     public let newSchema: Schema
 
-    init(oldSchema: Schema, newSchema: Schema) {
-        self.oldSchema = oldSchema
-        self.newSchema = newSchema
+    private let work: SchemaWork
+    private let old: RealmCore
+    private let new: RealmCore
+    private var failure: (any Error)?
+    private var isOver = false
+
+    /// Why the migration did not go through.
+    enum Failure: Error { case refused(String) }
+
+    /// `before` shows the version before, `work` has begun.
+    init(_ work: SchemaWork, before: Session, settings: RealmSettings) {
+        self.work = work
+        old = RealmCore(session: before, isReadOnly: true, isFrozen: true)
+        new = RealmCore(session: work.session)
+        let (configuration, place, database) = (settings.configuration, settings.place, settings.database)
+        old.configurationBox = RealmSettings(
+            configuration: configuration, place: place, database: database, schema: SchemaSet.of([]), queue: nil)
+        let ours = RealmSettings(
+            configuration: configuration, place: place, database: database, schema: settings.schema,
+            queue: settings.queue)
+        ours.work = work
+        new.configurationBox = ours
+        new.bind(settings.schema.classes)
+        oldSchema = Schema(
+            before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) })
+        newSchema = Schema(settings.schema.classes)
     }
+
+    /// After the block. Throws what went wrong in it.
+    func end() throws {
+        isOver = true
+        new.retireForGood()
+        old.retireForGood()
+        new.settings.work = nil
+        if let failure { throw failure }
+    }
+
+    private func check() {
+        if isOver { misuse("A migration cannot be used after its block: do everything inside of the block.") }
+        new.check()
+    }
+
+    private func note(_ words: String?) {
+        if let words, failure == nil { failure = Failure.refused(words) }
+    }
+
+    // MARK: Objects
+
+    /// Calls `block` with each object of a class that was in the file before, in the order of their making: as it was,
+    /// by the names of columns, and as it is to be, by the names of properties. Of a class that is new, with each
+    /// object made so far. Objects deleted meanwhile are left out; objects made meanwhile are not visited. O(n).
+    public func enumerateObjects(ofType typeName: String, _ block: MigrationObjectEnumerateBlock) {
+        check()
+        let isDeclared = newSchema[typeName] != nil
+        guard let before = oldTable(typeName) else {
+            if isDeclared { enumerateNew(typeName, block) }
+            return
+        }
+        let oldBinding = old.dynamicBinding(before)
+        let key = before.definition.key
+        for position in 0..<before.count {
+            let object = engine { () throws(EngineError) in try before.key(atPosition: position) }
+            guard let after = newTable(key) else {
+                block(accessor(oldBinding, object), nil)
+                continue
+            }
+            if !engine({ () throws(EngineError) in try after.contains(object) }) { continue }
+            block(accessor(oldBinding, object), accessor(new.dynamicBinding(after), object))
+        }
+    }
+
+    private func enumerateNew(_ typeName: String, _ block: MigrationObjectEnumerateBlock) {
+        guard let table = new.session.table(named: typeName) else { return }
+        let keys = engine { () throws(EngineError) in
+            var keys: [ObjectKey] = []
+            for position in 0..<table.count { keys.append(try table.key(atPosition: position)) }
+            return keys
+        }
+        for key in keys {
+            guard let table = new.session.table(named: typeName),
+                engine({ () throws(EngineError) in try table.contains(key) })
+            else { continue }
+            block(nil, accessor(new.dynamicBinding(table), key))
+        }
+    }
+
+    /// The table of the file before: of the same name, or that which has been renamed to it.
+    private func oldTable(_ typeName: String) -> Table? {
+        if let table = new.session.table(named: typeName), let before = old.session.table(table.definition.key) {
+            return before
+        }
+        return old.session.table(named: typeName)
+    }
+
+    /// The table as it is to be; nil where no class stands for it.
+    private func newTable(_ key: TableKey) -> Table? {
+        guard let table = new.session.table(key), newSchema[table.definition.name] != nil else { return nil }
+        return table
+    }
+
+    private func accessor(_ binding: ClassBinding, _ key: ObjectKey) -> MigrationObject {
+        unsafeDowncast(binding.makeAccessor(key), to: DynamicObject.self)
+    }
+
+    /// Makes an object from a dictionary, an array in the order of the properties, or another object. Misuse for a
+    /// class that is not declared, and for values that do not fit.
+    @discardableResult
+    public func create(_ typeName: String, value: Any = [:] as [String: Any]) -> MigrationObject {
+        check()
+        if newSchema[typeName] == nil { new.refuseClass(typeName) }
+        return Realm(core: new).dynamicCreate(typeName, value: value)
+    }
+
+    /// Deletes an object as it is to be. Misuse for one as it was.
+    public func delete(_ object: MigrationObject) {
+        check()
+        new.delete(object)
+    }
+
+    /// Deletes all objects of a class; where it is not declared any more, its table too. False where the file has no
+    /// such class.
+    @discardableResult
+    public func deleteData(forType typeName: String) -> Bool {
+        check()
+        guard let table = new.session.table(named: typeName) else { return false }
+        let session = new.session
+        engine { () throws(EngineError) in
+            if newSchema[typeName] == nil, !session.isTarget(table.definition.key) {
+                try session.removeTable(table.definition.key)
+                reshaped()
+            } else {
+                try table.deleteAll()
+            }
+        }
+        return true
+    }
+
+    // MARK: Renaming
+
+    /// Gives the values of one property to another. Objects as they are to be that were taken before are invalid
+    /// afterwards. What stands against it fails the migration when the block has ended: opening throws, and the file
+    /// stays as it was.
+    ///
+    /// - Parameters:
+    ///   - oldName: the name of the column in the file.
+    ///   - newName: the name of the declared property; of a step in between, a name that is renamed again later.
+    public func renameProperty(onType typeName: String, from oldName: String, to newName: String) {
+        check()
+        engine { () throws(EngineError) in
+            note(try work.renameProperty(of: typeName, from: oldName, to: newName))
+        }
+        reshaped()
+    }
+
+    /// As the member of `MigrationAdditions`.
+    func rename(class oldName: String, to newName: String) {
+        check()
+        engine { () throws(EngineError) in note(try work.renameClass(from: oldName, to: newName)) }
+        reshaped()
+    }
+
+    /// As the member of `MigrationAdditions`.
+    func fail(_ error: any Error) {
+        check()
+        if failure == nil { failure = error }
+    }
+
+    /// Tables have other columns now.
+    private func reshaped() { new.retireAccessors() }
+}
+
+/// What migrations can do beyond RealmSwift. A protocol, so that members of your own with these names win.
+public protocol MigrationAdditions: AnyObject {}
+
+extension Migration: MigrationAdditions {}
+
+extension MigrationAdditions {
+    /// Gives the objects of one class to another, with all links to them: what they have in common stays, the rest is
+    /// added and removed as in any migration. The old class must not be declared any more, and no object of the new
+    /// one exist. What stands against it fails the migration when the block has ended. O(1) but for indexes.
+    ///
+    /// ```swift
+    /// migration.renameClass(from: "Car", to: "Vehicle")
+    /// ```
+    public func renameClass(from oldName: String, to newName: String) {
+        (self as? Migration)?.rename(class: oldName, to: newName)
+    }
+
+    /// Gives the migration up: when the block has ended, opening throws `error` and the file is as it was.
+    public func abort(_ error: any Error) { (self as? Migration)?.fail(error) }
 }

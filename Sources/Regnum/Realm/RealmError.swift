@@ -136,6 +136,8 @@ extension Realm.Error {
         public static let inUse = Reason(rawValue: "inUse")
         /// The classes differ from the tables of the file.
         public static let migrationNeeded = Reason(rawValue: "migrationNeeded")
+        /// A migration asked for what cannot be, or left primary keys that are there twice.
+        public static let migrationFailed = Reason(rawValue: "migrationFailed")
         /// The file has a higher schema version than the configuration.
         public static let newerSchemaVersion = Reason(rawValue: "newerSchemaVersion")
         /// The model classes contradict themselves or the rules of a schema.

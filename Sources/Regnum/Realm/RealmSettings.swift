@@ -18,6 +18,8 @@ final class RealmSettings {
     var queryClasses: [TableKey: QueryClass] = [:]
     /// Queries that an index would have helped, by table and column.
     var scans: [TableKey: [Int: ScanNote]] = [:]
+    /// While a migration block runs: primary keys may be stored, and are proved at its end.
+    var work: SchemaWork?
     /// How often `invalidate` was called: collections made before are invalid.
     var invalidations = 0
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a class and its table differ, in the words of RealmSwift.
+// How a class and its table differ, in the words of RealmSwift. Indexes come and go without a word.
 
 internal import RegnumEngine
 internal import RegnumQuery
@@ -18,7 +18,7 @@ struct SchemaDifferences {
                 if !toleratingColumns { found.append("Property '\(schema.name).\(property.name)' has been added.") }
                 continue
             }
-            if let change = change(property, column, typesOnly: toleratingColumns) {
+            if let change = change(property, column) {
                 found.append("Property '\(schema.name).\(property.name)' has been \(change).")
             }
         }
@@ -35,18 +35,13 @@ struct SchemaDifferences {
         return found
     }
 
-    private func change(_ property: ClassProperty, _ column: ColumnDefinition, typesOnly: Bool) -> String? {
+    private func change(_ property: ClassProperty, _ column: ColumnDefinition) -> String? {
         let wanted = property.newColumn
         let target = column.target.flatMap { session.table($0)?.definition.name }
         let old = Self.name(column.type, column.collection, target)
         let new = Self.name(wanted.type, wanted.collection, wanted.targetName)
         if old != new { return "changed from '\(old)' to '\(new)'" }
         if column.isNullable != wanted.isNullable { return "made \(wanted.isNullable ? "optional" : "required")" }
-        if typesOnly { return nil }
-        let isIndexed = wanted.isIndexed && !wanted.isPrimaryKey
-        if (column.isIndexed && !column.isPrimaryKey) != isIndexed, column.isPrimaryKey == wanted.isPrimaryKey {
-            return "made \(isIndexed ? "indexed" : "unindexed")"
-        }
         return nil
     }
 
@@ -61,7 +56,7 @@ struct SchemaDifferences {
         }
     }
 
-    private static func name(_ type: ColumnType, _ collection: CollectionKind, _ target: String?) -> String {
+    static func name(_ type: ColumnType, _ collection: CollectionKind, _ target: String?) -> String {
         let element = type == .link ? "<\(target ?? "?")>" : type.shown
         return switch collection {
         case .none: element

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings file and classes together when a Realm is opened: makes the tables of new classes, and refuses every other
-// difference with the list that RealmSwift's users know.
+// Brings file and classes together when a Realm is opened: makes the tables of new classes, builds and drops indexes,
+// migrates a file of an older schema version, and refuses every other difference with the list that RealmSwift's users
+// know. One write transaction: all of it, or nothing. Of several processes that open at once, one does it.
 
 internal import Foundation
 internal import RegnumEngine
@@ -13,17 +14,30 @@ struct SchemaUpdate {
     private var configuration: Realm.Configuration { settings.configuration }
     private static let neverVersioned = UInt64.max
 
+    /// What has to be done.
+    private enum Need {
+        case nothing
+        /// Classes and indexes that are new, or a version where there was none.
+        case additions
+        case migration(from: UInt64)
+        /// Everything goes, because the configuration says so.
+        case reset
+    }
+
     /// Compares, and writes what is missing. Throws `Realm.Error`.
     func run() throws {
-        try check()
-        guard !configuration.readOnly, needsWrite else { return }
+        if configuration.readOnly {
+            let differences = differences(toleratingColumns: true)
+            if !differences.isEmpty { throw migrationNeeded(differences) }
+            return
+        }
+        if case .nothing = try need() { return }
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
         do {
             // Another thread or process may have been faster: what counts is the file of now.
-            try check()
-            if needsWrite { try write() }
+            try update(try need())
         } catch {
             if session.isWriting { session.rollbackWrite() }
             if let error = error as? EngineError {
@@ -36,59 +50,89 @@ struct SchemaUpdate {
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
-    private var missing: [ClassSchema] { settings.schema.classes.filter { session.table(named: $0.name) == nil } }
-
-    private var needsWrite: Bool { session.schemaVersion != configuration.schemaVersion || !missing.isEmpty }
-
-    private func write() throws(EngineError) {
-        let missing = missing
-        for schema in missing { Logger.log(.debug, "DB: Add class '\(schema.name)'") }
-        if !missing.isEmpty { try session.addTables(missing.map(\.newTable)) }
-        if session.schemaVersion != configuration.schemaVersion {
-            Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
-        }
-        session.setSchemaVersion(configuration.schemaVersion)
-    }
-
-    /// Throws where the schema version or a class does not allow opening.
-    private func check() throws {
+    private func need() throws -> Need {
         let stored = session.schemaVersion
         let wanted = configuration.schemaVersion
-        if stored != Self.neverVersioned, !configuration.readOnly, wanted < stored {
+        let work = SchemaWork(session: session, classes: settings.schema.classes)
+        if stored == Self.neverVersioned { return .additions }
+        if configuration.deleteRealmIfMigrationNeeded, stored != wanted || !differences().isEmpty {
+            if RealmCache.shared.isOpen(settings.place) {
+                throw error(
+                    .alreadyOpen, .inUse,
+                    "Cannot delete files of an open Realm: '\(settings.place.name)' is still in use, and "
+                        + "`deleteRealmIfMigrationNeeded` is set. Release all Realms, objects and collections of it "
+                        + "first.")
+            }
+            return .reset
+        }
+        if wanted < stored {
             throw error(
                 .fail, .newerSchemaVersion,
                 "Provided schema version \(wanted) is less than last set version \(stored). Raise `schemaVersion` "
                     + "to \(stored) or more.")
         }
-        let differences = settings.schema.classes.flatMap { schema in
-            session.table(named: schema.name).map {
-                SchemaDifferences(schema: schema, table: $0.definition, session: session).list(
-                    toleratingColumns: configuration.readOnly)
-            } ?? []
+        if wanted > stored { return .migration(from: stored) }
+        let differences = differences()
+        if !differences.isEmpty { throw migrationNeeded(differences) }
+        return work.isNeeded ? .additions : .nothing
+    }
+
+    /// In the write.
+    private func update(_ need: Need) throws {
+        let work = SchemaWork(session: session, classes: settings.schema.classes)
+        switch need {
+        case .nothing: return
+        case .additions: try work.begin()
+        case .reset:
+            Logger.log(.debug, "DB: Delete all classes: \(settings.place.name)")
+            try session.removeAllTables()
+            try work.begin()
+        case .migration(let old): try migrate(from: old, work)
         }
-        if !differences.isEmpty { throw migrationNeeded(differences, stored) }
-        let isOlder = stored != Self.neverVersioned && wanted > stored
-        if configuration.migrationBlock != nil, isOlder, !configuration.readOnly {
-            throw configuration.unavailable(
-                "migrationBlock",
-                "migrations are not run, and the file is at schema "
-                    + "version \(stored)")
+        if session.schemaVersion != configuration.schemaVersion {
+            Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
+            session.setSchemaVersion(configuration.schemaVersion)
         }
     }
 
-    private func migrationNeeded(_ differences: [String], _ stored: UInt64) -> Realm.Error {
-        let advice: String
-        if configuration.deleteRealmIfMigrationNeeded {
-            advice =
-                "\nThis version does not support `deleteRealmIfMigrationNeeded`: delete the file with "
-                + "`Realm.deleteFiles(for:)`."
-        } else if configuration.migrationBlock != nil {
-            advice =
-                "\nThis version does not support `migrationBlock`: declare the classes as they are in the file, "
-                + "or start with an empty file."
-        } else {
-            advice = "\nDeclare the classes as they are in the file, or start with an empty file."
+    private func migrate(from old: UInt64, _ work: SchemaWork) throws {
+        Logger.log(.detail, "DB: Migrate from schema version \(old): \(settings.place.name)")
+        let before = configuration.migrationBlock == nil ? nil : try session.freeze()
+        try work.begin()
+        do {
+            if let block = configuration.migrationBlock, let before {
+                let migration = Migration(work, before: before, settings: settings)
+                block(migration, old)
+                try migration.end()
+            }
+            try work.finish()
+        } catch SchemaWork.Failure.differences(let lines) {
+            throw migrationNeeded(lines)
+        } catch SchemaWork.Failure.sharedKey(let words) {
+            throw error(
+                .fail, .migrationFailed,
+                words + " The file is as it was. Give each object a key of its own in the `migrationBlock`.")
+        } catch Migration.Failure.refused(let words) {
+            throw error(.fail, .migrationFailed, words + " The file is as it was.")
         }
+    }
+
+    /// One sentence for each difference that a schema version has to announce.
+    private func differences(toleratingColumns: Bool = false) -> [String] {
+        settings.schema.classes.flatMap { schema in
+            session.table(named: schema.name).map {
+                SchemaDifferences(schema: schema, table: $0.definition, session: session).list(
+                    toleratingColumns: toleratingColumns)
+            } ?? []
+        }
+    }
+
+    private func migrationNeeded(_ differences: [String]) -> Realm.Error {
+        let advice =
+            configuration.readOnly
+            ? "\nRead-only files are not migrated: declare the classes as they are in the file."
+            : "\nRaise `schemaVersion` above \(session.schemaVersion), and say in a `migrationBlock` what is to become "
+                + "of the values; or set `deleteRealmIfMigrationNeeded` where nothing in the file is needed."
         return error(
             .schemaMismatch, .migrationNeeded,
             "Migration is required due to the following errors:\n"

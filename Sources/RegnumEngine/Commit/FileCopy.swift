@@ -22,6 +22,9 @@ struct FileCopy {
     private var firstPending = 0
     private var pendingPages = 0
     private var nextPage = FormatLimits.reservedPages
+    /// Keys of the columns of the table that is being copied. Row groups may hold others: columns that were dropped
+    /// after the group was written, whose blobs are gone.
+    private var columns: Set<UInt32> = []
     /// Pages left empty because a block must not cross a section's boundary.
     private var skipped: [PendingExtent] = []
     /// Pages that may still be copied: more than the file has are reached only where it is damaged.
@@ -81,6 +84,8 @@ struct FileCopy {
         var (catalog, schema) = try session.contents()
         budget += session.space.sealer.livePages
         for i in catalog.tables.indices {
+            let definition = schema.tables.first { $0.key == catalog.tables[i].key }
+            columns = Set(definition?.columns.map(\.key.rawValue) ?? [])
             catalog.tables[i].root = try copied(catalog.tables[i].root)
             for j in catalog.tables[i].trees.indices {
                 catalog.tables[i].trees[j].root = try copied(catalog.tables[i].trees[j].root)
@@ -216,19 +221,31 @@ struct FileCopy {
         return refs.count - 1
     }
 
+    /// The segments of columns that the table still has.
+    private func descriptors(
+        _ ref: BlockRef, _ group: UnsafeRawPointer
+    ) throws(EngineError) -> [RowGroupLayout.Descriptor] {
+        var found: [RowGroupLayout.Descriptor] = []
+        for i in 0..<RowGroupLayout.columnCount(group) {
+            guard let d = RowGroupLayout.descriptor(group, i) else {
+                throw corrupted("a column of a row group has an unknown form", page: ref.page)
+            }
+            if columns.contains(d.columnKey) { found.append(d) }
+        }
+        return found
+    }
+
     /// Copies a row group in one piece: segments that lie in older blocks are taken over from there.
     private mutating func copyGroup(_ ref: BlockRef, _ group: UnsafeRawPointer) throws(EngineError) -> Int {
         let rows = RowGroupLayout.rows(group)
-        let columns = RowGroupLayout.columnCount(group)
+        let descriptors = try descriptors(ref, group)
         let keys = Self.keyByteCount(group)
-        let keyOffset = (RowGroupLayout.headByteCount + columns * RowGroupLayout.descriptorByteCount + 7) & ~7
+        let keyOffset = (RowGroupLayout.headByteCount + descriptors.count * RowGroupLayout.descriptorByteCount + 7) & ~7
         var offset = (keyOffset + keys + 7) & ~7
         var segments: [(descriptor: RowGroupLayout.Descriptor, bytes: UnsafeRawPointer)] = []
         var blobs: [(offset: Int, number: Int)] = []
-        for i in 0..<columns {
-            guard var d = RowGroupLayout.descriptor(group, i) else {
-                throw corrupted("a column of a row group has an unknown form", page: ref.page)
-            }
+        for descriptor in descriptors {
+            var d = descriptor
             let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
             (d.source, d.byteOffset) = (0, UInt32(offset))
             segments.append((d, segment))
@@ -244,6 +261,7 @@ struct FileCopy {
         let block = try room(ref, byteCount: offset)
         let head = BlockHeader.byteCount
         Memory.copy(block.bytes + head, group + head, RowGroupLayout.headByteCount - head)
+        block.bytes.storeBytes(of: UInt16(descriptors.count), toByteOffset: 36, as: UInt16.self)
         block.bytes.storeBytes(of: 0, toByteOffset: 38, as: UInt16.self)
         if keys > 0 {
             block.bytes.storeBytes(of: UInt32(keyOffset), toByteOffset: 56, as: UInt32.self)

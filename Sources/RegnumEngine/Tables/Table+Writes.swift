@@ -210,7 +210,7 @@ extension Table {
         return words
     }
 
-    private func clearLinks(to key: ObjectKey, from origin: (table: TableKey, column: Int)) throws(EngineError) {
+    func clearLinks(to key: ObjectKey, from origin: (table: TableKey, column: Int)) throws(EngineError) {
         guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column] else { return }
         try table.flushOpenCollection()
         if tree.count == 0 { return }
@@ -260,7 +260,7 @@ extension Table {
         session.moved()
     }
 
-    private func allKeys() throws(EngineError) -> [UInt64] {
+    func allKeys() throws(EngineError) -> [UInt64] {
         var keys: [UInt64] = []
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count { keys.append(group.pointee.key(at: row)) }

@@ -268,6 +268,17 @@ package final class Session {
 
     // MARK: Schema
 
+    func replaceTable(at place: Int, by table: Table) { tables[place] = table }
+
+    func removeTable(_ table: Table) { tables.removeAll { $0 === table } }
+
+    /// In a write: definitions have changed. Who leads where is worked out anew.
+    func schemaMoved() {
+        isSchemaChanged = true
+        for table in tables { table.resolveOrigins() }
+        moved()
+    }
+
     /// In a write: what the file says of itself; 0 ... UInt64.max - 1.
     package func setSchemaVersion(_ version: UInt64) {
         precondition(state.pointee.isWriting)
@@ -297,9 +308,7 @@ package final class Session {
             catalog.nextTableKey += 1
         }
         for table in new { try addTable(table, keys) }
-        isSchemaChanged = true
-        for table in tables { table.resolveOrigins() }
-        moved()
+        schemaMoved()
     }
 
     private func addTable(_ new: NewTable, _ keys: [String: TableKey]) throws(EngineError) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Migrating without using the Realm, and asking a file for its schema version.
+
+public import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
+
+extension Realm {
+    /// Brings the file of the configuration up to date, as opening it does. Throws `Realm.Error`; then the file is as
+    /// it was.
+    public static func performMigration(for configuration: Configuration = .defaultConfiguration) throws {
+        _ = try RealmOpening.open(configuration, queue: nil, origin: nil)
+    }
+}
+
+/// The schema version of the file, which is not changed and need not be closed. Throws `Realm.Error`: where there is no
+/// file, where it is none of ours, and where it was never opened with classes.
+public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
+    var configuration = Realm.Configuration(fileURL: fileURL, encryptionKey: encryptionKey, readOnly: true)
+    configuration.objectTypes = []
+    guard case .file(let path) = try configuration.validated() else {
+        misuse("A schema version is asked of a file: '\(fileURL)' is none.")
+    }
+    let version: UInt64
+    do {
+        var options = Database.OpenOptions(isReadOnly: true)
+        options.encryptionKey = configuration.engineKey
+        // Apart from the Realms of this process: those who open the file to write are not to find it read-only.
+        let database = try Database.openAsOtherProcess(
+            path: path, fileSystem: PosixFileSystem.shared, options: options)
+        version = try database.makeSession().schemaVersion
+    } catch { throw Realm.Error(opening: path, readOnly: true, error) }
+    if version == UInt64.max {
+        throw Realm.Error(
+            .fail, .unspecified,
+            "Cannot open an uninitialized realm in read-only mode: the file at path '\(path)' has no schema version "
+                + "yet. Open it with `Realm(configuration:)` first.", fileURL: fileURL)
+    }
+    return version
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// From objects on their own to embedded ones, in a write transaction: each row must come to have exactly one link that
+// leads to it. Rows with more are copied, one copy for each further link; rows with none are deleted.
+
+extension Session {
+    /// Gives every row of the tables exactly one owner, then declares the tables embedded. Links in mixed values
+    /// become null: they own nothing. Throws `.limit` where rows link to each other in a circle that something else
+    /// leads into, because copies of it would have no end.
+    package func embed(_ keys: [TableKey]) throws(EngineError) {
+        precondition(isWriting)
+        var work = Embedding(session: self, tables: Set(keys))
+        try work.run()
+        var definitions: [TableDefinition] = []
+        for key in keys {
+            guard var definition = table(key)?.definition else { continue }
+            definition.isEmbedded = true
+            definitions.append(definition)
+        }
+        try reshape(definitions)
+    }
+}
+
+private struct Embedding {
+    let session: Session
+    let tables: Set<TableKey>
+    /// Rows to be looked at; one may be there more than once.
+    private var queue: [(table: TableKey, key: ObjectKey)] = []
+    private var copies = 0
+    private var limit = 1 << 16
+
+    /// One link to a row.
+    private struct Place {
+        var table: Table
+        var column: Int
+        var key: ObjectKey
+        /// In a list.
+        var index = 0
+        /// In a dictionary.
+        var name = ""
+    }
+
+    init(session: Session, tables: Set<TableKey>) {
+        self.session = session
+        self.tables = tables
+    }
+
+    mutating func run() throws(EngineError) {
+        for key in tables.sorted() {
+            guard let table = session.table(key) else { continue }
+            for object in try table.allKeys() { queue.append((key, ObjectKey(object))) }
+            for origin in table.origins { limit += Int(clamping: session.links(of: origin)) * 16 }
+        }
+        queue.reverse()
+        while let (key, object) = queue.popLast() {
+            guard let table = session.table(key), try table.contains(object) else { continue }
+            try settle(object, of: table)
+        }
+    }
+
+    private mutating func settle(_ key: ObjectKey, of table: Table) throws(EngineError) {
+        let places = try places(of: key, in: table)
+        if places.isEmpty {
+            try enqueueTargets(of: key, in: table)
+            try table.delete(key)
+            return
+        }
+        for place in places.dropFirst() {
+            copies += 1
+            if copies > limit {
+                throw .limit(
+                    "Objects of class '\(table.definition.name)' link to each other in a circle and cannot be "
+                        + "embedded in each other.")
+            }
+            let copy = try copy(key, of: table)
+            try point(place, from: key, to: copy)
+        }
+        if places.count > 1 { try enqueueTargets(of: key, in: table) }
+    }
+
+    /// What the row leads to has gained or lost links.
+    private mutating func enqueueTargets(of key: ObjectKey, in table: Table) throws(EngineError) {
+        try table.flushOpenCollection()
+        guard let location = try table.locate(key) else { return }
+        for (i, column) in table.definition.columns.enumerated() {
+            guard let target = column.target, tables.contains(target) else { continue }
+            for link in try table.links(i, location) { queue.append((target, ObjectKey(link))) }
+        }
+    }
+
+    /// Every link to the row. Those in mixed values are cleared.
+    private func places(of key: ObjectKey, in table: Table) throws(EngineError) -> [Place] {
+        var places: [Place] = []
+        for origin in table.origins {
+            guard let other = session.table(origin.table) else { continue }
+            if other.definition.columns[origin.column].type == .mixed {
+                try table.clearLinks(to: key, from: origin)
+                continue
+            }
+            var last = ObjectKey.none
+            for object in try table.backlinks(to: key, from: other, column: origin.column) where object != last {
+                last = object
+                let place = Place(table: other, column: origin.column, key: object)
+                switch other.definition.columns[origin.column].collection {
+                case .none, .set: places.append(place)
+                case .list:
+                    for (i, value) in try other.listValues(origin.column, of: object).enumerated()
+                    where value == .link(key) {
+                        var place = place
+                        place.index = i
+                        places.append(place)
+                    }
+                case .dictionary:
+                    for entry in try other.dictionaryEntries(origin.column, of: object)
+                    where entry.value == .link(key) {
+                        var place = place
+                        place.name = entry.key
+                        places.append(place)
+                    }
+                }
+            }
+        }
+        return places
+    }
+
+    private func point(_ place: Place, from old: ObjectKey, to new: ObjectKey) throws(EngineError) {
+        switch place.table.definition.columns[place.column].collection {
+        case .none: try place.table.set(.link(new), place.column, of: place.key)
+        case .list: try place.table.listSet(.link(new), place.column, of: place.key, at: place.index)
+        case .set:
+            _ = try place.table.setRemove(.link(old), place.column, of: place.key)
+            _ = try place.table.setInsert(.link(new), place.column, of: place.key)
+        case .dictionary:
+            try place.table.dictionarySet(place.name, .link(new), place.column, of: place.key)
+        }
+    }
+
+    /// A row with the same values; embedded rows that it owns are copied with it.
+    private func copy(_ key: ObjectKey, of table: Table) throws(EngineError) -> ObjectKey {
+        let location = try table.insertRow()
+        try table.finishInsert(location)
+        let new = location.key
+        for (i, column) in table.definition.columns.enumerated() {
+            switch column.collection {
+            case .none: try table.set(try owned(try table.value(i, of: key), table, i), i, of: new)
+            case .list:
+                var values: [Value] = []
+                for value in try table.listValues(i, of: key) { values.append(try owned(value, table, i)) }
+                if !values.isEmpty { try table.listInsert(values, i, of: new, at: 0) }
+            case .set:
+                for value in try table.listValues(i, of: key) { _ = try table.setInsert(value, i, of: new) }
+            case .dictionary:
+                for entry in try table.dictionaryEntries(i, of: key) {
+                    try table.dictionarySet(entry.key, try owned(entry.value, table, i), i, of: new)
+                }
+            }
+        }
+        try table.flushOpenCollection()
+        return new
+    }
+
+    private func owned(_ value: Value, _ table: Table, _ column: Int) throws(EngineError) -> Value {
+        guard table.ownsTargets(of: column), case .link(let key) = value,
+            let target = table.definition.columns[column].target.flatMap({ session.table($0) })
+        else { return value }
+        return .link(try copy(key, of: target))
+    }
+}
+
+extension Session {
+    fileprivate func links(of origin: (table: TableKey, column: Int)) -> UInt64 {
+        table(origin.table)?.backlinkTrees[origin.column]?.count ?? 0
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// Giving a table another definition, in a write transaction. Row groups name their columns by key: a column that a
+// block does not hold reads as its default, one that the definition no longer has is left alone. So columns come and
+// go without a look at the rows, but for what hangs on them: values in blocks of their own, indexes, backlinks, and
+// rows that only a dropped column owned.
+//
+//     kept      same key: the trees move over; name, index and primary key may differ
+//     added     a key never used before; null, zero or empty in every row
+//     dropped   its blobs, index and backlinks are freed, what it owned is deleted
+//
+// A column's type and kind never change: another type is another column.
+
+extension Table {
+    /// The same objects under another definition. `old` is done with afterwards.
+    convenience init(_ definition: TableDefinition, reshaping old: Table) throws(EngineError) {
+        let record = TableRecord(
+            key: definition.key, nextObjectKey: old.nextKey, count: UInt64(old.count), root: try old.groups.seal(),
+            trees: [])
+        try self.init(definition, record, old.session)
+        for (i, column) in definition.columns.enumerated() {
+            guard let before = old.definition.columns.firstIndex(where: { $0.key == column.key }) else { continue }
+            if indexes[i] != nil, let index = old.indexes[before] { indexes[i] = index }
+            if let links = old.backlinkTrees[before] { backlinkTrees[i] = links }
+        }
+    }
+
+    /// Frees what hangs on the columns that `definition` no longer has, and the indexes it no longer wants.
+    func release(notIn definition: TableDefinition) throws(EngineError) {
+        for (i, column) in self.definition.columns.enumerated() {
+            guard let kept = definition.columns.first(where: { $0.key == column.key }) else {
+                try deleteOwned(by: i)
+                try freeBlobs(i)
+                try indexes[i]?.tree.freeAll()
+                try backlinkTrees[i]?.freeAll()
+                continue
+            }
+            precondition(kept.type == column.type && kept.collection == column.collection, "a column of another type")
+            precondition(
+                kept.target == column.target || backlinkTrees[i].map { $0.count == 0 } ?? true,
+                "links to another table")
+            if !kept.isIndexed && !kept.isPrimaryKey { try indexes[i]?.tree.freeAll() }
+        }
+    }
+
+    /// Deletes the rows that only this column leads to.
+    private func deleteOwned(by column: Int) throws(EngineError) {
+        guard owns[column], let target = definition.columns[column].target.flatMap({ session.table($0) }) else {
+            return
+        }
+        var rows: [OwnedRow] = []
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                for link in try links(column, RowLocation(group: group, row: row)) {
+                    rows.append(OwnedRow(table: target, key: ObjectKey(link)))
+                }
+            }
+            return true
+        }
+        try session.deleteOwned(rows)
+    }
+
+    private func freeBlobs(_ column: Int) throws(EngineError) {
+        guard definition.columns[column].writableForm == .slots else { return }
+        try forEachGroup { group throws(EngineError) in
+            let view = group.pointee.columns[column]
+            guard view.blobs != nil || view.form == .slots else { return true }
+            for row in 0..<group.pointee.count { freeBlob(column, RowLocation(group: group, row: row)) }
+            return true
+        }
+    }
+
+    /// Enters every object into the indexes that are new. O(n log n).
+    func fillIndexes(notIn old: TableDefinition) throws(EngineError) {
+        for (i, column) in definition.columns.enumerated() {
+            guard let index = indexes[i] else { continue }
+            let before = old.columns.first { $0.key == column.key }
+            if let before, before.isIndexed || before.isPrimaryKey { continue }
+            try forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let location = RowLocation(group: group, row: row)
+                    try index.insert(location, i, group.pointee.key(at: row), self)
+                }
+                return true
+            }
+        }
+    }
+
+    // MARK: Nulls
+
+    /// Before a column comes to allow nulls: a row group that does not hold it would read as null from then on.
+    func writeOutDefaults(_ column: Int) throws(EngineError) {
+        if definition.columns[column].collection != .none || definition.columns[column].type == .mixed { return }
+        var firstKeys: [UInt64] = []
+        try forEachGroup { group throws(EngineError) in
+            if group.pointee.columns[column].data == ZeroBytes.base { firstKeys.append(group.pointee.key(at: 0)) }
+            return true
+        }
+        for key in firstKeys { try groups.dirtyGroup(for: key)?.makeWritable(column) }
+    }
+
+    /// Before a column comes to refuse nulls: they become zero or empty, in collections each element.
+    func replaceNulls(_ column: Int) throws(EngineError) {
+        let kind = definition.columns[column]
+        if kind.type == .mixed || kind.type == .link { return }
+        let zero = Value.zero(kind.type)
+        var keys: [ObjectKey] = []
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let location = RowLocation(group: group, row: row)
+                var hasNull = false
+                if kind.collection == .none {
+                    hasNull = group.pointee.columns[column].isNull(row)
+                } else {
+                    try forEachLeaf(column, location) { leaf in
+                        for i in 0..<leaf.count where leaf.isNull(i) { hasNull = true }
+                        return !hasNull
+                    }
+                }
+                if hasNull { keys.append(location.key) }
+            }
+            return true
+        }
+        for key in keys {
+            switch kind.collection {
+            case .none: try set(zero, column, of: key)
+            case .list:
+                for (i, value) in try listValues(column, of: key).enumerated() where value == .null {
+                    try listSet(zero, column, of: key, at: i)
+                }
+            case .set:
+                _ = try setRemove(.null, column, of: key)
+                _ = try setInsert(zero, column, of: key)
+            case .dictionary:
+                for entry in try dictionaryEntries(column, of: key) where entry.value == .null {
+                    try dictionarySet(entry.key, zero, column, of: key)
+                }
+            }
+        }
+        try flushOpenCollection()
+    }
+
+    // MARK: Uniqueness
+
+    /// A value of the primary key that two objects share, or nil. O(n log n).
+    package func sharedPrimaryKey() throws(EngineError) -> Value? {
+        guard let column = definition.primaryKey, let index = indexes[column] else { return nil }
+        var shared: Value?
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let value = try value(column, at: RowLocation(group: group, row: row))
+                if try index.all(value, self).count > 1 {
+                    shared = value
+                    return false
+                }
+            }
+            return true
+        }
+        return shared
+    }
+}
+
+extension Value {
+    /// What a column of the type holds where nothing was stored and null is not allowed.
+    package static func zero(_ type: ColumnType) -> Value {
+        switch type {
+        case .bool: .bool(false)
+        case .int: .int(0)
+        case .float: .float(0)
+        case .double: .double(0)
+        case .string: .string("")
+        case .data: .data([])
+        case .date: .date(Timestamp(seconds: 0, nanoseconds: 0))
+        case .objectID: .objectID(0, 0)
+        case .uuid: .uuid(0, 0)
+        case .decimal128: .decimal128(0, 0)
+        case .link, .mixed: .null
+        }
+    }
+}
+
+extension Session {
+    // MARK: Tables
+
+    /// In a write: gives tables the definitions with their keys. A column whose key stays keeps its values; it may
+    /// change its name, its nulls (null becomes zero or empty where they are refused), index and primary key. Columns
+    /// with keys that the table never used are added, those missing are dropped. Whether a table is embedded may
+    /// change where every row has exactly one owner. O(1) but for dropped blobs, trees, nulls and new indexes.
+    package func reshape(_ definitions: [TableDefinition]) throws(EngineError) {
+        precondition(isWriting)
+        for definition in definitions {
+            guard let table = table(definition.key) else { preconditionFailure("no table to reshape") }
+            guard definition.name.utf8.count <= FormatLimits.tableNameByteCount else {
+                throw .limit(
+                    "Class name '\(definition.name)' is longer than \(FormatLimits.tableNameByteCount) bytes.")
+            }
+            for column in definition.columns where column.name.utf8.count > FormatLimits.columnNameByteCount {
+                throw .limit(
+                    "Property name '\(column.name)' is longer than \(FormatLimits.columnNameByteCount) bytes.")
+            }
+            try table.flushOpenCollection()
+            try table.release(notIn: definition)
+        }
+        for definition in definitions {
+            guard let place = tables.firstIndex(where: { $0.definition.key == definition.key }) else { continue }
+            let old = tables[place]
+            for (i, column) in old.definition.columns.enumerated() {
+                guard let kept = definition.columns.first(where: { $0.key == column.key }) else { continue }
+                if kept.isNullable && !column.isNullable { try old.writeOutDefaults(i) }
+                if !kept.isNullable && column.isNullable { try old.replaceNulls(i) }
+            }
+            let new = try Table(definition, reshaping: old)
+            replaceTable(at: place, by: new)
+            try new.fillIndexes(notIn: old.definition)
+        }
+        schemaMoved()
+    }
+
+    /// In a write: removes a table with all its objects; links to them from mixed values become null. No column of
+    /// another table may have it as its target.
+    package func removeTable(_ key: TableKey) throws(EngineError) {
+        precondition(isWriting)
+        guard let table = table(key) else { return }
+        precondition(!isTarget(key), "a table that links lead to")
+        try table.deleteAll()
+        removeTable(table)
+        schemaMoved()
+    }
+
+    /// In a write: removes every table.
+    package func removeAllTables() throws(EngineError) {
+        precondition(isWriting)
+        for table in tables { try table.removeAllRows() }
+        for table in tables { removeTable(table) }
+        schemaMoved()
+    }
+
+    /// True where a column of another table may link to that table.
+    package func isTarget(_ key: TableKey) -> Bool {
+        tables.contains { table in
+            table.definition.key != key && table.definition.columns.contains { $0.target == key }
+        }
+    }
+}
