@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a migration would do, asked before it is shipped: the plan compares file and classes and writes nothing, the
+// rehearsal migrates a copy of the file and tells how it went.
+
+internal import Foundation
+internal import RegnumEngine
+internal import RegnumSystem
+
+/// What opening a configuration would do to its file. Made by `Realm.migrationPlan(for:)`. A value; any thread.
+public struct MigrationPlan: Sendable, CustomStringConvertible {
+    /// One difference between the file and the classes.
+    public struct Change: Sendable, Equatable {
+        /// The sentence, in RealmSwift's words where it has some.
+        public let text: String
+        public let className: String
+        /// Objects of the class in the file.
+        public let objectCount: Int
+        /// True where values go unless the block takes them over.
+        public let losesValues: Bool
+        /// True where the schema version has to be raised for it.
+        public let needsMigration: Bool
+    }
+
+    /// The schema version of the file; nil where it has none yet.
+    public let fileVersion: UInt64?
+    /// The schema version of the configuration.
+    public let version: UInt64
+    /// In the order of the classes.
+    public let changes: [Change]
+    /// True where opening would throw, because the version would have to be higher.
+    public let isRefused: Bool
+    /// True where opening would call the migration block.
+    public let callsBlock: Bool
+
+    /// One line for the versions, one for each change.
+    public var description: String {
+        let versions = "schema version \(fileVersion.map { "\($0)" } ?? "none") to \(version)"
+        let verdict = isRefused ? "refused: raise schemaVersion" : changes.isEmpty ? "nothing changes" : "can be opened"
+        let lines = changes.map { change in
+            "- \(change.text)"
+                + (change.objectCount > 0 ? " \(change.objectCount) objects." : "")
+                + (change.losesValues && change.objectCount > 0 ? " Their values go unless the block keeps them." : "")
+        }
+        return (["\(versions): \(verdict)"] + lines).joined(separator: "\n")
+    }
+}
+
+/// How a migration of a copy went. Made by `Realm.rehearseMigration(for:)`. A value; any thread.
+public struct MigrationRehearsal: Sendable {
+    /// What opening the copy threw; nil where it went well.
+    public let error: (any Error)?
+    /// How long opening took, the copying not counted.
+    public let duration: Duration
+    /// Objects of each class before, by name.
+    public let countsBefore: [String: Int]
+    /// Objects of each class afterwards, by name; empty after an error.
+    public let countsAfter: [String: Int]
+}
+
+extension RealmCare where Self == Realm {
+    /// Compares the file of `configuration` with its classes, and writes nothing. Throws `Realm.Error` where the file
+    /// cannot be read. Any thread; takes as long as opening.
+    public static func migrationPlan(for configuration: Realm.Configuration) throws -> MigrationPlan {
+        let path = try migrationPath(configuration)
+        let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
+        do {
+            let session = try readingSession(path, configuration)
+            let stored = session.schemaVersion == UInt64.max ? nil : session.schemaVersion
+            let changes: [MigrationPlan.Change] = schema.classes.flatMap { differences($0, session) }
+            let isOlder = stored.map { $0 < configuration.schemaVersion } ?? false
+            let isNewer = stored.map { $0 > configuration.schemaVersion } ?? false
+            return MigrationPlan(
+                fileVersion: stored, version: configuration.schemaVersion, changes: changes,
+                isRefused: isNewer || !isOlder && changes.contains { $0.needsMigration },
+                callsBlock: isOlder && configuration.migrationBlock != nil)
+        } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
+    }
+
+    /// Migrates a copy of the file of `configuration`, beside it, and deletes the copy. The file itself is not
+    /// touched. Throws `Realm.Error` where the file cannot be copied; what goes wrong in the migration is in the
+    /// result. Any thread; takes the time of a copy and a migration, and the space of the file once more.
+    public static func rehearseMigration(for configuration: Realm.Configuration) throws -> MigrationRehearsal {
+        let path = try migrationPath(configuration)
+        let url = URL(fileURLWithPath: path + ".rehearsal-\(UUID().uuidString)")
+        defer {
+            for suffix in ["", ".lock"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+        }
+        let before: [String: Int]
+        do {
+            let session = try readingSession(path, configuration)
+            before = counts(session)
+            try session.writeCopy(to: url.path, in: PosixFileSystem.shared, key: configuration.engineKey)
+        } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
+        var copy = configuration
+        copy.fileURL = url
+        let clock = ContinuousClock()
+        let start = clock.now
+        do {
+            let core = try RealmOpening.open(copy, queue: nil, origin: nil)
+            return MigrationRehearsal(
+                error: nil, duration: clock.now - start, countsBefore: before, countsAfter: counts(core.session))
+        } catch {
+            return MigrationRehearsal(error: error, duration: clock.now - start, countsBefore: before, countsAfter: [:])
+        }
+    }
+
+    private static func migrationPath(_ configuration: Realm.Configuration) throws -> String {
+        guard case .file(let path) = try configuration.validated() else {
+            misuse("A migration is planned for a file: set fileURL in the configuration.")
+        }
+        return path
+    }
+
+    /// Apart from the Realms of this process, which are not to find the file read-only.
+    private static func readingSession(_ path: String, _ configuration: Realm.Configuration) throws -> Session {
+        var options = Database.OpenOptions(isReadOnly: true)
+        options.encryptionKey = configuration.engineKey
+        return try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared, options: options)
+            .makeSession()
+    }
+
+    private static func counts(_ session: Session) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for table in session.tables { counts[table.definition.name] = table.count }
+        return counts
+    }
+
+    private static func differences(_ schema: ClassSchema, _ session: Session) -> [MigrationPlan.Change] {
+        func change(_ text: String, _ count: Int, loses: Bool = false, needs: Bool = true) -> MigrationPlan.Change {
+            MigrationPlan.Change(
+                text: text, className: schema.name, objectCount: count, losesValues: loses, needsMigration: needs)
+        }
+        guard let table = session.table(named: schema.name) else {
+            return [change("Class '\(schema.name)' has been added.", 0, needs: false)]
+        }
+        var changes = SchemaDifferences(schema: schema, table: table.definition, session: session)
+            .list(toleratingColumns: false).map { text in
+                change(text, table.count, loses: text.hasSuffix("removed.") || text.contains(" changed from '"))
+            }
+        for property in schema.properties where !property.isComputed && !property.isPrimaryKey {
+            guard let column = table.definition.columns.first(where: { $0.name == property.columnName }),
+                column.isIndexed != property.isIndexed
+            else { continue }
+            let made = property.isIndexed ? "indexed" : "unindexed"
+            changes.append(
+                change("Property '\(schema.name).\(property.name)' has been made \(made).", table.count, needs: false))
+        }
+        return changes
+    }
+}

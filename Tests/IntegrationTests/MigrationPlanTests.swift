@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Migrations asked for before they are shipped: plans, rehearsals, steps, and the text of a schema.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+@Suite("migrations: plans")
+struct MigrationPlanTests {
+    @Test("a plan tells what would change and what would be lost, and writes nothing")
+    func plan() throws {
+        let file = try MigrationFile()
+        let before = try file.bytes
+        let plan = try Realm.migrationPlan(for: file.configuration(Renamed.types, version: 0))
+        #expect(plan.isRefused && !plan.callsBlock && plan.fileVersion == 0 && plan.version == 0)
+        let lost = plan.changes.filter(\.losesValues).map(\.text)
+        #expect(lost.contains("Property 'MPerson.first' has been removed."))
+        #expect(!lost.contains("Property 'MPerson.given' has been added."))
+        #expect(plan.changes.allSatisfy { $0.objectCount == 5 && $0.className == "MPerson" && $0.needsMigration })
+        #expect(plan.description.hasPrefix("schema version 0 to 0: refused: raise schemaVersion\n- Property"))
+        let next = try Realm.migrationPlan(for: file.configuration(Renamed.types, version: 1) { _, _ in })
+        #expect(!next.isRefused && next.callsBlock)
+        let same = try Realm.migrationPlan(for: file.configuration(Oldest.types, version: 0))
+        #expect(same.changes.isEmpty && same.description == "schema version 0 to 0: nothing changes")
+        let pets = try Realm.migrationPlan(for: file.configuration([Pets.Pet.self], version: 0))
+        #expect(pets.changes.map(\.text) == ["Class 'MPet' has been added."] && !pets.isRefused)
+        #expect(try file.bytes == before)
+    }
+
+    @Test("a rehearsal migrates a copy and leaves the file alone")
+    func rehearse() throws {
+        let file = try MigrationFile(people: 1500)
+        let before = try file.bytes
+        let good = try Realm.rehearseMigration(
+            for: file.configuration(Embedding2.types) { migration, _ in
+                migration.enumerateObjects(ofType: "MPerson") { old, new in
+                    if old?["age"] as? Int == 3, let new { migration.delete(new) }
+                }
+            })
+        #expect(good.error == nil && good.duration > .zero)
+        #expect(good.countsBefore == ["MPerson": 1500, "MDog": 500])
+        #expect(good.countsAfter["MPerson"] == 1499 && good.countsAfter["MDog"] == 1499 * 2 + 499)
+        let bad = try Realm.rehearseMigration(for: file.configuration(Second.types))
+        #expect((bad.error as? Realm.Error)?.reason == .migrationFailed && bad.countsAfter.isEmpty)
+        #expect(try file.bytes == before)
+        #expect(!file.folder.names.contains { $0.contains("rehearsal") }, "\(file.folder.names)")
+    }
+
+    @Test("a file runs the steps that it has not run yet", arguments: 0...4)
+    func steps(_ from: UInt64) throws {
+        let file = try MigrationFile()
+        if from > 0 { _ = try file.open(Oldest.types, version: from) }
+        nonisolated(unsafe) var ran: [UInt64] = []
+        let steps = [1, 2, 4].map { version in
+            MigrationStep(to: version) { migration in
+                ran.append(version)
+                migration.enumerateObjects(ofType: "MPerson") { _, new in
+                    new?["age"] = (new?["age"] as? Int ?? 0) + Int(version) * 100
+                }
+            }
+        }
+        let realm = try file.open(Oldest.types, version: 4, MigrationStep.block(steps))
+        let expected = [1, 2, 4].filter { $0 > from }
+        #expect(ran == expected)
+        #expect(realm.objects(Oldest.Person.self)[1].age == 1 + Int(expected.reduce(0, +)) * 100)
+    }
+
+    @Test("steps that do not ascend are refused at once")
+    func order() throws {
+        let words = catchMisuse {
+            _ = MigrationStep.block([MigrationStep(to: 3) { _ in }, MigrationStep(to: 3) { _ in }])
+        }
+        #expect(words?.contains("must ascend") == true)
+    }
+
+    @Test("the text of a schema is the same in whatever order it is declared")
+    func golden() throws {
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: Second.types))
+        #expect(
+            realm.schema.goldenText == """
+                class MDog
+                    id: int primary
+                    name: string indexed
+                class MPerson
+                    age: int optional
+                    city: string
+                    dogs: list of object<MDog>
+                    favourite: object<MDog>
+                    fullName: string
+                    identifier: uuid
+                    notes: list of string
+                    score: double
+                    seen: date optional
+
+                """)
+        #expect(realm.schema.goldenHash == "8d5b5ed62f6eb2a2")
+        let turned = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: Second.types.reversed()))
+        #expect(turned.schema.goldenHash == realm.schema.goldenHash)
+        let other = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: Oldest.types))
+        #expect(other.schema.goldenHash != realm.schema.goldenHash)
+    }
+}
