@@ -7,7 +7,8 @@
 //                which case bits 0..<32 are the block's number in the transaction's `Sealer` (never on disk)
 //        8    8  birth: number of the commit that wrote the block
 //       16   16  tag: XXH3-128 of the block's bytes under the file's seed
-//       32    8  info: kind:8 | flags:8 | rows:16 | aux:32 (what the parent wants to know without a visit)
+//       32    8  info, from the highest bit down: kind:8 | flags:8 | rows:16 | aux:32 (what the parent wants to know
+//                without a visit)
 
 @usableFromInline @frozen
 package struct BlockRef: Hashable, Sendable {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that an earlier version wrote are read by every later one, value by value, and can be written on.
+//
+// The files of a format lie in Tests/Golden and are never written again: a release that can do more adds new ones.
+// `REGNUM_GOLDEN_WRITE=NAME swift test -c release -Xswiftc -enable-testing --filter GoldenTests` adds NAME.realm,
+// NAME.json, NAME-encrypted.realm and NAME-encrypted.json. `Scripts/ci/golden` reads the same files without any of
+// our code.
+
+import Foundation
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct GoldenTests {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Golden")
+    /// Of all encrypted golden files: bytes 0, 1, 2 ... 63.
+    static let key = (0..<UInt8(EncryptionKey.byteCount)).map { $0 }
+
+    static func options(_ name: String) -> Database.OpenOptions {
+        var options = Database.OpenOptions()
+        if name.hasSuffix("-encrypted") { options.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) } }
+        return options
+    }
+
+    /// Those that this build can read.
+    static let names: [String] = {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        let names = files.filter { $0.hasSuffix(".realm") }.map { String($0.dropLast(6)) }.sorted()
+        #if Encryption
+            return names
+        #else
+            return names.filter { !$0.hasSuffix("-encrypted") }
+        #endif
+    }()
+
+    static func open(_ name: String) throws -> Database {
+        let files = SimulatedFileSystem(reservedByteCount: 64 << 20)
+        files.setContents(
+            of: GoldenFile.path, [UInt8](try Data(contentsOf: folder.appendingPathComponent(name + ".realm"))))
+        return try Database.open(path: GoldenFile.path, fileSystem: files, options: options(name))
+    }
+
+    @Test("every value of every golden file reads as it was written", arguments: names)
+    func values(name: String) throws {
+        let database = try Self.open(name)
+        let expected = try String(contentsOf: Self.folder.appendingPathComponent(name + ".json"), encoding: .utf8)
+        let found = try GoldenDump.json(try database.makeSession())
+        let (lines, expectedLines) = (found.split(separator: "\n"), expected.split(separator: "\n"))
+        #expect(lines.count == expectedLines.count)
+        for (i, (line, expectedLine)) in zip(lines, expectedLines).enumerated() where line != expectedLine {
+            Issue.record("line \(i + 1) of \(name).json: \(expectedLine.prefix(300)), but read: \(line.prefix(300))")
+            break
+        }
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    @Test("every golden file can be looked up in and written on", arguments: names)
+    func writing(name: String) throws {
+        let database = try Self.open(name)
+        let session = try database.makeSession()
+        let table = try #require(session.table(named: "Many"))
+        #expect(try table.key(forPrimaryKey: .int(7919)) == ObjectKey(2))
+        #expect(try table.keys(inIndexOf: 1, equalTo: .null).first == ObjectKey(4))
+        try session.beginWrite()
+        for table in session.tables where !table.definition.isEmbedded { try table.deleteAll() }
+        _ = try DatabaseTests.insert(table, [.int(1), .string("new")])
+        try session.commitWrite()
+        #expect(IntegrityCheck.run(database).isClean)
+        #expect(try database.makeSession().table(named: "Many")?.count == 1)
+    }
+
+    @Test("together the golden files have every type in every collection, every kind of block and every key form")
+    func completeness() throws {
+        var missing = Set(
+            ColumnType.allCases.flatMap { type in
+                ([.none] + GoldenFile.kinds).map { "\($0) of \(type)" }
+            })
+        var kinds = Set(BlockKind.allCases.map(\.rawValue)).subtracting([BlockKind.manifest.rawValue])
+        for name in Self.names where !name.hasSuffix("-encrypted") {
+            for table in try Self.open(name).makeSession().tables {
+                for column in table.definition.columns { missing.remove("\(column.collection) of \(column.type)") }
+            }
+            let bytes = [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent(name + ".realm")))
+            for page in stride(from: 16 * 4096, to: bytes.count, by: 4096)
+            where bytes[page] == 0x52 && bytes[page + 1] == 0x42 {
+                kinds.remove(bytes[page + 2])
+            }
+        }
+        // A new type of column or kind of block needs a new golden file: see the top of this file.
+        #expect(missing == [])
+        #expect(kinds == [])
+    }
+
+    @Test(
+        "new golden files are written where none of that name are",
+        .enabled(if: CurrentProcess.environment("REGNUM_GOLDEN_WRITE") != nil))
+    func write() throws {
+        let stem = try #require(CurrentProcess.environment("REGNUM_GOLDEN_WRITE"))
+        var names = [stem]
+        #if Encryption
+            names.append(stem + "-encrypted")
+        #endif
+        for name in names {
+            let url = Self.folder.appendingPathComponent(name + ".realm")
+            guard !FileManager.default.fileExists(atPath: url.path) else { continue }
+            let files = SimulatedFileSystem(seed: 12, reservedByteCount: 64 << 20)
+            try GoldenFile.write(files, Self.options(name), rows: name == stem ? 1100 : 40)
+            let bytes = try #require(files.contents(of: GoldenFile.path))
+            try Data(bytes).write(to: url)
+            let json = try GoldenDump.json(try Self.open(name).makeSession())
+            try json.write(to: Self.folder.appendingPathComponent(name + ".json"), atomically: true, encoding: .utf8)
+        }
+    }
+}
