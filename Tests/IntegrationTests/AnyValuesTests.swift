@@ -144,6 +144,8 @@ struct AnyValuesTests {
             entry.list.append(.fromArray([.int(1)]))
             entry.list[0].listValue?.append(.int(2))
             #expect(entry.list[0].listValue.map { Array($0) } == [.int(1), .int(2)])
+            entry.list[0] = entry.list[0]
+            #expect(entry.list[0].listValue.map { Array($0) } == [.int(1), .int(2)])
             entry.map["k"] = .fromDictionary(["x": .int(1)])
             entry.map["k"]?.dictionaryValue?["y"] = .int(2)
             #expect(entry.map["k"]?.dictionaryValue?.count == 2)

@@ -225,7 +225,7 @@ final class Diary: @unchecked Sendable {
         #expect(list.take() == [])
     }
 
-    @Test("maps tell keys; a deleted value object is a modification")
+    @Test("maps tell keys in their order; a deleted value object is a modification")
     func maps() throws {
         let (stage, diary) = try filled()
         func lines<M: RealmKeyedCollection>(_ change: RealmMapChange<M>) {
@@ -243,8 +243,8 @@ final class Diary: @unchecked Sendable {
         #expect(diary.take() == ["initial", "initial"])
         try stage.write { realm in
             let owner = try find(0, realm)
-            owner.map["a"] = 1
             owner.map["b"] = 2
+            owner.map["a"] = 1
             owner.links["x"] = try find(1, realm)
         }
         #expect(diary.take() == [#"d[] i["a", "b"] m[]"#, #"d[] i["x"] m[]"#])

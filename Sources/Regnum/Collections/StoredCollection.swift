@@ -206,7 +206,7 @@ extension _StoredCollection {
     public final func makeIterator() -> RLMIterator<Element> {
         guard let place = checkedPlace() else { return RLMIterator(items) }
         let values = place.values()
-        if let target = Element._shape.target {
+        if let target = Element._shape.target, !Element._shape.isCustom {
             let keys = values.compactMap { value in if case .link(let key) = value { key } else { nil } }
             return RLMIterator(ObjectCursor(keys, of: place.target(target)))
         }

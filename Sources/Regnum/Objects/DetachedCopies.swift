@@ -86,7 +86,10 @@ private struct Detaching {
     private mutating func fill(_ copy: ObjectBase, from object: ObjectBase, _ depth: Int) {
         for property in ClassSchema.of(type(of: object)).properties where !property.isComputed {
             let value = property.get(object)
-            if let map = value as? any AnyMap {
+            if property.shape.isCustom {
+                // Made for this read, so it is a copy already.
+                ObjectFilling.set(value as Any, property, copy)
+            } else if let map = value as? any AnyMap {
                 ObjectFilling.set(entries(map, depth), property, copy)
             } else if property.isOwnedCollection, let collection = value as? any AnyOwnedCollection {
                 ObjectFilling.set(collection.anyElements.compactMap { detached($0, depth) }, property, copy)

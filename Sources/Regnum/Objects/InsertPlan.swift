@@ -22,7 +22,7 @@ final class InsertPlan {
     let steps: UnsafeMutableBufferPointer<InsertStep>
     let links: [InsertStep]
     let collections: [InsertStep]
-    /// Values of any type, which may hold links.
+    /// Values of any type, which may hold links, and embedded objects that stand for custom types.
     let mixed: [InsertStep]
     let primaryKey: InsertStep?
     private let schema: ClassSchema
@@ -42,7 +42,7 @@ final class InsertPlan {
             switch step.code {
             case .link: links.append(step)
             case .collection: collections.append(step)
-            case _ where property.shape.type == .any: mixed.append(step)
+            case _ where property.shape.type == .any || property.hasTarget: mixed.append(step)
             default: plain.append(step)
             }
             if property.isPrimaryKey { primaryKey = step }
@@ -155,7 +155,7 @@ final class InsertPlan {
         data.withUnsafeBytes { table.setBytes($0, column, at: location) }
     }
 
-    /// Enums and boxes: through the property's type.
+    /// Enums, custom types and boxes: through the property's type.
     private func storeGeneric(
         _ step: InsertStep, _ object: ObjectBase, _ location: RowLocation, _ table: Table
     ) {
@@ -169,9 +169,18 @@ final class InsertPlan {
         if case .null = value { return }
         column.pointee.markPresent(row)
         switch value {
-        case .null, .date, .uuid, .link, .typedLink, .list, .dictionary:
-            // No enum and no box has such a value.
+        case .null, .link, .typedLink, .list, .dictionary:
+            // No enum, no box and no custom value is stored so here.
             break
+        case .date(let time):
+            column.pointee.putInteger(time.seconds, row)
+            // Writable date columns have nanoseconds always.
+            column.pointee.aux.unsafelyUnwrapped
+                .storeBytes(of: time.nanoseconds, toByteOffset: row &<< 2, as: Int32.self)
+        case .uuid(let low, let high):
+            let data = column.pointee.data + row &<< 4
+            data.storeBytes(of: low, as: UInt64.self)
+            data.storeBytes(of: high, toByteOffset: 8, as: UInt64.self)
         case .objectID(let low, let high):
             let data = column.pointee.data + row &* 12
             data.storeBytes(of: low, as: UInt64.self)

@@ -168,7 +168,9 @@ extension RealmCore {
     ) {
         for step in plan.mixed {
             let property = binding.schema.properties[Int(step.property)]
-            let new = storedValue(property.takeMixed(object), update)
+            let isMixed = property.shape.type == .any
+            let raw = isMixed ? property.takeMixed(object) : property.raw(object)
+            let new = value(raw, update, for: .property, nil)
             if case .null = new { continue }
             engine { () throws(EngineError) in
                 try binding.table.set(new, Int(step.column), of: object.rowKey)
@@ -211,7 +213,7 @@ extension RealmCore {
                 : property.storage == .boxField
                     ? property.box(in: object).unmanagedValue : property.raw(object)
             let new = value(raw, update, for: .property, owned[0])
-            if property.hasTarget {
+            if property.shape.code == .link {
                 (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self).pointee = nil
             }
             replace(new, binding, column, existing, update)

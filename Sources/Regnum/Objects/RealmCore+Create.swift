@@ -165,8 +165,8 @@ private struct Creation {
     private mutating func link(
         _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ existing: ObjectKey?
     ) -> Value {
-        guard let present = unwrapped(value) else { return .null }
-        guard let target = property.shape.target else { return .null }
+        guard let given = unwrapped(value), let target = property.shape.target else { return .null }
+        let present = embeddedForm(of: given) ?? given
         if let object = present as? ObjectBase {
             guard object.stands(for: target) else { ObjectFilling.refuse(value, property, binding.schema) }
             if object.rowContext != nil {

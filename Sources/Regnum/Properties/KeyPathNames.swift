@@ -58,6 +58,8 @@ func recordRead<Value: _Persistable>(of object: ObjectBase, _ offset: Int) -> Va
     let schema = ClassSchema.of(type(of: object))
     guard let property = schema.property(at: offset) else { return unmanagedGet(object, offset) }
     recorder.record(property.name, from: object)
+    // The default that the class gives: of a custom type there may be no other.
+    if Value._shape.isCustom, !Value._shape.isCollection { return unmanagedGet(type(of: object).init(), offset) }
     return Value._traced(recorder)
 }
 

@@ -16,6 +16,8 @@ public struct _PropertyShape {
     package var target: ObjectBase.Type?
     /// True of projections, which cannot be stored.
     package var isProjection = false
+    /// True of types of the user's own that are stored as another one, `target` too where that is embedded.
+    package var isCustom = false
     /// How `add` finds the value in an unmanaged object; see `InsertPlan`.
     package var code = StorageCode.generic
 
@@ -106,6 +108,8 @@ public protocol _PersistableInsideOptional: _HasPersistedType {
         _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase)
     static func _fromOptionalRaw(_ raw: _RawValue) -> Self?
     static var _optionalShape: _PropertyShape { get }
+    /// The type's own default.
+    static func _makeUnset() -> Self
 }
 
 /// A type that can be an element of a Realm collection.
@@ -202,10 +206,12 @@ extension _PersistableInsideOptional where Self: _Persistable {
         }
     }
 
-    public static func _traced(_ recorder: _KeyPathRecorder) -> Self {
+    public static func _makeUnset() -> Self {
         var stored = _unset
         return _filled(&stored)
     }
+
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self { _makeUnset() }
 }
 
 extension _PersistableInsideOptional {

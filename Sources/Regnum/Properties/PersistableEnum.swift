@@ -144,6 +144,6 @@ extension Optional: OptionalEnum where Wrapped: PersistableEnum {
 func unknownRawValue(_ raw: String, _ type: String) -> Never {
     misuse(
         "Failed to convert persisted value '\(raw)' to type '\(type)' in a non-optional context. The file "
-            + "holds a value "
-            + "that no case of the enum has: declare the property optional, or add the case.")
+            + "holds a value that the type has no form for: declare the property optional, or add what is missing "
+            + "to the type, the case to an enum.")
 }

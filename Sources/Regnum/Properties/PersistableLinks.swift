@@ -52,6 +52,7 @@ extension _ObjectValue {
     }
 
     public static func _dynamic(_ value: Self) -> Any? { value }
+    public static func _makeUnset() -> Self { Self() }
 
     public static func _traced(_ recorder: _KeyPathRecorder) -> Self {
         unsafeDowncast(recorder.makeTraced(Self.self), to: Self.self)

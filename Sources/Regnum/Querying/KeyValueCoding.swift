@@ -165,7 +165,8 @@ extension RealmCollection {
     /// The elements of now: what is done to one may move others out of the collection. Nil where the elements are
     /// no objects.
     private func elementObjects() -> [ObjectBase]? {
-        guard Element._shape.target != nil else { return nil }
+        // What a custom type makes of itself is no object of the collection: to change it would change nothing.
+        guard Element._shape.target != nil, !Element._shape.isCustom else { return nil }
         return compactMap { Element._toRaw($0).object }
     }
 

@@ -57,6 +57,10 @@ enum PredicateArguments {
     static func constant<T: _HasPersistedType>(_ value: T) -> Constant {
         let raw = T._toRaw(value)
         if case .object(let object)? = raw.mixed { return .object(self.object(object, nil)) }
+        if raw.object != nil {
+            // A custom type that is stored as an embedded object; `where` compares it member by member.
+            return .unsupported(typeName: "\(T.self)", description: "\(value)")
+        }
         if let collection = raw.mixed { return .unsupported(typeName: "AnyRealmValue", description: "\(collection)") }
         return Constant(raw.value, of: raw.object, realm: nil)
     }

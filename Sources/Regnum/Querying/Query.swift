@@ -25,7 +25,8 @@ public struct Query<T> {
     }
 
     func comparison(_ name: QueryNode.Operator, _ value: Any?, _ options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
+        if let node = node.memberwiseComparison(name, value) { return Query<Bool>(node) }
+        return Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
     }
 
     func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
@@ -226,6 +227,7 @@ extension Query where T: RealmCollection {
 
     /// True where the collection contains `value`.
     public func contains(_ value: T.Element) -> Query<Bool> {
+        if let node = node.memberwiseComparison(.equal, value) { return Query<Bool>(node) }
         let collection: Query = whole()
         return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), collection.node, []))
     }

@@ -19,7 +19,7 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
         values = []
     }
 
-    /// `Element` is made of the objects that the cursor gives: a projection.
+    /// `Element` is made of the objects that the cursor gives: a projection, or a custom type.
     package init(projecting cursor: ObjectCursor) {
         self.cursor = cursor
         step = nil

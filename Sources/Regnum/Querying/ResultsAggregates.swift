@@ -51,6 +51,7 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
     default:
         let date = Date._fromRaw(_RawValue(value))
         if let date = date as? T { return date }
+        if let stored = T.self as? any _HasPersistedType.Type, let date = coerced(date, stored) as? T { return date }
         if let date = NSDate(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate) as? T { return date }
         misuse("A date cannot be returned as \(type).")
     }
@@ -60,9 +61,8 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
 }
 
 private func converted<T>(_ number: Decimal128, to type: T.Type) -> T {
-    func coerced<V: _HasPersistedType>(_ type: V.Type) -> Any? { V._coerced(number) }
     if let number = number as? T { return number }
-    if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(stored) as? T { return value }
+    if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(number, stored) as? T { return value }
     misuse("A Decimal128 cannot be returned as \(type).")
 }
 
@@ -71,6 +71,8 @@ func converted<T>(_ value: Value) -> T? {
     if case .null = value { return nil }
     return converted(value, to: T.self)
 }
+
+private func coerced<T: _HasPersistedType>(_ value: Any, _ type: T.Type) -> Any? { T._coerced(value) }
 
 private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -> Any? {
     if let value = T._coerced(number) { return value }

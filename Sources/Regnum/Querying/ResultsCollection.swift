@@ -73,7 +73,8 @@ extension _ResultsCollection {
         state.check()
         let cursor =
             state.isWholeTable ? ObjectCursor(tableOf: binding) : ObjectCursor(state.currentKeys(), of: binding)
-        return Element._shape.isProjection ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
+        let shape = Element._shape
+        return shape.isProjection || shape.isCustom ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
     }
 
     /// The elements at the positions; misuse where one is out of bounds.

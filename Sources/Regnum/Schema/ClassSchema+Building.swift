@@ -56,6 +56,10 @@ extension ClassSchema {
         for field in scan.fields {
             if var property = try property(of: field, in: instance, name) {
                 property.targetName = property.shape.target.map { ClassNames.name(of: $0) }
+                if property.shape.isCustom, property.hasTarget, !property.isList, !property.isSet {
+                    // Links may be nil always; nil is read as the default where the custom type is not optional.
+                    property.shape.isOptional = true
+                }
                 properties.append(property)
             } else {
                 scan.hasForeignFields = true

@@ -61,6 +61,11 @@ extension ClassSchema {
                 throw SchemaProblem(
                     "Map<String, \(target)> property '\(property.name)' must be marked as optional.")
             }
+            if shape.isCustom, !(shape.target?.isEmbedded() ?? false) {
+                throw SchemaProblem(
+                    "Property '\(className).\(property.name)' cannot be stored as an object of '\(target)': custom "
+                        + "types are stored as values or as embedded objects.")
+            }
             if shape.target?.isBase ?? false {
                 throw SchemaProblem(
                     "Property \(className).\(property.name) is declared as \(target), which is not a "

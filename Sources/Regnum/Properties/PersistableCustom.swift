@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types of the user's own as stored types: kept as another type that can be stored, or as an embedded object.
+
+internal import RegnumEngine
+
+/// What `CustomPersistable` and `FailableCustomPersistable` share; adopt one of these.
+public protocol _CustomPersistable: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional
+where PersistedType: _PersistableInsideOptional, _Stored == _CustomBox<Self>? {
+    /// The value as it is stored.
+    var persistableValue: PersistedType { get }
+    /// The value that is stored so; nil where there is none.
+    static func _converted(_ persisted: PersistedType) -> Self?
+}
+
+/// A type that is stored as another one: as a property, its optional, or an element of a collection.
+///
+/// ```swift
+/// struct Kilograms: CustomPersistable {
+///     var value: Double
+///     init(persistedValue: Double) { value = persistedValue }
+///     var persistableValue: Double { value }
+/// }
+/// ```
+///
+/// `PersistedType` is a type of values or a class of embedded objects. Queries, sorts, indexes and figures see the
+/// value as it is stored; a read of a property calls `init(persistedValue:)`, which therefore should be quick. The
+/// default is made of the default of `PersistedType`.
+public protocol CustomPersistable: _CustomPersistable {
+    /// As what it is stored.
+    associatedtype PersistedType
+    /// The value that is stored as `persistedValue`.
+    init(persistedValue: PersistedType)
+}
+
+/// A type that is stored as another one, where not all values of that stand for one.
+///
+/// A stored value that `init(persistedValue:)` refuses reads as nil where the property or element is optional; else
+/// reading it ends the program. So does making the default of a property that has none of its own, where the default
+/// of `PersistedType` is refused.
+public protocol FailableCustomPersistable: _CustomPersistable {
+    /// As what it is stored.
+    associatedtype PersistedType
+    /// The value that is stored as `persistedValue`; nil where none is.
+    init?(persistedValue: PersistedType)
+}
+
+extension CustomPersistable {
+    public static func _converted(_ persisted: PersistedType) -> Self? { Self(persistedValue: persisted) }
+}
+
+extension FailableCustomPersistable {
+    public static func _converted(_ persisted: PersistedType) -> Self? { Self(persistedValue: persisted) }
+}
+
+/// What a property of an unmanaged object holds of a custom type: accessors are made of zeros, which not every
+/// type of the user's can be destroyed from.
+public final class _CustomBox<Value> {
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}
+
+extension _CustomPersistable {
+    public static var _shape: _PropertyShape {
+        var shape = PersistedType._shape
+        shape.code = .generic
+        shape.isCustom = true
+        return shape
+    }
+
+    // MARK: In unmanaged objects
+
+    public static var _unset: _CustomBox<Self>? { nil }
+    public static func _wrapped(_ value: Self) -> _CustomBox<Self>? { _CustomBox(value) }
+    public static func _peek(_ stored: _CustomBox<Self>?) -> Self? { stored?.value }
+    public static func _filled(_ stored: inout _CustomBox<Self>?) -> Self {
+        if let stored { return stored.value }
+        let value = customDefault()
+        stored = _CustomBox(value)
+        return value
+    }
+    public static func _replace(_ stored: inout _CustomBox<Self>?, _ value: Self) { stored = _CustomBox(value) }
+
+    private static func customDefault() -> Self {
+        if let value = _converted(PersistedType._makeUnset()) { return value }
+        misuse(
+            "Failed to default construct a \(Self.self) using the default value for persisted type "
+                + "\(PersistedType.self). This conversion must either succeed, the property must be optional, or you "
+                + "must explicitly specify a default value for the property.")
+    }
+
+    // MARK: In the file
+
+    public static var _hasFixedSize: Bool { false }
+    public static var _hasFixedSizeInside: Bool { false }
+
+    @inlinable
+    public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int) -> Self {
+        required(PersistedType._loadOptional(column, row, object))
+    }
+
+    @inlinable
+    public static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self? {
+        PersistedType._loadOptional(column, row, object).flatMap { _converted($0) }
+    }
+
+    public static func _store(
+        _ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        fatalError("a custom value is stored through its table")
+    }
+
+    public static func _storeOptional(
+        _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        fatalError("a custom value is stored through its table")
+    }
+
+    public static func _fromRaw(_ raw: _RawValue) -> Self {
+        required(raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw))
+    }
+
+    public static func _fromOptionalRaw(_ raw: _RawValue) -> Self? {
+        let persisted = raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw)
+        return persisted.flatMap { _converted($0) }
+    }
+
+    @usableFromInline
+    static func required(_ persisted: PersistedType?) -> Self {
+        if let persisted {
+            guard let value = _converted(persisted) else { unknownRawValue("\(persisted)", "\(Self.self)") }
+            return value
+        }
+        // An embedded object may be missing; else it is an enum that has no case for what is stored.
+        if PersistedType._shape.target == nil { unknownRawValue("no \(PersistedType.self)", "\(Self.self)") }
+        return customDefault()
+    }
+
+    public static func _toRaw(_ value: Self) -> _RawValue { PersistedType._toRaw(value.persistableValue) }
+
+    // MARK: As values of type Any
+
+    /// A value of the type, or what is stored of one.
+    public static func _coerced(_ value: Any) -> Self? {
+        if let value = value as? Self { return value }
+        return PersistedType._coerced(value).flatMap { _converted($0) }
+    }
+
+    public static func _dynamic(_ value: Self) -> Any? { PersistedType._dynamic(value.persistableValue) }
+
+    /// The default: its own members are not stored, so there is nothing to go on tracing.
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self { customDefault() }
+}
+
+/// The embedded object that stands for a value of a custom type; nil where that is stored as a value.
+func embeddedForm(of value: Any) -> ObjectBase? {
+    func open<T: _CustomPersistable>(_ value: T) -> ObjectBase? { T._toRaw(value).object }
+    guard let custom = value as? any _CustomPersistable else { return nil }
+    return open(custom)
+}
+
+// MARK: Type-safe queries
+
+extension Query where T: _CustomPersistable {
+    /// The value as it is stored.
+    public var persistableValue: Query<T.PersistedType> { Query<T.PersistedType>(node) }
+}
+
+extension Query where T: OptionalProtocol, T.Wrapped: _CustomPersistable {
+    /// The value as it is stored.
+    public var persistableValue: Query<T.Wrapped.PersistedType?> { Query<T.Wrapped.PersistedType?>(node) }
+}
+
+extension QueryNode {
+    /// Whether the embedded object at `self` has the values of `object`, property by property. For a collection
+    /// whether any of its elements has.
+    func memberwise(_ name: Operator, _ object: ObjectBase) -> QueryNode {
+        guard case .path(let path) = self else { misuse("Cannot apply a comparison to \(self.print().0)") }
+        if !path.subscripts.isEmpty { misuse("Cannot apply key path to Map subscripts.") }
+        let schema = object.classSchema
+        let terms = schema.properties.filter { !$0.isComputed }.map { property in
+            if property.hasTarget || property.isOwnedCollection {
+                misuse(
+                    "Unsupported property '\(schema.name).\(property.name)' for memberwise equality query: "
+                        + (property.isOwnedCollection ? "equality on collections" : "object links")
+                        + " is not implemented.")
+            }
+            var member = path
+            member.names.append(property.name)
+            member.endsInCollection = false
+            let value = QueryConstant(value: property.get(object))
+            return QueryNode.comparison(.equal, .path(member), .constant(value), [])
+        }
+        let all = terms.dropFirst().reduce(terms[0]) { .and($0, $1) }
+        let node = name == .equal ? all : .not(all)
+        if path.collectionCount == 0 { return node }
+        if path.collectionCount > 1 || !path.startsWithCollection {
+            misuse(
+                "Unsupported path '\(path.text)' for memberwise equality query: it may lead through one collection, "
+                    + "and that as its first property.")
+        }
+        // One and the same element has to have all the values.
+        return .comparison(.greater, .subqueryCount(node), .constant(QueryConstant(value: 0)), [])
+    }
+
+    /// The comparison with a value of a custom type that is stored as an embedded object; nil for all others.
+    func memberwiseComparison(_ name: Operator, _ value: Any?) -> QueryNode? {
+        guard let value = value.flatMap({ unwrapped($0) }) else { return nil }
+        switch name {
+        case .equal, .notEqual: return embeddedForm(of: value).map { memberwise(name, $0) }
+        case .isIn:
+            guard let values = value as? [Any], let first = values.first, embeddedForm(of: first) != nil else {
+                return nil
+            }
+            let terms = values.compactMap { memberwiseComparison(.equal, $0) }
+            return terms.dropFirst().reduce(terms[0]) { .or($0, $1) }
+        default: return nil
+        }
+    }
+}
