@@ -22,6 +22,8 @@ package final class Database: @unchecked Sendable {
         package var checksSmallFiles = true
         /// Encrypts a file that is made, opens one that is encrypted; the database does not keep it.
         package var encryptionKey: EncryptionKey?
+        /// Sizes that large collections are cut to; tests make them small to get deep trees.
+        package var elementTreeLimits = ElementTreeLimits()
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }

@@ -17,7 +17,7 @@ M64 = (1 << 64) - 1
 TYPES = [None, 'bool', 'int', 'float', 'double', 'string', 'data', 'date', 'objectID', 'uuid', 'link', 'decimal128',
          'mixed']
 COLLECTIONS = ['none', 'list', 'set', 'dictionary']
-CATALOG, SCHEMA, FREE_LOG, _, NODE, GROUP, BLOB, LEAF, BRANCH = range(1, 10)
+CATALOG, SCHEMA, FREE_LOG, _, NODE, GROUP, BLOB, LEAF, BRANCH, ELEMENTS = range(1, 11)
 
 
 class Damage(Exception):
@@ -403,6 +403,9 @@ class Database:
                     start = tail + (number(data, place - size, size) if i else 0)
                     raw = data[start:tail + number(data, place, size)]
                 if flags & 4 and bit(blobs_at, i):
+                    if column['collection'] != 'none' and Ref(raw, 0).kind == ELEMENTS:
+                        values.append(self.read_large(column, raw))
+                        continue
                     raw = self.read_blob(raw)
                 values.append(self.read_bytes(column, raw))
                 continue
@@ -431,6 +434,35 @@ class Database:
         data, length = self.block(Ref(record, 0), BLOB), number(record, 40, 8)
         need(number(data, 32, 8) == length and length <= len(data) - 40, 'a blob has another size')
         return data[40:40 + length]
+
+    def read_large(self, column, record):
+        """A large collection: what its leaves hold, put together."""
+        need(len(record) == 48, 'a record of a large collection has another size')
+        leaves = list(self.leaves(column, Ref(record, 0)))
+        need(sum(map(len, leaves)) == number(record, 40, 8), 'a record counts other elements')
+        if column['collection'] != 'dictionary':
+            return [element for leaf in leaves for element in leaf]
+        keys = [key.encode() for leaf in leaves for key in leaf]
+        need(all(x < y for x, y in zip(keys, keys[1:])), "a large dictionary's keys do not ascend")
+        return {key: value for leaf in leaves for key, value in leaf.items()}
+
+    def leaves(self, column, ref, level=None):
+        if ref.kind == BLOB:
+            need(level in (None, 0), 'a leaf at a wrong level')
+            data = self.block(ref, BLOB)
+            length = number(data, 32, 8)
+            need(length <= len(data) - 40, 'a leaf is longer than its block')
+            yield self.read_bytes(column, data[40:40 + length])
+            return
+        data = self.block(ref, ELEMENTS)
+        count, here = number(data, 32, 2), number(data, 34, 1)
+        need(1 <= count <= 84 and here >= 1 and level in (None, here), 'a node has a wrong level or count')
+        start = 0
+        for i in range(count):
+            below = list(self.leaves(column, Ref(data, 712 + 40 * i), here - 1))
+            start += sum(map(len, below))
+            need(all(below) and start == number(data, 40 + 8 * i, 8), 'a node counts other elements')
+            yield from below
 
     def read_bytes(self, column, raw):
         kind, collection = column['type'], column['collection']

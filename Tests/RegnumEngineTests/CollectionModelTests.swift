@@ -36,12 +36,27 @@ private struct CollectionRun {
     let files = MemoryFileSystem()
     var database: Database
     var rows: [UInt64: ModelRow] = [:]
-    let longest: Int
+    let size: Size
 
-    init(seed: UInt64, longest: Int) throws {
+    /// How long collections get, and what they are cut to.
+    struct Size: Sendable {
+        var longest: Int
+        var leafByteCount = ElementTreeLimits().leafByteCount
+        var fanOut = ElementTreeLimits().fanOut
+        var steps: Int
+
+        var options: Database.OpenOptions {
+            var options = Database.OpenOptions()
+            options.elementTreeLimits.leafByteCount = leafByteCount
+            options.elementTreeLimits.fanOut = fanOut
+            return options
+        }
+    }
+
+    init(seed: UInt64, _ size: Size) throws {
         random = SeededRandom(seed: seed)
-        self.longest = longest
-        database = try Database.open(path: "/c.realm", fileSystem: files)
+        self.size = size
+        database = try Database.open(path: "/c.realm", fileSystem: files, options: size.options)
         let session = try database.makeSession()
         try session.beginWrite()
         try session.addTables([NewTable(name: "Node", columns: Self.columns)])
@@ -108,10 +123,11 @@ private struct CollectionRun {
 
     mutating func changeList(_ table: Table, _ key: ObjectKey, _ column: Int) throws {
         var model = rows[key.rawValue]?.elements[column] ?? []
-        switch random.below(model.count > longest ? 6 : 5) {
+        switch random.below(model.count > size.longest ? 6 : 5) {
         case 0, 1:
-            let new = (0..<(1 + random.below(random.below(5) == 0 ? longest : 4))).map { _ in value(column, table) }
-                .filter { Self.columns[column].isNullable || $0 != .null }
+            let new = (0..<(1 + random.below(random.below(5) == 0 ? size.longest : 4))).map { _ in value(column, table)
+            }
+            .filter { Self.columns[column].isNullable || $0 != .null }
             let at = random.below(3) == 0 ? model.count : random.below(model.count + 1)
             try table.listInsert(new, column, of: key, at: at)
             model.insert(contentsOf: new, at: at)
@@ -127,7 +143,7 @@ private struct CollectionRun {
             model.insert(model.remove(at: from), at: to)
         case 4 where !model.isEmpty, 5:
             let start = random.below(model.count)
-            let end = min(model.count, start + 1 + random.below(random.below(4) == 0 ? longest : 3))
+            let end = min(model.count, start + 1 + random.below(random.below(4) == 0 ? size.longest : 3))
             try table.listRemove(start..<end, column, of: key)
             model.removeSubrange(start..<end)
         default: break
@@ -137,7 +153,7 @@ private struct CollectionRun {
 
     mutating func changeSet(_ table: Table, _ key: ObjectKey, _ column: Int) throws {
         var model = rows[key.rawValue]?.elements[column] ?? []
-        for _ in 0..<(1 + random.below(random.below(5) == 0 ? longest : 4)) {
+        for _ in 0..<(1 + random.below(random.below(5) == 0 ? size.longest : 4)) {
             let value = value(column, table)
             if value == .null, !Self.columns[column].isNullable { continue }
             let place = model.firstIndex { MixedOrder.compare($0, value) >= 0 } ?? model.count
@@ -160,7 +176,7 @@ private struct CollectionRun {
 
     mutating func changeDictionary(_ table: Table, _ key: ObjectKey, _ column: Int) throws {
         guard var row = rows[key.rawValue] else { return }
-        for _ in 0..<(1 + random.below(random.below(5) == 0 ? longest : 4)) {
+        for _ in 0..<(1 + random.below(random.below(5) == 0 ? size.longest : 4)) {
             let name = text()
             let place = row.keys[column].firstIndex { MixedOrder.compare($0, name) >= 0 } ?? row.keys[column].count
             let isThere = place < row.keys[column].count && MixedOrder.compare(row.keys[column][place], name) == 0
@@ -289,14 +305,23 @@ private struct CollectionRun {
 }
 
 @Suite struct CollectionModelTests {
-    @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: 1...4)
+    /// Small ones; trees of many levels; leaves as they are, over nodes that fill up early.
+    fileprivate static let sizes = [
+        CollectionRun.Size(longest: 40, steps: 10),
+        CollectionRun.Size(longest: 60, leafByteCount: 70, fanOut: 3, steps: 10),
+        CollectionRun.Size(longest: 40, leafByteCount: 40, fanOut: 4, steps: 10),
+        CollectionRun.Size(longest: 1500, fanOut: 3, steps: 2),
+    ]
+
+    @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: 0..<8)
     func model(seed: Int) throws {
-        var run = try CollectionRun(seed: UInt64(seed), longest: 40)
-        for step in 0..<(RunScale.isOptimized ? 150 : 15) {
+        let size = Self.sizes[seed % Self.sizes.count]
+        var run = try CollectionRun(seed: UInt64(seed), size)
+        for step in 0..<(RunScale.isOptimized ? size.steps * 12 : size.steps) {
             try run.transaction()
             if step % 7 == 6 {
                 run.database = try Database.open(path: "/other.realm", fileSystem: run.files)
-                run.database = try Database.open(path: "/c.realm", fileSystem: run.files)
+                run.database = try Database.open(path: "/c.realm", fileSystem: run.files, options: size.options)
                 try run.expect(try run.database.makeSession())
             }
             let report = IntegrityCheck.run(run.database)

@@ -19,9 +19,12 @@ import Testing
         #expect(BlockRef.byteCount == 40 && BlockHeader.byteCount == 32 && BlobRecord.byteCount == 48)
         #expect(RowGroupLayout.headByteCount == 64 && RowGroupLayout.descriptorByteCount == 48)
         #expect(GroupNodeLayout.refs + FormatLimits.nodeFanOut * BlockRef.byteCount <= GroupNodeLayout.byteCount)
+        #expect(FormatLimits.elementNodeFanOut == 84)
+        #expect(
+            ElementNodeLayout.refs + FormatLimits.elementNodeFanOut * BlockRef.byteCount <= ElementNodeLayout.byteCount)
         #expect(CommitSlot.byteCount == 4096 && 168 + CommitSlot.manifestLimit * 24 <= 4080)
         #expect(MemoryLayout<ColumnView>.stride == 64)
-        #expect(BlockKind.allCases.map(\.rawValue) == Array(1...9))
+        #expect(BlockKind.allCases.map(\.rawValue) == Array(1...10))
         #expect(ColumnType.allCases.map(\.rawValue) == Array(1...12))
     }
 

@@ -13,6 +13,7 @@ struct ModelState: Equatable {
     struct Row: Equatable {
         var number: Int64
         var text: String
+        var list: [Int64] = []
     }
     var rows: [UInt64: Row] = [:]
     var commits: Int64 = 0
@@ -50,6 +51,7 @@ final class CrashRun: @unchecked Sendable {
         name: "Row",
         columns: [
             NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
+            NewColumn(name: "list", type: .int, collection: .list),
         ])
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])
 
@@ -182,6 +184,9 @@ final class CrashRun: @unchecked Sendable {
         var options = Database.OpenOptions()
         options.mutant = mutant
         options.encryptionKey = key
+        // Trees of some levels from few elements.
+        options.elementTreeLimits.leafByteCount = 120
+        options.elementTreeLimits.fanOut = 3
         return try Database.open(path: Self.path, fileSystem: files, options: options)
     }
 
@@ -203,7 +208,12 @@ final class CrashRun: @unchecked Sendable {
                 guard case .int(let number) = try rows.value(0, at: location),
                     case .string(let text) = try rows.value(1, at: location)
                 else { continue }
-                state.rows[location.key.rawValue] = ModelState.Row(number: number, text: text)
+                var list: [Int64] = []
+                try rows.forEachLeaf(2, location) { leaf in
+                    for i in 0..<leaf.count { list.append(Int64(bitPattern: leaf.integer(i))) }
+                    return true
+                }
+                state.rows[location.key.rawValue] = ModelState.Row(number: number, text: text, list: list)
             }
             return true
         }
@@ -227,6 +237,9 @@ final class CrashRun: @unchecked Sendable {
             case 1:
                 try rows.delete(ObjectKey(key))
                 state.rows[key] = nil
+            case 2 where mutant == nil:
+                // The runs that look for seeded bugs stay with small commits, where each page counts.
+                try changeList(rows, key, &state)
             default: break
             }
         }
@@ -239,6 +252,22 @@ final class CrashRun: @unchecked Sendable {
         return String((0..<length).map { _ in Character(UnicodeScalar(UInt8(97 + random.below(26)))) })
     }
 
+    private func changeList(_ rows: Table, _ key: UInt64, _ state: inout ModelState) throws {
+        var list = state.rows[key]?.list ?? []
+        if random.below(4) == 0, !list.isEmpty {
+            let start = random.below(list.count)
+            let end = min(list.count, start + 1 + random.below(60))
+            try rows.listRemove(start..<end, 2, of: ObjectKey(key))
+            list.removeSubrange(start..<end)
+        } else {
+            let new = (0..<(1 + random.below(80))).map { _ in Int64(random.below(1 << 20)) }
+            let at = random.below(list.count + 1)
+            try rows.listInsert(new.map { .int($0) }, 2, of: ObjectKey(key), at: at)
+            list.insert(contentsOf: new, at: at)
+        }
+        state.rows[key]?.list = list
+    }
+
     private func insert(_ rows: Table, _ state: inout ModelState) throws {
         let location = try rows.insertRow()
         let key = location.key
@@ -248,7 +277,8 @@ final class CrashRun: @unchecked Sendable {
     }
 
     private func update(_ rows: Table, _ key: UInt64, _ state: inout ModelState) throws {
-        let row = ModelState.Row(number: Int64(random.below(1 << 20)), text: text())
+        let list = state.rows[key]?.list ?? []
+        let row = ModelState.Row(number: Int64(random.below(1 << 20)), text: text(), list: list)
         try rows.set(.int(row.number), 0, of: ObjectKey(key))
         try rows.set(.string(row.text), 1, of: ObjectKey(key))
         state.rows[key] = row

@@ -48,7 +48,8 @@ package enum BlockWalk {
                 for column in table.byteColumns {
                     let view = group.pointee.columns[column]
                     for row in 0..<group.pointee.count where view.isBlob(row) {
-                        if let record = view.bytes(row).baseAddress { add(BlockRef(reading: record)) }
+                        let location = RowLocation(group: group, row: row)
+                        try table.forEachValueBlock(column, location) { ref, _ in add(ref) }
                     }
                 }
                 return true
@@ -63,7 +64,10 @@ package enum BlockWalk {
                 let view = group.pointee.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
                 for row in 0..<group.pointee.count where view.isBlob(row) {
-                    if let record = view.bytes(row).baseAddress { _ = try reader.bytes(BlockRef(reading: record)) }
+                    let location = RowLocation(group: group, row: row)
+                    try table.forEachValueBlock(column, location) { (ref, _) throws(EngineError) in
+                        _ = try reader.bytes(ref)
+                    }
                 }
             }
             return true

@@ -10,12 +10,18 @@ extension IntegrityCheck.Walk {
         let name = "\(table.definition.name).\(definition.name)"
         var unreadable = 0
         var unordered = 0
+        var miscounted = 0
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 if definition.collection == .none {
                     do throws(EngineError) { _ = try table.value(column, at: location) } catch { unreadable += 1 }
                     continue
+                }
+                if case .ref(let ref) = try table.storedCollection(column, location),
+                    try table.elementTree(column).countedAnew(ref) == nil
+                {
+                    miscounted += 1
                 }
                 if definition.type == .mixed || definition.type == .string {
                     unreadable += try CollectionCheck.unreadable(table, column, location)
@@ -30,6 +36,7 @@ extension IntegrityCheck.Walk {
             return true
         }
         if unreadable > 0 { find(7, "\(name): \(unreadable) values cannot be read") }
+        if miscounted > 0 { find(8, "\(name): \(miscounted) objects whose elements are counted wrong") }
         if unordered > 0 { find(8, "\(name): \(unordered) objects whose elements do not ascend") }
     }
 }

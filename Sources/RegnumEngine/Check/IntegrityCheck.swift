@@ -8,7 +8,8 @@
 //  5  an index holds exactly the values of its column; a primary key value is there once
 //  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
 //  7  zone maps bound the values; texts are UTF-8; mixed values can be read
-//  8  the elements of a set and the keys of a dictionary ascend, none is there twice
+//  8  the elements of a set and the keys of a dictionary ascend, none is there twice; a node of a large collection
+//     counts the elements below it, and no leaf is empty
 //  9  exactly one link leads to each row of an embedded table
 //
 // Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
@@ -150,7 +151,9 @@ package enum IntegrityCheck {
                 }
             }
             tellLostGroups(table)
-            attempt("\(name) > objects") { (walk) throws(EngineError) in try walk.checkRows(table, record) }
+            attempt("\(name) > objects") { (walk) throws(EngineError) in
+                try walk.checkRows(table, record, session)
+            }
             for (i, column) in table.definition.columns.enumerated() {
                 let path = "\(name).\(column.name)"
                 if table.indexes[i] != nil {
@@ -193,7 +196,9 @@ package enum IntegrityCheck {
             }
         }
 
-        private mutating func checkRows(_ table: Table, _ record: TableRecord) throws(EngineError) {
+        private mutating func checkRows(
+            _ table: Table, _ record: TableRecord, _ session: Session
+        ) throws(EngineError) {
             let name = table.definition.name
             var rows = 0
             var last: UInt64 = 0
@@ -211,7 +216,11 @@ package enum IntegrityCheck {
                 return true
             }
             for finding in findings { find(finding.law, finding.text) }
-            for ref in blobs { try mark(ref, parentBirth: .max) }
+            for ref in blobs {
+                var blocks: [(BlockRef, UInt64)] = []
+                try ElementTree.forEachBlock(ref, session.space) { ref, birth in blocks.append((ref, birth)) }
+                for (ref, birth) in blocks { try mark(ref, parentBirth: birth) }
+            }
             if rows != Int(record.count) { find(4, "\(name): \(rows) rows, the catalog says \(record.count)") }
             if last >= record.nextObjectKey { find(4, "\(name): key \(last) is not below the next key") }
             report.objects += rows

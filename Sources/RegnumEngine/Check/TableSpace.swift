@@ -27,10 +27,9 @@ extension Table {
             for column in byteColumns {
                 let view = group.pointee.columns[column]
                 for row in 0..<group.pointee.count where view.isBlob(row) {
-                    guard let record = view.bytes(row).baseAddress else {
-                        throw corrupted("a blob without a record")
+                    try forEachValueBlock(column, RowLocation(group: group, row: row)) { ref, _ in
+                        blobBytes += ref.byteCount
                     }
-                    blobBytes += BlockRef(reading: record).byteCount
                 }
             }
             return true

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a dictionary in a var-bytes column: two lists of equal length. The empty dictionary has no bytes.
+// The leaves of large dictionaries have the same form.
 //
 //   offset size  meaning
 //        0    1  kind: 0 entries follow
@@ -28,6 +29,11 @@ package enum DictionaryCodec {
         package let keys: ListCodec.Reader
         package let values: ListCodec.Reader
 
+        init(keys: ListCodec.Reader, values: ListCodec.Reader) {
+            self.keys = keys
+            self.values = values
+        }
+
         package init(_ bytes: UnsafeRawBufferPointer, _ type: ColumnType) throws(EngineError) {
             if bytes.isEmpty {
                 keys = try ListCodec.Reader(bytes, .string)
@@ -42,20 +48,9 @@ package enum DictionaryCodec {
             guard keys.count == values.count else { throw corrupted("a dictionary's keys and values do not match") }
         }
 
-        /// The place of `key`, or where it belongs.
+        /// The place of `key`, or where it belongs, among these entries.
         package func search(_ key: String) -> (index: Int, isFound: Bool) {
-            var (low, high) = (0, keys.count)
-            var text = key
-            return text.withUTF8 { wanted in
-                let wanted = UnsafeRawBufferPointer(wanted)
-                while low < high {
-                    let middle = (low + high) / 2
-                    let order = MixedOrder.compare(keys.bytes(middle), wanted)
-                    if order == 0 { return (middle, true) }
-                    if order < 0 { low = middle + 1 } else { high = middle }
-                }
-                return (low, false)
-            }
+            LeafAccess.stored(StoredLeaf(keys: keys, values: values)).search(.key(key))
         }
     }
 }

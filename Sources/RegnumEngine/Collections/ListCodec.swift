@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a list or set in a var-bytes column. The empty one has no bytes. The elements of a set ascend by
-// MixedOrder, none equal to another.
+// MixedOrder, none equal to another. The leaves of large collections have the same form.
 //
 //   offset size  meaning
 //        0    1  kind: 0 elements follow
@@ -55,6 +55,20 @@ package enum ListCodec {
         case 4: append(UInt32(truncatingIfNeeded: value), &out)
         default: append(value, &out)
         }
+    }
+
+    /// Bytes of `count` elements: `heap` those of texts, `highest` the highest of integers, or all of them combined.
+    static func byteCount(
+        _ count: Int, _ type: ColumnType, hasNulls: Bool, highest: UInt64, heap: Int
+    ) -> Int {
+        if count == 0 { return 0 }
+        let width =
+            switch type {
+            case .int, .link: width(highest)
+            case .string, .data, .mixed: width(UInt64(heap))
+            default: fixedWidth(type)
+            }
+        return headByteCount + (hasNulls ? (count + 63) / 64 * 8 : 0) + count * Int(width) + heap
     }
 
     private static func width(_ highest: UInt64) -> UInt8 {

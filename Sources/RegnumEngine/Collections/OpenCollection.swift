@@ -1,141 +1,268 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collection that the running transaction changed last, taken out of its bytes: so that a loop of appends
-// costs what an array's does.
+// A collection that the running transaction changes: the path to what it changes lies in memory, its leaves decoded,
+// the rest stays in blocks. The leaf that was changed last is at hand, so that a loop of appends costs what an
+// array's does. After a throw out of a change the transaction must be rolled back.
 
 import RegnumSystem
 
-struct OpenCollection {
-    var column: Int
-    var key: ObjectKey
-    /// Of a dictionary: as many as values.
-    var keys: [String] = []
-    var values: [Value]
-    var isChanged = false
+final class OpenCollection {
+    let column: Int
+    let key: ObjectKey
+    let tree: ElementTree
+    let limits: ElementTreeLimits
+    @exclusivity(unchecked) private(set) var count: Int
+    @exclusivity(unchecked) var root: ElementChild
+    @exclusivity(unchecked) private(set) var isChanged = false
+    /// The leaf that was changed last, the elements before it, and the nodes that lead to it.
+    @exclusivity(unchecked) private var leaf: ElementLeaf?
+    @exclusivity(unchecked) private var leafStart = 0
+    @exclusivity(unchecked) private var path: [(node: ElementNode, slot: Int)] = []
+    /// The leaf that was read last. Good until the next change.
+    @exclusivity(unchecked) private var lastRead: (leaf: LeafAccess, start: Int)?
 
-    /// The place of `value` in a set, or where it belongs.
-    func search(_ value: Value) -> (index: Int, isFound: Bool) {
-        search { MixedOrder.compare(values[$0], value) }
+    init(
+        _ column: Int, _ key: ObjectKey, _ tree: ElementTree, _ root: ElementChild, _ limits: ElementTreeLimits
+    ) throws(EngineError) {
+        (self.column, self.key, self.tree, self.root, self.limits) = (column, key, tree, root, limits)
+        count = try tree.count(root)
     }
 
-    /// The place of `key` in a dictionary, or where it belongs.
-    func search(key: String) -> (index: Int, isFound: Bool) {
-        // Keys often come in order.
-        if let last = keys.last, MixedOrder.compare(last, key) < 0 { return (keys.count, false) }
-        return search { MixedOrder.compare(keys[$0], key) }
+    // MARK: Reading
+
+    /// The leaf that holds element `index`, and the elements before it.
+    func locate(_ index: Int) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
+        precondition(index >= 0 && index < count, "element \(index) of \(count)")
+        if let leaf, index >= leafStart, index - leafStart < leaf.count { return (.memory(leaf), leafStart) }
+        if let read = lastRead, index >= read.start, index - read.start < read.leaf.count { return read }
+        guard let found = try tree.locate(index, root) else { throw corrupted("the counts of a collection are wrong") }
+        lastRead = found
+        return found
     }
 
-    private func search(_ order: (Int) -> Int) -> (index: Int, isFound: Bool) {
-        var (low, high) = (0, values.count)
-        while low < high {
-            let middle = (low + high) / 2
-            let found = order(middle)
-            if found == 0 { return (middle, true) }
-            if found < 0 { low = middle + 1 } else { high = middle }
+    func value(_ index: Int) throws(EngineError) -> Value {
+        if let leaf, index >= leafStart, index - leafStart < leaf.count { return leaf.values[index - leafStart] }
+        let (leaf, start) = try locate(index)
+        return leaf.value(index - start)
+    }
+
+    /// Where the element of a set or dictionary is, or where it belongs.
+    func search(_ probe: ElementProbe) throws(EngineError) -> (index: Int, isFound: Bool) {
+        guard let leaf, leaf.count > 0 else { return try tree.search(probe, root) }
+        let here = LeafAccess.memory(leaf)
+        let isLast = leafStart + leaf.count == count
+        // What comes in order belongs to the end.
+        if isLast, here.order(leaf.count - 1, probe) < 0 { return (count, false) }
+        if leafStart == 0 || here.order(0, probe) <= 0 {
+            let (index, isFound) = here.search(probe)
+            if isLast || index < leaf.count { return (leafStart + index, isFound) }
         }
-        return (low, false)
-    }
-}
-
-extension Table {
-    func isOpen(_ column: Int, _ key: ObjectKey) -> Bool {
-        guard let open = openCollection else { return false }
-        return open.key == key && open.column == column
+        return try tree.search(probe, root)
     }
 
-    /// For an object that the caller has just seen: what led to it, an index or a link, is damaged.
-    static func missing(_ key: ObjectKey) -> EngineError {
-        corrupted("there is no object with the key \(key.rawValue)")
+    // MARK: Changing
+
+    func insert(_ value: Value, key: String? = nil, at index: Int) throws(EngineError) {
+        let leaf = try seek(index, isInsert: true)
+        leaf.insert(value, key: key, at: index - leafStart)
+        grew(1, leaf, isAtEnd: index == count)
     }
 
-    func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
-        guard let location = try locate(key) else { throw Self.missing(key) }
-        return location
+    func insert(_ values: [Value], at index: Int) throws(EngineError) {
+        if values.count == 1 { return try insert(values[0], at: index) }
+        var at = index
+        var rest = values[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(2048)
+            rest = rest.dropFirst(part.count)
+            let leaf = try seek(at, isInsert: true)
+            leaf.insert(part, at: at - leafStart)
+            grew(part.count, leaf, isAtEnd: at == count)
+            at += part.count
+        }
     }
 
-    /// Takes the collection out of its bytes; writes the one before it back.
-    func open(_ column: Int, _ key: ObjectKey) throws(EngineError) {
-        if isOpen(column, key) { return }
-        try flushOpenCollection()
-        var open = OpenCollection(column: column, key: key, values: [])
-        if definition.columns[column].collection == .dictionary {
-            try forEachDictionaryLeaf(column, try place(key)) { leaf in
-                for i in 0..<leaf.keys.count {
-                    open.keys.append(String(decoding: leaf.keys.bytes(i), as: UTF8.self))
-                    open.values.append(leaf.values.value(i))
-                }
-                return true
+    /// The old value.
+    func replace(_ index: Int, _ value: Value) throws(EngineError) -> Value {
+        let leaf = try seek(index, isInsert: false)
+        let old = leaf.values[index - leafStart]
+        leaf.replace(index - leafStart, value)
+        grew(0, leaf, isAtEnd: false)
+        return old
+    }
+
+    /// `removed` is called with the values that go.
+    func remove(
+        _ range: Range<Int>, _ removed: (ArraySlice<Value>) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "elements \(range) of \(count)")
+        var left = range.count
+        while left > 0 {
+            let leaf = try seek(range.lowerBound, isInsert: false)
+            let start = range.lowerBound - leafStart
+            let part = start..<min(start + left, leaf.count)
+            try removed(leaf.values[part])
+            leaf.remove(part)
+            isChanged = true
+            add(-part.count)
+            left -= part.count
+            if leaf.count == 0 { dropEmptyLeaf() }
+        }
+    }
+
+    /// Removes all elements without looking at them.
+    func removeAll() throws(EngineError) {
+        if count == 0 { return }
+        try free(root)
+        root = .leaf(ElementLeaf(tree.type, isDictionary: tree.isDictionary))
+        (count, leaf, lastRead, isChanged) = (0, nil, nil, true)
+        path.removeAll()
+    }
+
+    private func free(_ child: ElementChild) throws(EngineError) {
+        switch child {
+        case .bytes, .leaf: break
+        case .node(let node): for child in node.children { try free(child) }
+        case .ref(let ref):
+            try ElementTree.forEachBlock(ref, tree.space) { (ref, _) throws(EngineError) in tree.space.free(ref) }
+        }
+    }
+
+    private func add(_ n: Int) {
+        lastRead = nil
+        count &+= n
+        for step in path { step.node.counts[step.slot] &+= n }
+    }
+
+    private func grew(_ n: Int, _ leaf: ElementLeaf, isAtEnd: Bool) {
+        isChanged = true
+        add(n)
+        if leaf.byteCount > limits.leafByteCount, leaf.count > 1 { split(leaf, isGrowing: isAtEnd) }
+    }
+
+    // MARK: Walking
+
+    /// The leaf of element `index` ready for changes; of an insertion the one that ends there too.
+    @inline(__always)
+    private func seek(_ index: Int, isInsert: Bool) throws(EngineError) -> ElementLeaf {
+        if let leaf, index >= leafStart, index &- leafStart < leaf.count &+ (isInsert ? 1 : 0) { return leaf }
+        return try seekFromRoot(index, reach: isInsert ? 1 : 0)
+    }
+
+    private func seekFromRoot(_ index: Int, reach: Int) throws(EngineError) -> ElementLeaf {
+        precondition(index >= 0 && index < count + reach, "element \(index) of \(count)")
+        leaf = nil
+        lastRead = nil
+        leafStart = 0
+        path.removeAll(keepingCapacity: true)
+        root = try changeable(root, below: nil, count: count)
+        var child = root
+        while case .node(let node) = child {
+            var slot = 0
+            while slot + 1 < node.counts.count, index - leafStart >= node.counts[slot] + reach {
+                leafStart += node.counts[slot]
+                slot += 1
             }
-        } else {
-            try forEachLeaf(column, try place(key)) { leaf in
-                open.values.append(contentsOf: leaf.all)
-                return true
+            path.append((node, slot))
+            child = try changeable(node.children[slot], below: node.level, count: node.counts[slot])
+            node.children[slot] = child
+        }
+        guard case .leaf(let found) = child else { preconditionFailure("a path that ends in no leaf") }
+        leaf = found
+        return found
+    }
+
+    /// The child in memory; the block it lay in is no longer needed.
+    func changeable(
+        _ child: ElementChild, below level: Int?, count expected: Int
+    ) throws(EngineError) -> ElementChild {
+        switch child {
+        case .leaf, .node: return child
+        case .ref(let ref) where ElementTree.isNode(ref):
+            let bytes = try tree.nodeBytes(ref, below: level)
+            let n = ElementNodeLayout.count(bytes)
+            let node = ElementNode(
+                level: ElementNodeLayout.level(bytes), children: (0..<n).map { .ref(ElementNodeLayout.ref(bytes, $0)) },
+                counts: (0..<n).map { ElementNodeLayout.end(bytes, $0) - ElementNodeLayout.start(bytes, $0) })
+            guard ElementNodeLayout.total(bytes) == expected else {
+                throw corrupted("the counts of a collection are wrong", page: ref.page)
             }
+            tree.space.free(ref)
+            return .node(node)
+        default:
+            guard case .stored(let stored)? = try tree.leaf(child), stored.values.count == expected else {
+                throw corrupted("the counts of a collection are wrong")
+            }
+            let leaf = ElementLeaf(stored, tree.type)
+            if case .ref(let ref) = child { tree.space.free(ref) }
+            return .leaf(leaf)
         }
-        openCollection = open
     }
 
-    func collectionChanged() {
-        openCollection?.isChanged = true
-        session.changeCount &+= 1
-    }
+    // MARK: Shape
 
-    /// Writes the open collection back into its object.
-    func flushOpenCollection() throws(EngineError) {
-        guard let open = openCollection else { return }
-        openCollection = nil
-        guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
-        let row = group.view.pointee.row(of: open.key.rawValue)
-        freeBlob(open.column, RowLocation(group: group.view, row: row))
-        group.makeWritable(open.column)
-        let column = definition.columns[open.column]
-        let bytes =
-            column.collection == .dictionary
-            ? DictionaryCodec.encode(open.keys, open.values, column.type)
-            : ListCodec.encode(open.values, column.type)
-        bytes.withUnsafeBytes { group.setBytes(open.column, row, $0) }
-    }
-
-    // MARK: Elements in place
-
-    /// Calls `body` with the elements of a list or set, or the values of a dictionary, in order, as many at a time
-    /// as lie together, until it returns false; gives false then. Changes made so far are seen. What `body` is
-    /// given holds until it returns; it must not change the collection.
-    @discardableResult
-    package func forEachLeaf(
-        _ column: Int, _ location: RowLocation, _ body: (ListCodec.Reader) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Bool {
-        if definition.columns[column].collection == .dictionary {
-            return try forEachDictionaryLeaf(column, location) { leaf throws(EngineError) in try body(leaf.values) }
+    private func split(_ whole: ElementLeaf, isGrowing: Bool) {
+        let pieces = whole.cut(to: limits.leafByteCount, isGrowing: isGrowing)
+        if pieces.count == 1 { return }
+        leaf = nil
+        var children = pieces.map { ElementChild.leaf($0) }
+        if isGrowing {
+            // What is full is done with, most likely.
+            for i in 0..<pieces.count - 1 { children[i] = .ref(write(pieces[i].encoded())) }
         }
-        let bytes = try collectionBytes(column, location)
-        return bytes.isEmpty ? true : try body(try ListCodec.Reader(bytes, definition.columns[column].type))
+        replace(children, pieces.map(\.count), level: 0, depth: path.count, isGrowing: isGrowing)
+        path.removeAll(keepingCapacity: true)
     }
 
-    /// As `forEachLeaf` for a dictionary, with its keys.
-    @discardableResult
-    package func forEachDictionaryLeaf(
-        _ column: Int, _ location: RowLocation, _ body: (DictionaryCodec.Reader) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Bool {
-        let bytes = try collectionBytes(column, location)
-        return bytes.isEmpty ? true : try body(try DictionaryCodec.Reader(bytes, definition.columns[column].type))
-    }
-
-    /// Elements of any collection. O(1).
-    package func elementCount(_ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
-        var count = 0
-        try forEachLeaf(column, location) { leaf in
-            count += leaf.count
-            return true
+    /// Puts children, which are of `level`, in the place that the first `depth` steps of the path lead to.
+    private func replace(_ children: [ElementChild], _ counts: [Int], level: Int, depth: Int, isGrowing: Bool) {
+        if depth == 0 {
+            var (children, counts, level) = (children, counts, level)
+            while children.count > 1 {
+                level += 1
+                (children, counts) = nodes(children, counts, level: level, isGrowing: isGrowing)
+            }
+            root = children[0]
+            return
         }
-        return count
+        let (node, slot) = path[depth - 1]
+        node.children.replaceSubrange(slot...slot, with: children)
+        node.counts.replaceSubrange(slot...slot, with: counts)
+        if node.children.count <= limits.fanOut { return }
+        let (made, sums) = nodes(node.children, node.counts, level: node.level, isGrowing: isGrowing)
+        replace(made, sums, level: node.level, depth: depth - 1, isGrowing: isGrowing)
     }
 
-    private func collectionBytes(
-        _ column: Int, _ location: RowLocation
-    ) throws(EngineError) -> UnsafeRawBufferPointer {
-        if openCollection != nil { try flushOpenCollection() }
-        let view = location.group.pointee.columns[column]
-        let bytes = view.bytes(location.row)
-        return view.isBlob(location.row) ? try blob(bytes) : bytes
+    /// Nodes over the children: full ones and a rest where the collection grows at its end, else even ones.
+    private func nodes(
+        _ children: [ElementChild], _ counts: [Int], level: Int, isGrowing: Bool
+    ) -> ([ElementChild], [Int]) {
+        let total = (children.count + limits.fanOut - 1) / limits.fanOut
+        let size = isGrowing ? limits.fanOut : (children.count + total - 1) / total
+        var made: [ElementChild] = []
+        var sums: [Int] = []
+        for start in stride(from: 0, to: children.count, by: size) {
+            let range = start..<min(start + size, children.count)
+            made.append(
+                .node(ElementNode(level: level, children: Array(children[range]), counts: Array(counts[range]))))
+            sums.append(counts[range].reduce(0, +))
+        }
+        return (made, sums)
+    }
+
+    private func dropEmptyLeaf() {
+        leaf = nil
+        while let (node, slot) = path.popLast() {
+            node.children.remove(at: slot)
+            node.counts.remove(at: slot)
+            if !node.children.isEmpty { break }
+            if path.isEmpty { root = .leaf(ElementLeaf(tree.type, isDictionary: tree.isDictionary)) }
+        }
+        path.removeAll(keepingCapacity: true)
+        collapse()
+    }
+
+    /// A node with one child is not needed at the top.
+    func collapse() {
+        while case .node(let node) = root, node.children.count == 1 { root = node.children[0] }
     }
 }

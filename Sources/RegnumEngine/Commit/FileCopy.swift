@@ -205,6 +205,10 @@ struct FileCopy {
             for i in 0..<GroupNodeLayout.count(bytes) {
                 places.append((GroupNodeLayout.refs + i * BlockRef.byteCount, GroupNodeLayout.ref(bytes, i)))
             }
+        case .elementNode:
+            for i in 0..<ElementNodeLayout.count(bytes) {
+                places.append((ElementNodeLayout.refs + i * BlockRef.byteCount, ElementNodeLayout.ref(bytes, i)))
+            }
         case .indexBranch:
             let branch = IndexBranchView(bytes)
             for i in 0..<branch.count { places.append((branch.refOffset(i), branch.ref(i))) }

@@ -77,11 +77,13 @@ package enum BlockKind: UInt8, Sendable, CaseIterable {
     case schema = 2
     case freeLog = 3
     case manifest = 4
-    /// Inner node of a tree of row groups (tables, large lists).
+    /// Inner node of a tree of row groups.
     case groupNode = 5
     case rowGroup = 6
     case blob = 7
     /// Leaf and branch of an index tree.
     case indexLeaf = 8
     case indexBranch = 9
+    /// Inner node of a tree of elements: a large list, set or dictionary. Its leaves are blobs.
+    case elementNode = 10
 }

@@ -14,6 +14,8 @@ package enum FormatLimits {
     @usableFromInline package static let rowsPerGroup = 1024
     /// Children of an inner node at most.
     package static let nodeFanOut = 64
+    /// Children of an inner node of a tree of elements at most.
+    package static let elementNodeFanOut = 84
     /// A block never crosses a boundary of this many pages (64 MiB), so that a section can be mapped alone.
     package static let sectionPages: UInt64 = 16384
     /// Bytes of a String, Data or list above which the value leaves its row group.

@@ -283,6 +283,11 @@ package final class DirtyGroup {
             ByteSlot(length: UInt32(bytes.count), blobFlag: 0, address: address)
     }
 
+    /// Says that the value lies in block `ref`; `length` as in `BlobRecord`.
+    func setBlob(_ column: Int, _ row: Int, _ ref: BlockRef, length: Int) {
+        view.pointee.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] = blobSlot(ref, length: length)
+    }
+
     /// A slot that says the value lies in block `ref`.
     func blobSlot(_ ref: BlockRef, length: Int) -> ByteSlot {
         withUnsafeTemporaryAllocation(byteCount: BlobRecord.byteCount, alignment: 8) { record in

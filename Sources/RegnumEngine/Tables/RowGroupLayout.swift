@@ -247,7 +247,8 @@ package enum RowGroupLayout {
     }
 }
 
-/// What a row group keeps of a value in a block of its own: ref (40 bytes), then the value's byte count (8).
+/// What a row group keeps of a value in a block of its own: ref (40 bytes), then the value's byte count (8). Where
+/// the ref leads to an element node, the value is a large collection, and its number of elements stands there.
 package enum BlobRecord {
     package static let byteCount = 48
     /// The value's bytes begin here in the blob block, after the header and the count.
@@ -264,6 +265,7 @@ package enum BlockLayout {
         switch BlockKind(rawValue: ref.kind) {
         case .rowGroup: try RowGroupLayout.check(ref, bytes)
         case .groupNode: try GroupNodeLayout.check(ref, bytes)
+        case .elementNode: try ElementNodeLayout.check(ref, bytes)
         case .indexLeaf, .indexBranch: try IndexNodeLayout.check(ref, bytes)
         case .blob:
             let count = bytes.load(fromByteOffset: 32, as: UInt64.self)

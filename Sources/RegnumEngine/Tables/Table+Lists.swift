@@ -1,83 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of an object; reading is the same for sets. The collection that the running transaction changed last is
-// kept decoded (OpenCollection), so that a loop of appends costs what an array's does.
+// kept open (OpenCollection), so that a loop of appends costs what an array's does.
 
 import RegnumSystem
 
 extension Table {
     // MARK: Reading
 
-    /// Elements of a list or set. O(log n).
+    /// Elements of a list or set. O(1).
     package func listCount(_ column: Int, of key: ObjectKey) throws(EngineError) -> Int {
-        if let open = openCollection, open.column == column, open.key == key { return open.values.count }
+        if let open = openCollection, open.column == column, open.key == key { return open.count }
         return try elementCount(column, try place(key))
     }
 
-    /// Element `index` of a list or set. O(log n).
+    /// Element `index` of a list or set. O(log n); O(1) near the last one read.
     package func listValue(_ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) -> Value {
-        if let open = openCollection, open.column == column, open.key == key { return open.values[index] }
-        var found: Value?
-        var left = index
-        try forEachLeaf(column, try place(key)) { leaf in
-            if left >= 0, left < leaf.count { found = leaf.value(left) }
-            left -= leaf.count
-            return left >= 0
-        }
-        guard let found else { preconditionFailure("no element \(index)") }
-        return found
+        let (leaf, start) = try leaf(column, of: key, at: index)
+        return leaf.value(index - start)
     }
 
-    /// All elements of a list or set.
+    /// All elements of a list or set. `listChunk` gives some at a time.
     package func listValues(_ column: Int, of key: ObjectKey) throws(EngineError) -> [Value] {
-        if let open = openCollection, open.column == column, open.key == key { return open.values }
-        return try listValues(column, at: try place(key))
+        try listValues(column, at: try place(key))
     }
 
     /// As `listValues`, with the object located; of a dictionary its values.
     package func listValues(_ column: Int, at location: RowLocation) throws(EngineError) -> [Value] {
         var values: [Value] = []
-        try forEachLeaf(column, location) { leaf in
-            if values.isEmpty { values = leaf.all } else { values.append(contentsOf: leaf.all) }
+        _ = try elementTree(column).forEachLeaf(try collection(column, location)) { leaf in
+            switch leaf {
+            case .memory(let memory): values.append(contentsOf: memory.values)
+            case .stored(let stored): values.append(contentsOf: stored.values.all)
+            }
             return true
         }
         return values
     }
 
-    // MARK: Changing
-
-    package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
-        try open(column, key)
-        openCollection?.values.insert(contentsOf: values, at: index)
-        try link(column, key, values)
-        collectionChanged()
+    /// The elements from `index` on that lie together with it, at least one: what a loop over a large collection
+    /// fetches at a time. O(log n) and what it gives.
+    package func listChunk(_ column: Int, of key: ObjectKey, from index: Int) throws(EngineError) -> [Value] {
+        let (leaf, start) = try leaf(column, of: key, at: index)
+        return (index - start..<leaf.count).map { leaf.value($0) }
     }
 
+    // MARK: Changing
+
+    /// O(log n) and what is inserted.
+    package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
+        let open = try open(column, key)
+        precondition(index >= 0 && index <= open.count, "place \(index) of \(open.count)")
+        try open.insert(values, at: index)
+        if hasGuards { try link(column, key, values) }
+        session.changeCount &+= 1
+    }
+
+    /// O(log n).
     package func listSet(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
-        try open(column, key)
-        guard let old = openCollection?.values[index] else { return }
-        openCollection?.values[index] = value
+        let old = try open(column, key).replace(index, value)
         try unlink(column, key, CollectionOfOne(old))
         try link(column, key, CollectionOfOne(value))
-        collectionChanged()
+        session.changeCount &+= 1
         if old != value { try disown(column, CollectionOfOne(old)) }
     }
 
-    /// Removes elements of a list or set.
+    /// Removes elements of any collection. O(log n) and what is removed.
     package func listRemove(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
-        try open(column, key)
-        guard let old = openCollection?.values[range] else { return }
-        try unlink(column, key, old)
-        let owned = owns[column] ? Array(old) : []
-        openCollection?.values.removeSubrange(range)
-        collectionChanged()
+        let open = try open(column, key)
+        session.changeCount &+= 1
+        if range == 0..<open.count, backlinkTrees[column] == nil { return try open.removeAll() }
+        var owned: [Value] = []
+        try open.remove(range) { values throws(EngineError) in
+            try unlink(column, key, values)
+            if owns[column] { owned.append(contentsOf: values) }
+        }
         try disown(column, owned)
     }
 
+    /// O(log n).
     package func listMove(_ column: Int, of key: ObjectKey, from: Int, to: Int) throws(EngineError) {
-        try open(column, key)
-        guard let value = openCollection?.values.remove(at: from) else { return }
-        openCollection?.values.insert(value, at: to)
-        collectionChanged()
+        let open = try open(column, key)
+        precondition(to >= 0 && to < open.count, "place \(to) of \(open.count)")
+        let value = try open.value(from)
+        try open.remove(from..<from + 1) { _ in }
+        try open.insert(value, at: to)
+        session.changeCount &+= 1
     }
 
     // MARK: Links
@@ -101,22 +108,27 @@ extension Table {
     }
 
     /// The target of a link goes away: lists and sets of links lose the elements that lead there, in dictionaries
-    /// and mixed values the link becomes null; a set of mixed values loses the element.
+    /// and mixed values the link becomes null; a set of mixed values loses the element. O(n).
     func clearLinks(inCollection column: Int, to word: UInt64, of key: ObjectKey) throws(EngineError) {
-        try open(column, key)
-        guard let before = openCollection?.values else { return }
-        let old = before.filter { $0.leads(to: word) }
-        if old.isEmpty { return }
-        try unlink(column, key, old)
-        let kind = definition.columns[column]
-        if kind.collection == .set || kind.collection == .list && kind.type == .link {
-            openCollection?.values.removeAll { $0.leads(to: word) }
-        } else {
-            let new = old.map { $0.clearingLinks(to: word) }
-            openCollection?.values = before.map { $0.leads(to: word) ? $0.clearingLinks(to: word) : $0 }
-            try link(column, key, new)
+        var places: [Int] = []
+        var start = 0
+        _ = try elementTree(column).forEachLeaf(try collection(column, try place(key))) { leaf in
+            for i in 0..<leaf.count where leaf.value(i).leads(to: word) { places.append(start + i) }
+            start += leaf.count
+            return true
         }
-        collectionChanged()
+        if places.isEmpty { return }
+        guard try start == listCount(column, of: key) else { throw corrupted("the counts of a collection are wrong") }
+        let kind = definition.columns[column]
+        let isRemoved = kind.collection == .set || kind.collection == .list && kind.type == .link
+        for place in places.reversed() {
+            if isRemoved {
+                try listRemove(place..<place + 1, column, of: key)
+            } else {
+                let value = try listValue(column, of: key, at: place)
+                try listSet(value.clearingLinks(to: word), column, of: key, at: place)
+            }
+        }
     }
 }
 

@@ -64,7 +64,7 @@ extension Table {
         try forEachGroup { group throws(EngineError) in
             let view = group.pointee.columns[column]
             guard view.blobs != nil || view.form == .slots else { return true }
-            for row in 0..<group.pointee.count { freeBlob(column, RowLocation(group: group, row: row)) }
+            for row in 0..<group.pointee.count { try freeBlob(column, RowLocation(group: group, row: row)) }
             return true
         }
     }

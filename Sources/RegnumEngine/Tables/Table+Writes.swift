@@ -78,7 +78,7 @@ extension Table {
             }
             try link(column, key, CollectionOfOne(value))
         }
-        freeBlob(column, location)
+        try freeBlob(column, location)
         group.makeWritable(column)
         store(value, column, group, row)
         if let index = indexes[column] { try index.insert(location, column, key.rawValue, self) }
@@ -97,12 +97,9 @@ extension Table {
         group.view.pointee.columns[column].data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
     }
 
-    func freeBlob(_ column: Int, _ location: RowLocation) {
-        let view = location.group.pointee.columns[column]
-        guard definition.columns[column].writableForm == .slots, view.isBlob(location.row),
-            let record = view.bytes(location.row).baseAddress
-        else { return }
-        session.space.free(BlockRef(reading: record))
+    func freeBlob(_ column: Int, _ location: RowLocation) throws(EngineError) {
+        guard definition.columns[column].writableForm == .slots else { return }
+        try forEachValueBlock(column, location) { (ref, _) throws(EngineError) in session.space.free(ref) }
     }
 
     func store(_ value: Value, _ column: Int, _ group: DirtyGroup, _ row: Int) {
@@ -170,7 +167,7 @@ extension Table {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
         let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
         if hasGuards { try leave(location, key.rawValue) }
-        for column in byteColumns { freeBlob(column, location) }
+        for column in byteColumns { try freeBlob(column, location) }
         guard count > 0 else { throw corrupted("table \(definition.name) has more objects than its record says") }
         try groups.remove(key.rawValue)
         count -= 1
@@ -250,7 +247,8 @@ extension Table {
 
     /// Empties the table. No link of another table may lead here, or that table is emptied too.
     func removeAllRows() throws(EngineError) {
-        openCollection = nil
+        // What it freed and what its row says must agree before the rows are freed.
+        try flushOpenCollection()
         if count == 0 { return }
         try freeAllBlobs()
         try groups.removeAll()
@@ -274,7 +272,7 @@ extension Table {
             for column in byteColumns {
                 let view = group.pointee.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
-                for row in 0..<group.pointee.count { freeBlob(column, RowLocation(group: group, row: row)) }
+                for row in 0..<group.pointee.count { try freeBlob(column, RowLocation(group: group, row: row)) }
             }
             return true
         }
@@ -323,6 +321,7 @@ extension Table {
     /// After a rollback: nothing of the transaction may be left.
     func abandon() {
         openCollection = nil
+        lastLeaf = nil
         groups.dropPendingGroups()
     }
 }

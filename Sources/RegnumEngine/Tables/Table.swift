@@ -26,6 +26,7 @@ package final class Table {
     let byteColumns: [Int]
     /// The collection that was changed last, decoded. See OpenCollection.
     @exclusivity(unchecked) var openCollection: OpenCollection?
+    @exclusivity(unchecked) var lastLeaf: LastLeaf?
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
         self.definition = definition
@@ -63,6 +64,7 @@ package final class Table {
         nextKey = record.nextObjectKey
         count = Int(record.count)
         openCollection = nil
+        lastLeaf = nil
         for (i, column) in definition.columns.enumerated() {
             let index = record.trees.first { $0.column == column.key && $0.role == .index }
             let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }

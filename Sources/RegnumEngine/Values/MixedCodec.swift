@@ -105,6 +105,22 @@ package enum MixedCodec {
         }
     }
 
+    /// How many bytes `encode` gives.
+    static func byteCount(_ value: Value) -> Int {
+        switch value {
+        case .null: 0
+        case .bool: 2
+        case .float: 5
+        case .int, .double: 9
+        case .date, .objectID, .link, .typedLink: 13
+        case .uuid, .decimal128: 17
+        case .string(let text): 1 + text.utf8.count
+        case .data(let bytes): 1 + bytes.count
+        case .list(let values): values.reduce(5) { $0 + 4 + byteCount($1) }
+        case .dictionary(let entries): entries.reduce(5) { $0 + 8 + $1.key.utf8.count + byteCount($1.value) }
+        }
+    }
+
     // MARK: Decoding
 
     /// The whole value. Throws `.corrupted` where the bytes are none that `encode` makes.

@@ -131,6 +131,10 @@ enum GoldenFile {
 
     /// Writes the file in several commits. `rows` of the large table.
     static func write(_ files: SimulatedFileSystem, _ options: Database.OpenOptions, rows: Int) throws {
+        var options = options
+        // Trees of several levels from few elements.
+        options.elementTreeLimits.leafByteCount = 300
+        options.elementTreeLimits.fanOut = 5
         let session = try Database.open(path: path, fileSystem: files, options: options).makeSession()
         try commit(session) {
             try session.addTables(tables)
@@ -138,6 +142,7 @@ enum GoldenFile {
             session.addFeature(Feature(name: "golden", isRequired: false))
             try fillValues(session)
             try fillCollections(session)
+            try fillLargeCollections(session)
             try fillOwners(session)
             try fillMany(session, rows)
         }
@@ -192,6 +197,21 @@ enum GoldenFile {
                     }
                 }
             }
+        }
+    }
+
+    private static func fillLargeCollections(_ session: Session) throws {
+        let table = try table(session, "Collections")
+        let key = try DatabaseTests.insert(table, [.string("large")])
+        func column(_ kind: CollectionKind, _ type: ColumnType) throws -> Int {
+            try #require(table.definition.columns.firstIndex { $0.collection == kind && $0.type == type })
+        }
+        let (list, set) = (try column(.list, .int), try column(.set, .string))
+        let dictionary = try column(.dictionary, .mixed)
+        try table.listInsert((0..<1500).map { .int($0 * 1_000_003) }, list, of: key, at: 0)
+        for i in 0..<300 {
+            _ = try table.setInsert(.string("element \(i * 7 % 300)"), set, of: key)
+            try table.dictionarySet("key \(i * 11 % 300)", mixed(i), dictionary, of: key)
         }
     }
 

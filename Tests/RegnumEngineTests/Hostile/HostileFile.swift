@@ -121,6 +121,9 @@ struct HostileFile {
         let all = session.table(named: "All").unsafelyUnwrapped
         for i in 0..<40 { _ = try DatabaseTests.insert(all, [.int(Int64(i))] + values(i)) }
         for i in 0..<40 { try fill(all, i) }
+        // In the first row, so that its record is aligned and `holders` finds it.
+        let ints = all.definition.columns.firstIndex { $0.collection == .list && $0.type == .int }
+        try all.listInsert((0..<4500).map { .int(Int64($0 % 9)) }, ints ?? 0, of: ObjectKey(1), at: 0)
         try session.commitWrite()
         try session.beginWrite()
         let many = session.table(named: "Many").unsafelyUnwrapped

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// A leaf of a collection that is being changed: its elements decoded, and how many bytes they will take.
+
+import RegnumSystem
+
+final class ElementLeaf {
+    let type: ColumnType
+    let isDictionary: Bool
+    /// Of a dictionary: as many as values.
+    @exclusivity(unchecked) private(set) var keys: [String] = []
+    @exclusivity(unchecked) private(set) var values: [Value] = []
+    // What `byteCount` is made of. Removing elements leaves `highest` and `hasNulls` as they are.
+    @exclusivity(unchecked) private var heap = 0
+    @exclusivity(unchecked) private var keyHeap = 0
+    @exclusivity(unchecked) private var highest: UInt64 = 0
+    @exclusivity(unchecked) private var hasNulls = false
+
+    init(_ type: ColumnType, isDictionary: Bool) {
+        self.type = type
+        self.isDictionary = isDictionary
+    }
+
+    /// Decodes a stored leaf.
+    convenience init(_ stored: StoredLeaf, _ type: ColumnType) {
+        self.init(type, isDictionary: stored.keys != nil)
+        if let names = stored.keys {
+            keys = (0..<names.count).map { String(decoding: names.bytes($0), as: UTF8.self) }
+        }
+        values = stored.values.all
+        measure()
+    }
+
+    var count: Int { values.count }
+
+    /// Bytes that `encoded` gives at most.
+    var byteCount: Int {
+        let bytes = ListCodec.byteCount(count, type, hasNulls: hasNulls, highest: highest, heap: heap)
+        if !isDictionary || count == 0 { return bytes }
+        return DictionaryCodec.headByteCount + bytes
+            + ListCodec.byteCount(count, .string, hasNulls: false, highest: 0, heap: keyHeap)
+    }
+
+    func encoded() -> [UInt8] {
+        isDictionary ? DictionaryCodec.encode(keys, values, type) : ListCodec.encode(values, type)
+    }
+
+    // MARK: Changing
+
+    func insert(_ value: Value, key: String?, at index: Int) {
+        add(value)
+        values.insert(value, at: index)
+        guard let key else { return }
+        keyHeap &+= key.utf8.count
+        keys.insert(key, at: index)
+    }
+
+    func insert(_ new: ArraySlice<Value>, at index: Int) {
+        for value in new { add(value) }
+        values.insert(contentsOf: new, at: index)
+    }
+
+    func replace(_ index: Int, _ value: Value) {
+        heap &-= heapByteCount(values[index])
+        add(value)
+        values[index] = value
+    }
+
+    func remove(_ range: Range<Int>) {
+        for i in range {
+            heap &-= heapByteCount(values[i])
+            if isDictionary { keyHeap &-= keys[i].utf8.count }
+        }
+        values.removeSubrange(range)
+        if isDictionary { keys.removeSubrange(range) }
+    }
+
+    func append(_ other: ElementLeaf) { append(other, 0..<other.count) }
+
+    private func append(_ other: ElementLeaf, _ range: Range<Int>) {
+        for i in range { insert(other.values[i], key: isDictionary ? other.keys[i] : nil, at: count) }
+    }
+
+    @inline(__always)
+    private func add(_ value: Value) {
+        switch value {
+        case .null: hasNulls = true
+        case .int(let value): highest |= UInt64(bitPattern: value)
+        case .link(let key): highest |= key.rawValue
+        default: break
+        }
+        heap &+= heapByteCount(value)
+    }
+
+    private func heapByteCount(_ value: Value) -> Int {
+        switch type {
+        case .mixed: MixedCodec.byteCount(value)
+        case .string, .data:
+            switch value {
+            case .string(let text): text.utf8.count
+            case .data(let bytes): bytes.count
+            default: 0
+            }
+        default: 0
+        }
+    }
+
+    private func measure() {
+        (heap, highest, hasNulls) = (0, 0, false)
+        for value in values { add(value) }
+        keyHeap = keys.reduce(0) { $0 + $1.utf8.count }
+    }
+
+    // MARK: Cutting
+
+    /// Leaves of at most `limit` bytes each, where more than one element is in them: full ones and a rest where the
+    /// collection grows at its end, else even ones.
+    func cut(to limit: Int, isGrowing: Bool) -> [ElementLeaf] {
+        if count < 2 { return [self] }
+        if isGrowing || byteCount > 2 * limit { return cutFull(limit) }
+        measure()
+        if byteCount <= limit { return [self] }
+        let middle = count / 2
+        return [piece(0..<middle), piece(middle..<count)].flatMap { leaf in
+            leaf.byteCount > limit ? leaf.cut(to: limit, isGrowing: false) : [leaf]
+        }
+    }
+
+    private func piece(_ range: Range<Int>) -> ElementLeaf {
+        let leaf = ElementLeaf(type, isDictionary: isDictionary)
+        leaf.values = Array(values[range])
+        if isDictionary { leaf.keys = Array(keys[range]) }
+        leaf.measure()
+        return leaf
+    }
+
+    private func cutFull(_ limit: Int) -> [ElementLeaf] {
+        var leaves: [ElementLeaf] = []
+        var start = 0
+        while start < count {
+            let probe = ElementLeaf(type, isDictionary: isDictionary)
+            var end = start
+            while end < count {
+                probe.add(values[end])
+                if isDictionary { probe.keyHeap += keys[end].utf8.count }
+                if end > start, probe.byteCount(of: end + 1 - start) > limit { break }
+                end += 1
+            }
+            leaves.append(piece(start..<end))
+            start = end
+        }
+        return leaves
+    }
+
+    /// `byteCount` as if there were `count` elements.
+    private func byteCount(of count: Int) -> Int {
+        let bytes = ListCodec.byteCount(count, type, hasNulls: hasNulls, highest: highest, heap: heap)
+        if !isDictionary { return bytes }
+        return DictionaryCodec.headByteCount + bytes
+            + ListCodec.byteCount(count, .string, hasNulls: false, highest: 0, heap: keyHeap)
+    }
+}
+
+/// The elements of a leaf where they lie.
+struct StoredLeaf {
+    /// Nil where the collection is no dictionary.
+    var keys: ListCodec.Reader?
+    var values: ListCodec.Reader
+
+    init(keys: ListCodec.Reader?, values: ListCodec.Reader) {
+        self.keys = keys
+        self.values = values
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, _ type: ColumnType, isDictionary: Bool) throws(EngineError) {
+        if isDictionary {
+            let reader = try DictionaryCodec.Reader(bytes, type)
+            (keys, values) = (reader.keys, reader.values)
+        } else {
+            values = try ListCodec.Reader(bytes, type)
+        }
+    }
+}
+
+/// What is looked for in a set or a dictionary.
+enum ElementProbe {
+    case value(Value)
+    case key(String)
+}
+
+/// A leaf to be read, wherever it is.
+enum LeafAccess {
+    case memory(ElementLeaf)
+    case stored(StoredLeaf)
+
+    var count: Int {
+        switch self {
+        case .memory(let leaf): leaf.count
+        case .stored(let leaf): leaf.values.count
+        }
+    }
+
+    func value(_ i: Int) -> Value {
+        switch self {
+        case .memory(let leaf): leaf.values[i]
+        case .stored(let leaf): leaf.values.value(i)
+        }
+    }
+
+    /// The key of an entry of a dictionary.
+    func key(_ i: Int) -> String {
+        switch self {
+        case .memory(let leaf): leaf.keys[i]
+        case .stored(let leaf): leaf.keys.map { String(decoding: $0.bytes(i), as: UTF8.self) } ?? ""
+        }
+    }
+
+    /// How element `i` compares with what is looked for.
+    func order(_ i: Int, _ probe: ElementProbe) -> Int {
+        switch (probe, self) {
+        case (.value(let value), _): return MixedOrder.compare(self.value(i), value)
+        case (.key(let key), .memory(let leaf)): return MixedOrder.compare(leaf.keys[i], key)
+        case (.key(var key), .stored(let leaf)):
+            guard let names = leaf.keys else { return 0 }
+            return key.withUTF8 { MixedOrder.compare(names.bytes(i), UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    /// Where the element is, or where it belongs.
+    func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            let found = order(middle, probe)
+            if found == 0 { return (middle, true) }
+            if found < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+}

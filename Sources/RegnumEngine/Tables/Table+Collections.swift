@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lists, sets and dictionaries share: the collection that is being changed, and elements in place.
+
+import RegnumSystem
+
+/// The leaf that an element was read from last, so that a loop over positions does not search for each. Good as long
+/// as the session's change count.
+struct LastLeaf {
+    var column: Int
+    var key: ObjectKey
+    var changeCount: UInt64
+    var leaf: LeafAccess
+    var start: Int
+    var end: Int
+}
+
+extension Table {
+    func elementTree(_ column: Int) -> ElementTree {
+        let definition = definition.columns[column]
+        return ElementTree(
+            space: session.space, type: definition.type, isDictionary: definition.collection == .dictionary)
+    }
+
+    /// For an object that the caller has just seen: what led to it, an index or a link, is damaged.
+    static func missing(_ key: ObjectKey) -> EngineError {
+        corrupted("there is no object with the key \(key.rawValue)")
+    }
+
+    func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
+        guard let location = try locate(key) else { throw Self.missing(key) }
+        return location
+    }
+
+    /// The collection as the row holds it.
+    func storedCollection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
+        let view = location.group.pointee.columns[column]
+        let bytes = view.bytes(location.row)
+        guard view.isBlob(location.row) else { return .bytes(bytes) }
+        guard bytes.count == BlobRecord.byteCount, let record = bytes.baseAddress else {
+            throw corrupted("a blob record has the wrong size")
+        }
+        let ref = BlockRef(reading: record)
+        let tree = elementTree(column)
+        let length =
+            ElementTree.isNode(ref)
+            ? ElementNodeLayout.total(try tree.nodeBytes(ref, below: nil)) : try tree.leafBytes(ref).count
+        guard length == BlobRecord.length(record) else {
+            throw corrupted("a collection is not what its record says", page: ref.page)
+        }
+        return .ref(ref)
+    }
+
+    /// The collection as it is now.
+    func collection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
+        if let open = openCollection, open.column == column, open.key == location.key { return open.root }
+        return try storedCollection(column, location)
+    }
+
+    /// The leaf of element `index`, and the elements before it.
+    func leaf(
+        _ column: Int, of key: ObjectKey, at index: Int
+    ) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
+        if let open = openCollection, open.column == column, open.key == key { return try open.locate(index) }
+        if let last = lastLeaf, last.key == key, last.column == column, last.changeCount == session.changeCount,
+            index >= last.start, index < last.end
+        {
+            return (last.leaf, last.start)
+        }
+        let tree = elementTree(column)
+        let root = try storedCollection(column, try place(key))
+        guard let (leaf, start) = try tree.locate(index, root) else {
+            let count = try tree.count(root)
+            precondition(index >= 0 && index < count, "element \(index) of \(count)")
+            throw corrupted("the counts of a collection are wrong")
+        }
+        lastLeaf = LastLeaf(
+            column: column, key: key, changeCount: session.changeCount, leaf: leaf, start: start,
+            end: start + leaf.count)
+        return (leaf, start)
+    }
+
+    /// Where the element of a set or dictionary is, or where it belongs.
+    func search(
+        _ probe: ElementProbe, _ column: Int, of key: ObjectKey
+    ) throws(EngineError) -> (index: Int, isFound: Bool) {
+        if let open = openCollection, open.column == column, open.key == key { return try open.search(probe) }
+        return try elementTree(column).search(probe, try storedCollection(column, try place(key)))
+    }
+
+    // MARK: Changing
+
+    /// The collection ready for changes; the one before it is written back.
+    @inline(__always)
+    func open(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
+        if let open = openCollection, open.column == column, open.key == key { return open }
+        return try openAnother(column, key)
+    }
+
+    private func openAnother(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
+        try flushOpenCollection()
+        let open = try OpenCollection(
+            column, key, elementTree(column), try storedCollection(column, try place(key)),
+            session.database.options.elementTreeLimits)
+        openCollection = open
+        return open
+    }
+
+    /// Writes the open collection back into its object.
+    func flushOpenCollection() throws(EngineError) {
+        guard let open = openCollection else { return }
+        openCollection = nil
+        guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
+        let row = group.view.pointee.row(of: open.key.rawValue)
+        group.makeWritable(open.column)
+        switch try open.seal() {
+        case .bytes(let bytes): bytes.withUnsafeBytes { group.setBytes(open.column, row, $0) }
+        case .block(let ref, let length): group.setBlob(open.column, row, ref, length: length)
+        }
+    }
+
+    // MARK: Elements in place
+
+    /// Calls `body` with the elements of a list or set, or the values of a dictionary, in order, as many at a time
+    /// as lie together, until it returns false; gives false then. Changes made so far are seen. What `body` is
+    /// given holds until it returns; it must not change the collection.
+    @discardableResult
+    package func forEachLeaf(
+        _ column: Int, _ location: RowLocation, _ body: (ListCodec.Reader) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        try forEachStoredLeaf(column, location) { leaf throws(EngineError) in try body(leaf.values) }
+    }
+
+    /// As `forEachLeaf` for a dictionary, with its keys.
+    @discardableResult
+    package func forEachDictionaryLeaf(
+        _ column: Int, _ location: RowLocation,
+        _ body: (DictionaryCodec.Reader) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        try forEachStoredLeaf(column, location) { leaf throws(EngineError) in
+            guard let keys = leaf.keys else { preconditionFailure("not a dictionary") }
+            return try body(DictionaryCodec.Reader(keys: keys, values: leaf.values))
+        }
+    }
+
+    private func forEachStoredLeaf(
+        _ column: Int, _ location: RowLocation, _ body: (StoredLeaf) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        let view = location.group.pointee.columns[column]
+        if openCollection == nil, !view.isBlob(location.row) {
+            // Most collections are small.
+            let bytes = view.bytes(location.row)
+            if bytes.isEmpty { return true }
+            let definition = definition.columns[column]
+            return try body(
+                try StoredLeaf(bytes, definition.type, isDictionary: definition.collection == .dictionary))
+        }
+        let tree = elementTree(column)
+        return try tree.forEachLeaf(try collection(column, location)) { leaf throws(EngineError) in
+            switch leaf {
+            case .stored(let stored): return try body(stored)
+            case .memory(let memory): return try Self.encoding(memory, tree, body)
+            }
+        }
+    }
+
+    /// Calls `body` with a changed leaf as it would be stored.
+    private static func encoding(
+        _ leaf: ElementLeaf, _ tree: ElementTree, _ body: (StoredLeaf) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        let encoded = leaf.encoded()
+        let count = encoded.count
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: max(count, 8), alignment: 8)
+        defer { copy.deallocate() }
+        encoded.withUnsafeBytes { source in
+            if let base = source.baseAddress { Memory.copy(copy, base, count) }
+        }
+        return try body(
+            try StoredLeaf(
+                UnsafeRawBufferPointer(start: copy, count: count), tree.type, isDictionary: tree.isDictionary))
+    }
+
+    /// Elements of any collection. O(1).
+    package func elementCount(_ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
+        if let open = openCollection, open.column == column, open.key == location.key { return open.count }
+        return try elementTree(column).count(try storedCollection(column, location))
+    }
+
+    // MARK: Blocks
+
+    /// Calls `body` with each block of a var-bytes value that does not lie in its row, and the birth of the block
+    /// that refers to it (`.max` where that is the row group).
+    func forEachValueBlock(
+        _ column: Int, _ location: RowLocation, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let view = location.group.pointee.columns[column]
+        guard view.isBlob(location.row) else { return }
+        let bytes = view.bytes(location.row)
+        guard bytes.count == BlobRecord.byteCount, let record = bytes.baseAddress else {
+            throw corrupted("a blob record has the wrong size")
+        }
+        try ElementTree.forEachBlock(BlockRef(reading: record), session.space, body)
+    }
+}
