@@ -73,7 +73,7 @@ import Testing
             // One pin stays from the beginning to the end, others come and go.
             if pins.count > 1, random.below(10) == 0 { pins.remove(at: 1 + random.below(pins.count - 1)) }
             let needed = pins.reduce(live) { $0.union($1.pages) }.count
-            let limit = (needed + 2 * largest) * 9 / 8 + 16 + 256
+            let limit = (needed + 2 * largest) * 9 / 8 + 16 + 512
             let high = Int(session.highWater)
             #expect(high <= limit, "seed \(seed), turn \(turn): \(high) pages, \(needed) needed, largest \(largest)")
             let bytes = try Self.fileByteCount(files)
