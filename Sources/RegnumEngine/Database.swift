@@ -39,6 +39,8 @@ package final class Database: @unchecked Sendable {
     package let versions: VersionRegistry
     /// The writer's turn.
     let gate = Gate()
+    /// Who is about to begin a write, and the turn that waits for somebody to take it.
+    let offers = TurnOffers()
     /// What this process shares with others; nil where there can be none.
     let shared: SharedFile?
     package var isVolatile: Bool { options.isVolatile }
@@ -108,7 +110,9 @@ package final class Database: @unchecked Sendable {
 
     /// Waits until no other thread and no other process writes, and learns what others have committed.
     func enterWriter() throws(EngineError) {
+        if offers.take() { return }
         gate.enter()
+        offers.hasEntered()
         do throws(EngineError) {
             try shared?.lockWriter()
             if let shared, !shared.isWhole(header) { try restoreShared() }
@@ -177,6 +181,12 @@ package final class Database: @unchecked Sendable {
     package var isEncrypted: Bool { seal.cipher != nil }
 
     /// Number of the newest version, of other processes too. One load.
+    /// The file beside the database that tells of other processes' commits; nil where there are none.
+    package var sharedPath: String? { shared?.watchedPath }
+
+    /// Whether other processes are to tell of their commits, by writing to the file at `sharedPath`.
+    package func listen(_ wanted: Bool) { shared?.listen(wanted) }
+
     package var newestVersion: UInt64 { versions.latestNumber }
 
     /// True where the file opens with that key, or without one where it is nil.

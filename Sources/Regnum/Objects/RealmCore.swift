@@ -121,13 +121,11 @@ package final class RealmCore {
             return
         }
         if adoptsCaller?() == true { return }
-        let owner = session.state.pointee.owner
+        let home = (configurationBox as? RealmSettings)?.home ?? "another thread"
         misuse(
-            "Realm accessed from incorrect thread. This Realm belongs to thread "
-                + "0x\(String(owner, radix: 16)), the "
-                + "call came from thread 0x\(String(currentThreadWord(), radix: 16)). Open a Realm on "
-                + "this thread, "
-                + "or hand over a frozen copy or a ThreadSafeReference.")
+            "Realm accessed from incorrect thread. It was opened on \(home) and is used on "
+                + "\(Confinement.callerDescription). Open a Realm there, or hand over a frozen copy or a "
+                + "ThreadSafeReference.")
     }
 
     /// True for a frozen Realm after `invalidate`.

@@ -1,29 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the observed Realms of this process hear of each other's commits.
+// Where the observed Realms of this process hear of each other's commits, and of those of other processes: a thread
+// for each observed file waits until another process has written to the file that they share.
 
+internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 internal import Synchronization
 
-/// Mutable state: `notifiers`, guarded by its mutex, which is never held while a notifier runs.
+/// Mutable state: `places`, guarded by its mutex, which is never held while a notifier runs.
 enum CommitBoard {
     private struct WeakNotifier: Sendable { weak var notifier: RealmNotifier? }
+    private struct Place: Sendable {
+        var notifiers: [WeakNotifier] = []
+        var watch: FileWatch?
+    }
 
-    private static let notifiers = Mutex<[ObjectIdentifier: [WeakNotifier]]>([:])
+    private static let places = Mutex<[ObjectIdentifier: Place]>([:])
+    /// How long a commit of another process may go unnoticed where the system does not tell.
+    private static let longestWait: Int32 = 1000
 
     static func add(_ notifier: RealmNotifier, _ database: Database) {
         let entry = WeakNotifier(notifier: notifier)
-        notifiers.withLock { notifiers in
-            var list = notifiers[ObjectIdentifier(database), default: []].filter { $0.notifier != nil }
-            list.append(entry)
-            notifiers[ObjectIdentifier(database)] = list
+        let key = ObjectIdentifier(database)
+        places.withLock { places in
+            places[key, default: Place()].notifiers.removeAll { $0.notifier == nil }
+            places[key]?.notifiers.append(entry)
+            if places[key]?.watch == nil { places[key]?.watch = watch(database, key) }
+        }
+    }
+
+    /// To be called when a notifier has ended: nobody is waited for any more behind the last one.
+    static func remove(_ database: Database) {
+        let key = ObjectIdentifier(database)
+        places.withLock { places in
+            places[key]?.notifiers.removeAll { $0.notifier == nil }
+            guard let place = places[key], place.notifiers.isEmpty else { return }
+            places[key] = nil
+            guard let watch = place.watch else { return }
+            watch.stop()
+            database.listen(false)
         }
     }
 
     /// Any thread: every other observed Realm of the database gets a turn.
     static func committed(_ database: Database, by own: RealmNotifier?) {
-        let list = notifiers.withLock { $0[ObjectIdentifier(database)] ?? [] }
+        tell(ObjectIdentifier(database), but: own)
+    }
+
+    private static func tell(_ key: ObjectIdentifier, but own: RealmNotifier?) {
+        let list = places.withLock { $0[key]?.notifiers ?? [] }
         for entry in list {
             if let notifier = entry.notifier, notifier !== own { notifier.schedule() }
         }
+    }
+
+    /// Begins to wait for other processes; nil where there can be none.
+    private static func watch(_ database: Database, _ key: ObjectIdentifier) -> FileWatch? {
+        guard let path = database.sharedPath, let watch = FileWatch(path: path) else { return nil }
+        database.listen(true)
+        // Not the database: it must not stay open for this.
+        let versions = database.versions
+        Thread.detachNewThread {
+            var known = versions.latestNumber
+            while watch.wait(milliseconds: longestWait) {
+                let newest = versions.latestNumber
+                if newest == known { continue }
+                known = newest
+                tell(key, but: nil)
+            }
+        }
+        return watch
     }
 }

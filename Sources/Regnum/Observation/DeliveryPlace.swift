@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the callbacks of a Realm run: the queue or the run loop that it is confined to.
+// Where the callbacks of a Realm run: the queue, the actor or the run loop that it is confined to.
 
 internal import Dispatch
 internal import Foundation
@@ -7,6 +7,7 @@ internal import Foundation
 /// Any thread may ask for work to be done there.
 enum DeliveryPlace: Sendable {
     case queue(DispatchQueue)
+    case actor(ActorMailbox)
     case runLoop(WakeableLoop)
 
     /// That of the calling thread; nil where no run loop runs that could call back.
@@ -16,11 +17,22 @@ enum DeliveryPlace: Sendable {
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
     }
 
+    /// In the order of the calls.
     func perform(_ work: @escaping @Sendable () -> Void) {
         switch self {
         case .queue(let queue): queue.async(execute: work)
+        case .actor(let mailbox): mailbox.perform(work)
         case .runLoop(let loop): loop.perform(work)
         }
+    }
+}
+
+extension RealmCore {
+    /// Where its callbacks run; nil where nothing could call back.
+    var deliveryPlace: DeliveryPlace? {
+        if let notifier { return notifier.place }
+        if let mailbox = settings.mailbox { return .actor(mailbox) }
+        return .ofCaller(settings.queue)
     }
 }
 

@@ -19,6 +19,13 @@ public class NotificationToken: @unchecked Sendable {
 
     init() {}
 
+    /// One that has ended.
+    static func ended() -> NotificationToken {
+        let token = NotificationToken()
+        token.invalidate()
+        return token
+    }
+
     /// Ends the observation; false where it had ended.
     @discardableResult
     public func invalidate() -> Bool {

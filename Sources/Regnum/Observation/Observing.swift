@@ -9,7 +9,7 @@ extension RealmCore {
     /// Gets a turn after each commit of others from now on, where the calling thread can have turns at all: then
     /// the Realm moves on by itself, and tells observers.
     func listen() {
-        guard notifier == nil, !isFrozen, !isReadOnly, let place = DeliveryPlace.ofCaller(settings.queue) else {
+        guard notifier == nil, !isFrozen, !isReadOnly, let place = deliveryPlace else {
             return
         }
         let made = RealmNotifier(core: self, place: place)
@@ -136,12 +136,17 @@ extension RealmCollection {
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue) { collection in
-            let watched = collection._watched
-            let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
-            guard let core = collection.realm?.core else { preconditionFailure("a managed collection has a Realm") }
-            return core.observe(CollectionObserver(collection, watched, region: region, block))
-        }
+        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+    }
+
+    /// Observes where the collection is.
+    func entry(
+        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> ObservationEntry {
+        let watched = _watched
+        let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
+        guard let core = realm?.core else { preconditionFailure("a managed collection has a Realm") }
+        return core.observe(CollectionObserver(self, watched, region: region, block))
     }
 
     private func requireObservable() {
@@ -165,11 +170,14 @@ extension Map {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Map>) -> Void
     ) -> NotificationToken {
         if realm == nil { misuse("Change notifications are only supported on managed collections.") }
-        return observing(self, on: queue) { map in
-            guard let place = map.place else { preconditionFailure("a managed map has a place") }
-            let region = place.elementBinding.map { $0.region(keyPaths, depth: Region.depth) }
-            return place.core.observe(MapObserver(map, place, region: region, block))
-        }
+        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+    }
+
+    /// Observes where the map is.
+    func entry(_ keyPaths: [String]?, _ block: @escaping (RealmMapChange<Map>) -> Void) -> ObservationEntry {
+        guard let place else { preconditionFailure("a managed map has a place") }
+        let region = place.elementBinding.map { $0.region(keyPaths, depth: Region.depth) }
+        return place.core.observe(MapObserver(self, place, region: region, block))
     }
 }
 
@@ -186,11 +194,14 @@ extension ThreadConfined where Self: ObjectBase {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
         if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
-        return observing(self, on: queue) { object in
-            object.requireValid()
-            let region = object.binding.region(keyPaths, depth: 0)
-            return object.core.observeFromNow(ObjectObserver(object, subject: object, region: region, block))
-        }
+        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+    }
+
+    /// Observes where the object is.
+    func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
+        requireValid()
+        let region = binding.region(keyPaths, depth: 0)
+        return core.observeFromNow(ObjectObserver(self, subject: self, region: region, block))
     }
 
     /// As `observe(keyPaths:on:_:)`, with key paths of the class.

@@ -26,10 +26,15 @@ final class RealmNotifier: @unchecked Sendable {
     private var isLocal = true
     private var isDelivering = false
 
+    private let database: Database
+
     init(core: RealmCore, place: DeliveryPlace) {
         self.core = core
         self.place = place
+        database = core.settings.database
     }
+
+    deinit { CommitBoard.remove(database) }
 
     // MARK: Observers
 

@@ -20,3 +20,6 @@ extension Realm {
         case always
     }
 }
+
+/// The name of an asynchronous write, or of its commit, on the Realm that returned it.
+public typealias AsyncTransactionId = UInt32

@@ -158,14 +158,14 @@ extension Realm {
         return core.isWriting
     }
 
-    private func checkCanBegin() {
+    func checkCanBegin() {
         core.check()
         if core.isFrozen { misuse("Can't perform transactions on a frozen Realm") }
         if core.isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
         if core.isWriting { misuse("The Realm is already in a write transaction") }
     }
 
-    private func commit(silent tokens: [NotificationToken]) throws {
+    func commit(silent tokens: [NotificationToken]) throws {
         if tokens.contains(where: { $0.entry.map { $0.core !== core } ?? false }) {
             misuse("Incorrect Realm: only notifications for the Realm being modified can be skipped.")
         }
@@ -241,6 +241,19 @@ extension RealmCore {
         touch()
         let before = session.version
         try session.beginWrite()
+        didBegin(after: before)
+    }
+
+    /// As `begin`, with a turn that was offered; false where somebody else has taken it.
+    func begin(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
+        touch()
+        let before = session.version
+        guard try session.beginWrite(acceptingTurn: number) else { return false }
+        didBegin(after: before)
+        return true
+    }
+
+    private func didBegin(after before: UInt64) {
         reloadTables()
         if session.version != before { notifier?.didAdvance() }
         noteWriteStart()

@@ -8,13 +8,15 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 enum RealmOpening {
-    /// Opens, or finds what is open on this thread or queue. Throws `Realm.Error`; misuse for settings that
-    /// contradict each other or what is open.
+    /// Opens, or finds what is open on this thread, queue or actor; the call must run there. Throws
+    /// `Realm.Error`; misuse for settings that contradict each other or what is open.
     static func open(
-        _ configuration: Realm.Configuration, queue: DispatchQueue?, origin: SessionOrigin?
+        _ configuration: Realm.Configuration, queue: DispatchQueue?, actor: (any Actor)? = nil,
+        origin: SessionOrigin? = nil
     ) throws -> RealmCore {
         let place = try configuration.validated()
-        let confinement = queue.map { QueueConfinement.enter($0) } ?? .current
+        let confinement =
+            actor.map { Confinement.of($0) } ?? queue.map { QueueConfinement.enter($0) } ?? .current
         if let words = RealmCache.shared.conflict(
             place, configuration)
         {
@@ -22,7 +24,7 @@ enum RealmOpening {
         }
         let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
-        if let open = RealmCache.shared.core(at: key) {
+        if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {
             open.check()
             return open
         }
@@ -37,7 +39,9 @@ enum RealmOpening {
                 session: try database.makeSession(origin: origin), isReadOnly: configuration.readOnly)
         } catch { throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error) }
         core.configurationBox = settings
-        confine(core, to: confinement)
+        if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
+        settings.home = confinement.description(queue, actor)
+        confine(core, to: confinement, executor: actor?.unownedExecutor)
         try SchemaUpdate(core: core, settings: settings).run()
         core.bind(schema.classes)
         RealmCache.shared.insert(core, at: key, configuration)
@@ -90,13 +94,20 @@ enum RealmOpening {
         return options
     }
 
-    /// The owner is the opening thread; a queue may move to another.
-    private static func confine(_ core: RealmCore, to confinement: Confinement) {
+    /// The owner is the opening thread; a queue or an actor may move to another.
+    private static func confine(_ core: RealmCore, to confinement: Confinement, executor: UnownedSerialExecutor?) {
         let state = core.session.state
         state.pointee.owner = CurrentThread.id
-        guard case .queue(let identity) = confinement else { return }
+        let isRightful: () -> Bool
+        switch confinement {
+        case .thread: return
+        case .queue(let identity): isRightful = { QueueConfinement.isCurrent(identity) }
+        case .actor:
+            // Where the runtime cannot tell, the compiler's word has to do.
+            isRightful = { executor.flatMap { CurrentExecutor.isCurrent($0) } ?? true }
+        }
         core.adoptsCaller = {
-            guard QueueConfinement.isCurrent(identity) else { return false }
+            guard isRightful() else { return false }
             state.pointee.owner = CurrentThread.id
             return true
         }

@@ -13,6 +13,12 @@ final class RealmSettings {
     let schema: SchemaSet
     /// The queue it is confined to; nil for a thread.
     let queue: DispatchQueue?
+    /// Where it was opened, in words.
+    var home = ""
+    /// Brings work to the actor it is confined to; nil for threads and queues.
+    var mailbox: ActorMailbox?
+    /// Asynchronous writes that are not finished; nil where there never was one.
+    var asyncWrites: AsyncWrites?
     var autorefresh = true
     /// What queries know of the classes, by table. Columns do not change while a Realm is open.
     var queryClasses: [TableKey: QueryClass] = [:]

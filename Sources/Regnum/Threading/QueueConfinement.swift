@@ -3,6 +3,7 @@
 // no run loop serves it, so the thread that owns the Realm is adopted anew when the queue's mark is found.
 
 internal import Dispatch
+internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
@@ -12,11 +13,38 @@ enum Confinement: Hashable {
     case thread(UInt)
     /// The queue with that identity.
     case queue(UInt)
+    /// That actor.
+    case actor(ObjectIdentifier)
+
+    /// That of an actor; the main actor's is the main queue.
+    static func of(_ actor: any Actor) -> Confinement {
+        actor === MainActor.shared ? .queue(QueueConfinement.mainIdentity) : .actor(ObjectIdentifier(actor))
+    }
 
     /// That of the calling code: the main queue where it runs there, else the thread.
     static var current: Confinement {
         let main = QueueConfinement.mainIdentity
         return QueueConfinement.isCurrent(main) ? .queue(main) : .thread(CurrentThread.id)
+    }
+}
+
+extension Confinement {
+    /// For messages.
+    func description(_ queue: DispatchQueue?, _ actor: (any Actor)?) -> String {
+        switch self {
+        case .thread(let id): "thread 0x\(String(id, radix: 16))"
+        case .queue(QueueConfinement.mainIdentity): "the main queue"
+        case .queue: "the queue '\(queue?.label ?? "")'"
+        case .actor: "the actor \(actor.map { "\(type(of: $0))" } ?? "")"
+        }
+    }
+
+    /// Where the caller runs, as far as the system tells: actors do not.
+    static var callerDescription: String {
+        if case .queue = current { return "the main queue" }
+        let thread = "thread 0x\(String(CurrentThread.id, radix: 16))"
+        guard let name = Thread.current.name, !name.isEmpty else { return thread }
+        return "\(thread) ('\(name)')"
     }
 }
 

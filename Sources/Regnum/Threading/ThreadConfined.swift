@@ -4,6 +4,7 @@
 
 internal import Dispatch
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// A Realm in the requirements of `ThreadConfined`.
 public struct _RealmHome {
@@ -76,9 +77,11 @@ extension RealmCore {
         if let known = RealmCache.shared.frozenCore(at: key) { return known }
         let session = engine { () throws(EngineError) in try self.session.freeze() }
         let core = RealmCore(session: session, isReadOnly: isReadOnly, isFrozen: true)
-        core.configurationBox = RealmSettings(
+        let kept = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,
             schema: settings.schema, queue: settings.queue)
+        kept.mailbox = settings.mailbox
+        core.configurationBox = kept
         core.bind(settings.schema.classes)
         return RealmCache.shared.insert(frozen: core, at: key)
     }
@@ -87,7 +90,8 @@ extension RealmCore {
     func live() -> RealmCore {
         if !isFrozen { return self }
         let queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
-        do { return try RealmOpening.open(settings.configuration, queue: queue, origin: nil) } catch {
+        let actor = settings.mailbox?.actor.flatMap { CurrentExecutor.isCurrent($0.unownedExecutor) == true ? $0 : nil }
+        do { return try RealmOpening.open(settings.configuration, queue: queue, actor: actor) } catch {
             misuse("The Realm cannot be opened on this thread: \(error)")
         }
     }

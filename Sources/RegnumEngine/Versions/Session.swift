@@ -177,6 +177,18 @@ package final class Session {
     package func beginWrite() throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         try database.enterWriter()
+        try startWrite()
+    }
+
+    /// As `beginWrite`, with the turn that `Database.offerTurn` has offered under that number; false where it is gone.
+    package func beginWrite(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
+        precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
+        guard database.offers.accept(number) else { return false }
+        try startWrite()
+        return true
+    }
+
+    private func startWrite() throws(EngineError) {
         do throws(EngineError) {
             _ = try refresh()
             try database.reclaim()
@@ -215,6 +227,7 @@ package final class Session {
         database.versions.unpin(last.number)
         moved()
         state.pointee.isWriting = false
+        database.shared?.ring()
         database.leaveWriter()
     }
 

@@ -14,6 +14,10 @@
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
 //            504    8  process identifier (atomic)
+//            512    8  1 where the process wants to hear of commits (atomic)
+//
+// A byte at 1024 is written, and means nothing, after commits that other processes want to hear of: they watch the
+// file.
 //
 //   locked bytes, of the database file and not of this one, which may be deleted by anybody: 2^62 the writer ·
 //   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The last ones
@@ -37,6 +41,8 @@ final class SharedFile: @unchecked Sendable {
     static let slotByteCount = 1024
     static let pinsPerSlot = 62
     private static let processWord = 63
+    private static let listeningWord = 64
+    private static let bellOffset = 1024
     private static let magic: UInt64 = 0x0000_0002_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
@@ -205,7 +211,7 @@ final class SharedFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    private func clearSlot(_ i: Int) { for word in 0...Self.processWord { pinWord(i, word).value = 0 } }
+    private func clearSlot(_ i: Int) { for word in 0...Self.listeningWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
@@ -291,6 +297,26 @@ final class SharedFile: @unchecked Sendable {
         for word in 1...Self.pinsPerSlot { shown.insert(pinWord(slot, word).value) }
         let hidden = remaining.filter { !shown.contains($0) }
         pinWord(slot, 0).value = hidden.min() ?? 0
+    }
+
+    // MARK: Listening
+
+    /// What to watch to hear of the commits of others.
+    var watchedPath: String { path }
+
+    /// Whether this process wants to hear of the commits of others. It ends with the process's slot.
+    func listen(_ wanted: Bool) {
+        if slot >= 0, isMapped { pinWord(slot, Self.listeningWord).value = wanted ? 1 : 0 }
+    }
+
+    /// Lets the others hear of a commit. A look at each slot where nobody listens.
+    func ring() {
+        guard slot >= 0, isMapped else { return }
+        for i in 0..<slotsInUse where i != slot && pinWord(i, Self.listeningWord).value == 1 {
+            // Who is not told looks for himself after a second.
+            withUnsafeBytes(of: UInt8(1)) { try? file?.write($0, at: Self.bellOffset) }
+            return
+        }
     }
 
     // MARK: Writing

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `observe` with calls on an actor: a Realm of the actor observes there, so calls come in order, one after the other.
+
+internal import RegnumEngine
+
+/// How an observation begins, for the actor.
+private struct Beginning<Confined>: @unchecked Sendable {
+    // Sendable: runs on the actor only; what it holds of the caller's is the user's Sendable block and values.
+    let run: (Confined) -> ObservationEntry
+}
+
+/// Begins an observation on the actor. `begin` gets what the actor's Realm shows.
+private func observing<Confined: ThreadConfined, A: Actor>(
+    _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?,
+    _ begin: @escaping (Confined) -> ObservationEntry
+) async -> NotificationToken {
+    if Task.isCancelled { return .ended() }
+    guard let realm = confined.realm else { return .ended() }
+    realm.core.check()
+    if realm.isFrozen {
+        misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.")
+    }
+    let reference = ThreadSafeReference(to: confined)
+    let token = NotificationToken()
+    await attach(token, reference, realm.core.settings.configuration, on: actor, Beginning(run: begin))
+    return token
+}
+
+private func attach<Confined: ThreadConfined, A: Actor>(
+    _ token: NotificationToken, _ reference: ThreadSafeReference<Confined>, _ configuration: Realm.Configuration,
+    on actor: isolated A, _ begin: Beginning<Confined>
+) {
+    guard token.isActive else { return }
+    if Task.isCancelled {
+        token.invalidate()
+        return
+    }
+    let core: RealmCore
+    do { core = try RealmOpening.open(configuration, queue: nil, actor: actor) } catch {
+        misuse("The Realm cannot be opened on the actor \(type(of: actor)) to observe: \(error)")
+    }
+    guard let confined = Realm(core: core).resolve(reference) else {
+        token.invalidate()
+        return
+    }
+    token.attach(begin.run(confined))
+}
+
+/// Calls `block` on the actor, where the caller runs already.
+private func call<A: Actor, Change>(
+    _ actor: A, _ block: @Sendable (isolated A, Change) -> Void, _ change: Change
+) {
+    // The caller's word, which `RealmCore.check` has tested: isolation is no part of how a function is called.
+    withoutActuallyEscaping(block) { block in
+        typealias Plain = (A, Change) -> Void
+        unsafeBitCast(block, to: Plain.self)(actor, change)
+    }
+}
+
+extension RealmCollection {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`, which gets its own collection of the same
+    /// elements. In a task that is cancelled already there is no observation, and the token has ended.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
+    ) async -> NotificationToken {
+        if realm == nil { misuse("Change notifications are only supported on managed collections.") }
+        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] collection in
+            collection.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+}
+
+extension RealmCollection where Element: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}
+
+extension Map {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmMapChange<Map>) -> Void
+    ) async -> NotificationToken {
+        if realm == nil { misuse("Change notifications are only supported on managed collections.") }
+        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] map in
+            map.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+}
+
+extension ThreadConfined where Self: ObjectBase {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
+        if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
+        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] object in
+            object.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+
+    /// As `observe(keyPaths:on:_:)`, with key paths of the class.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Self>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}

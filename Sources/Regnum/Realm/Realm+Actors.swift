@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realms of actors, and what they do without blocking them.
+
+public import Dispatch
+internal import RegnumEngine
+internal import Synchronization
+
+extension Realm {
+    /// Opens `configuration` confined to `actor`: it may be used by code that runs on the actor, whatever thread that
+    /// is. Migration and compaction run elsewhere first. Throws `Realm.Error`, and `CancellationError` where the task
+    /// is cancelled before the Realm is open.
+    public init<A: Actor>(
+        configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never
+    ) async throws {
+        self = try await Realm.opened(configuration, on: actor).realm
+    }
+
+    /// Opens `configuration` confined to the main actor. See `init(configuration:actor:downloadBeforeOpen:)`.
+    @MainActor
+    public init(configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior) async throws {
+        self = try await Realm.opened(configuration, on: MainActor.shared).realm
+    }
+
+    /// Opens `configuration` confined to the actor of the caller. Throws `Realm.Error`, and `CancellationError` where
+    /// the task is cancelled before the Realm is open.
+    public static func open(
+        configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
+        downloadBeforeOpen: OpenBehavior = .never
+    ) async throws -> Realm {
+        try await opened(configuration, on: actor).realm
+    }
+
+    private static func opened(_ configuration: Configuration, on actor: isolated any Actor) async throws -> Opened {
+        try Task.checkCancellation()
+        // Keeps the file open until the actor's own Realm does.
+        let database = try await RealmOpening.prepare(configuration)
+        try Task.checkCancellation()
+        return try withExtendedLifetime(database) {
+            Opened(realm: Realm(core: try RealmOpening.open(configuration, queue: nil, actor: actor)))
+        }
+    }
+
+    /// Begins a write when it is its turn, runs `block`, and commits; suspends while it waits for other writers.
+    /// Returns what the block returned, once the changes are durable. A block that throws is rolled back.
+    ///
+    /// Throws what the block throws, `Realm.Error` where the transaction cannot begin or its commit fails, and
+    /// `CancellationError` where the task is cancelled before the block runs. Misuse unless the Realm is confined to
+    /// an actor, the main one or another.
+    @discardableResult
+    public func asyncWrite<Result>(
+        _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Result
+    ) async throws -> Result {
+        core.requireActor("asyncWrite")
+        checkCanBegin()
+        try Task.checkCancellation()
+        let turns = core.asyncWrites().turns
+        let (stream, grants) = AsyncStream.makeStream(of: EngineError?.self, bufferingPolicy: .bufferingNewest(1))
+        let turn = turns.request { grants.yield($0) }
+        defer { turns.finished(turn) }
+        for await failure in stream {
+            if let failure { throw core.error("begin a write in", failure) }
+            if Task.isCancelled { break }
+            // Somebody else on the actor writes across a suspension; the turn was taken for that.
+            if core.isWriting { continue }
+            let hasBegun: Bool
+            do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
+            if hasBegun { return try finishWrite(block) }
+        }
+        turns.cancel(turn)
+        throw CancellationError()
+    }
+
+    private func finishWrite<Result>(_ block: () throws -> Result) throws -> Result {
+        let result: Result
+        do { result = try block() } catch {
+            if core.isWriting { core.rollBack() }
+            throw error
+        }
+        if core.isWriting { try commit(silent: []) }
+        return result
+    }
+
+    /// Sees what others have committed before the call; true where there was something. False in a write, on frozen
+    /// Realms, and in a task that is cancelled. Misuse unless the Realm is confined to an actor.
+    @discardableResult
+    public func asyncRefresh(_isolation actor: isolated any Actor = #isolation) async -> Bool {
+        if core.isFrozen { return false }
+        core.requireActor("asyncRefresh")
+        if core.isWriting || Task.isCancelled { return false }
+        return refresh()
+    }
+
+    /// Opens `configuration` elsewhere first, with migration and compaction, and then on `callbackQueue`, a serial
+    /// queue or the main one, on which `callback` is called with the Realm, or with the error for which there is none.
+    @discardableResult
+    public static func asyncOpen(
+        configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,
+        callback: @escaping (Result<Realm, any Swift.Error>) -> Void
+    ) -> AsyncOpenTask {
+        let task = AsyncOpenTask(callbackQueue, callback)
+        DispatchQueue.global().async {
+            do {
+                let database = try RealmOpening.prepareHere(configuration)
+                task.finish {
+                    try withExtendedLifetime(database) {
+                        try Realm(configuration: configuration, queue: callbackQueue)
+                    }
+                }
+            } catch { task.finish { throw error } }
+        }
+        return task
+    }
+}
+
+/// To the actor it was opened on.
+private struct Opened: @unchecked Sendable {
+    // Sendable: used on that actor only, or its use is misuse.
+    let realm: Realm
+}
+
+extension RealmCore {
+    fileprivate func requireActor(_ name: String) {
+        check()
+        if settings.mailbox != nil || QueueConfinement.isCurrent(QueueConfinement.mainIdentity) { return }
+        misuse(
+            "\(name)() can only be called on main thread or actor-isolated Realms. Open it with "
+                + "`try await Realm.open()` on the actor.")
+    }
+}
+
+extension RealmOpening {
+    /// Opens and closes a Realm on a thread of its own, so that what is to be done once is done; the database stays
+    /// open while the result is held.
+    static func prepare(_ configuration: Realm.Configuration) async throws -> Database {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try prepareHere(configuration) })
+            }
+        }
+    }
+
+    static func prepareHere(_ configuration: Realm.Configuration) throws -> Database {
+        try open(configuration, queue: nil).settings.database
+    }
+}

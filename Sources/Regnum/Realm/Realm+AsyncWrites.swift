@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes that wait for their turn without a thread: their blocks run where the Realm is confined to, one after the
+// other in the order in which they were asked for, whichever Realms of the file they belong to.
+
+internal import Dispatch
+internal import RegnumEngine
+
+extension Realm {
+    /// Runs `block` in a write transaction, later, where this Realm is confined to, and commits. The caller goes on
+    /// at once, and neither waits for other writers nor for the disk.
+    ///
+    /// - Parameters:
+    ///   - block: runs when it is its turn, after those that were asked for before on any Realm of the file. A block
+    ///     that commits or cancels itself is left at that.
+    ///   - onComplete: called there once the changes are durable, or with the error for which there are none.
+    /// - Returns: what `cancelAsyncWrite` takes.
+    ///
+    /// The Realm stays open until then. Misuse on frozen and read-only Realms, and where nothing can call back: on a
+    /// thread without a run loop.
+    @discardableResult
+    public func writeAsync(
+        _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil
+    ) -> AsyncTransactionId {
+        core.asyncWrites().schedule(commits: true, block, onComplete)
+    }
+
+    /// As `writeAsync`, but the block has to end the transaction: what it has not committed by `commitAsyncWrite` or
+    /// `commitWrite` when it returns is rolled back.
+    @discardableResult
+    public func beginAsyncWrite(_ asyncWriteBlock: @escaping () -> Void) -> AsyncTransactionId {
+        core.asyncWrites().schedule(commits: false, asyncWriteBlock, nil)
+    }
+
+    /// Ends the write transaction: its changes are visible at once, and `onComplete` is called when they are durable.
+    ///
+    /// - Parameters:
+    ///   - allowGrouping: true where several commits may become durable together.
+    ///   - onComplete: called where the Realm is confined to, with the error where the commit failed; then the
+    ///     changes are rolled back.
+    /// - Returns: what `cancelAsyncWrite` takes, which then only keeps `onComplete` from being called.
+    ///
+    /// Misuse outside of a write transaction.
+    @discardableResult
+    public func commitAsyncWrite(
+        allowGrouping: Bool = false, _ onComplete: (((any Swift.Error)?) -> Void)? = nil
+    ) -> AsyncTransactionId {
+        core.check()
+        guard core.isWriting else { misuse("Can't commit a non-existing write transaction") }
+        return core.asyncWrites().commit(onComplete)
+    }
+
+    /// Drops a block that has not yet run; of a commit drops the callback, the changes stay. Nothing happens where
+    /// it is done.
+    public func cancelAsyncWrite(_ asyncTransactionId: AsyncTransactionId) throws {
+        core.check()
+        core.settings.asyncWrites?.cancel(asyncTransactionId)
+    }
+
+    /// True from the asking for an asynchronous write until its callback has returned.
+    public var isPerformingAsynchronousWriteOperations: Bool {
+        core.check()
+        return core.settings.asyncWrites.map { $0.count > 0 } ?? false
+    }
+}
+
+extension RealmCore {
+    /// Misuse where no asynchronous write may be asked for.
+    func asyncWrites() -> AsyncWrites {
+        check()
+        if isFrozen { misuse("Can't perform transactions on a frozen Realm") }
+        if isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
+        if let known = settings.asyncWrites { return known }
+        guard let place = deliveryPlace else {
+            misuse(
+                "Cannot schedule async transaction. Make sure you are running from inside a run loop. This thread "
+                    + "runs none: use a Realm of a serial queue or of an actor.")
+        }
+        let made = AsyncWrites(self, place)
+        settings.asyncWrites = made
+        return made
+    }
+}
+
+/// The asynchronous writes of one Realm. Confined to it; what comes from elsewhere comes by way of `place`.
+final class AsyncWrites {
+    private struct Transaction {
+        let turn: UInt64
+        let commits: Bool
+        let block: () -> Void
+        let onComplete: (((any Swift.Error)?) -> Void)?
+    }
+
+    /// The settings of the Realm hold this.
+    private unowned let core: RealmCore
+    private let place: DeliveryPlace
+    let turns: TurnQueue
+    private var last: AsyncTransactionId = 0
+    private var transactions: [AsyncTransactionId: Transaction] = [:]
+    private var completions: [AsyncTransactionId: ((any Swift.Error)?) -> Void] = [:]
+    /// What was asked for and is not finished.
+    private(set) var count = 0
+
+    init(_ core: RealmCore, _ place: DeliveryPlace) {
+        self.core = core
+        self.place = place
+        turns = .of(core.settings.database)
+    }
+
+    /// To other threads and back.
+    private struct Home: @unchecked Sendable {
+        // Sendable: only used again where the Realm is confined to.
+        let core: RealmCore
+        var writes: AsyncWrites? { core.settings.asyncWrites }
+    }
+
+    private func nextID() -> AsyncTransactionId {
+        last &+= 1
+        count += 1
+        return last
+    }
+
+    // MARK: Turns
+
+    func schedule(
+        commits: Bool, _ block: @escaping () -> Void, _ onComplete: (((any Swift.Error)?) -> Void)?
+    ) -> AsyncTransactionId {
+        let id = nextID()
+        let home = Home(core: core)
+        let turn = turns.request { [place] error in
+            place.perform {
+                home.core.check()
+                home.writes?.run(id, error)
+            }
+        }
+        transactions[id] = Transaction(turn: turn, commits: commits, block: block, onComplete: onComplete)
+        return id
+    }
+
+    /// The transaction has its turn, or cannot have one.
+    private func run(_ id: AsyncTransactionId, _ error: EngineError?) {
+        guard let transaction = transactions[id] else { return }
+        var failure = error
+        if failure == nil {
+            do throws(EngineError) {
+                guard try core.begin(acceptingTurn: transaction.turn) else { return }
+            } catch { failure = error }
+        }
+        transactions[id] = nil
+        if let failure {
+            if error == nil { turns.finished(transaction.turn) }
+            transaction.onComplete?(core.error("begin a write in", failure))
+            count -= 1
+            return
+        }
+        transaction.block()
+        if core.isWriting, transaction.commits {
+            _ = commit(transaction.onComplete)
+        } else {
+            if core.isWriting { core.rollBack() }
+            if let onComplete = transaction.onComplete { finishLater(nextID(), onComplete, nil) }
+        }
+        turns.finished(transaction.turn)
+        count -= 1
+    }
+
+    func cancel(_ id: AsyncTransactionId) {
+        completions[id] = nil
+        guard let transaction = transactions.removeValue(forKey: id) else { return }
+        turns.cancel(transaction.turn)
+        count -= 1
+    }
+
+    // MARK: Commits
+
+    func commit(_ onComplete: (((any Swift.Error)?) -> Void)?) -> AsyncTransactionId {
+        let id = nextID()
+        var failure: (any Swift.Error)?
+        do { try Realm(core: core).commit(silent: []) } catch { failure = error }
+        finishLater(id, onComplete, failure)
+        return id
+    }
+
+    private func finishLater(
+        _ id: AsyncTransactionId, _ onComplete: (((any Swift.Error)?) -> Void)?, _ failure: (any Swift.Error)?
+    ) {
+        if let onComplete { completions[id] = onComplete }
+        let home = Home(core: core)
+        place.perform {
+            home.core.check()
+            home.writes?.finish(id, failure)
+        }
+    }
+
+    private func finish(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) {
+        completions.removeValue(forKey: id)?(failure)
+        count -= 1
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work for an actor, done in the order in which it was asked for: a task of its own for each piece would promise none.
+
+/// Any thread. Neither it nor its task keeps the actor: actors hold their Realms, which hold this.
+final class ActorMailbox: Sendable {
+    private let address: Address
+    private let work: AsyncStream<@Sendable () -> Void>.Continuation
+
+    init(_ actor: any Actor) {
+        let (stream, continuation) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
+        let address = Address(actor)
+        self.address = address
+        work = continuation
+        Task.detached {
+            for await piece in stream {
+                guard let actor = address.actor else { return }
+                await Self.run(piece, on: actor)
+            }
+        }
+    }
+
+    deinit { work.finish() }
+
+    /// Nil once it has ended.
+    var actor: (any Actor)? { address.actor }
+
+    func perform(_ piece: @escaping @Sendable () -> Void) { work.yield(piece) }
+
+    private static func run(_ piece: @Sendable () -> Void, on actor: isolated any Actor) { piece() }
+}
+
+/// An actor, not kept.
+private final class Address: @unchecked Sendable {
+    // Sendable: a weak reference that is never set again.
+    private(set) weak var actor: (any Actor)?
+    init(_ actor: any Actor) { self.actor = actor }
+}
+
+extension RealmSettings {
+    /// False where its actor has ended and `actor` is another one at the same place in memory.
+    func serves(_ actor: (any Actor)?) -> Bool {
+        guard let mailbox else { return true }
+        return mailbox.actor === actor
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes that wait for their turn without a thread, on queues: order, ends, cancelling, and what synchronous writes
+// do between them. Each stage is a queue of its own; `wait` ends when all asynchronous work of it has.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Testing
+
+class AsyncRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+}
+
+/// A Realm on a queue of its own, with a list of what happened.
+final class AsyncStage: @unchecked Sendable {
+    // Sendable: everything is used on the queue.
+    let queue = DispatchQueue(label: "async stage")
+    var realm: Realm?
+    var lines: [String] = []
+
+    init(_ configuration: Realm.Configuration) throws {
+        try queue.sync { realm = try Realm(configuration: configuration, queue: queue) }
+    }
+
+    convenience init() throws {
+        try self.init(Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self]))
+    }
+
+    @discardableResult
+    func on<R>(_ body: (Realm) throws -> R) throws -> R { try queue.sync { try body(try #require(realm)) } }
+
+    func note(_ line: String) { lines.append(line) }
+
+    /// Until the Realm has no asynchronous work left; what was noted.
+    func wait() async throws -> [String] {
+        let end = ContinuousClock.now + .seconds(20)
+        while try on({ $0.isPerformingAsynchronousWriteOperations }) {
+            if ContinuousClock.now > end { throw Stuck() }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        return try on { _ in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    struct Stuck: Error {}
+}
+
+@Suite struct AsyncWritesTests {
+    private func add(_ id: Int, _ realm: Realm) { realm.add(AsyncRow(value: ["id": id])) }
+
+    @Test("an asynchronous write runs later, commits by itself, and calls back when it is durable")
+    func plain() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.writeAsync {
+                stage.note("block \(realm.isInWriteTransaction)")
+                self.add(1, realm)
+            } onComplete: { error in
+                stage.note("done \(error == nil) \(realm.isInWriteTransaction) \(realm.objects(AsyncRow.self).count)")
+            }
+            stage.note("returned \(realm.isPerformingAsynchronousWriteOperations)")
+        }
+        #expect(try await stage.wait() == ["returned true", "block true", "done true false 1"])
+    }
+
+    @Test("blocks run in the order of the calls, on whichever Realms of the file they were made")
+    func order() async throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
+        let stages = try (0..<3).map { _ in try AsyncStage(configuration) }
+        for id in 0..<60 {
+            try stages[id % 3].on { realm in
+                realm.writeAsync {
+                    realm.add(AsyncRow(value: ["id": id, "name": "\(realm.objects(AsyncRow.self).count)"]))
+                }
+            }
+        }
+        for stage in stages { _ = try await stage.wait() }
+        try stages[0].on { realm in
+            realm.refresh()
+            #expect(realm.objects(AsyncRow.self).count == 60)
+            #expect(realm.objects(AsyncRow.self).allSatisfy { $0.name == "\($0.id)" })
+        }
+    }
+
+    @Test("a begun block that neither commits nor cancels loses its changes; one that commits keeps them")
+    func begun() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.beginAsyncWrite { self.add(1, realm) }
+            realm.beginAsyncWrite {
+                self.add(2, realm)
+                realm.commitAsyncWrite { _ in stage.note("two") }
+                stage.note("in write \(realm.isInWriteTransaction)")
+            }
+            realm.beginAsyncWrite {
+                self.add(3, realm)
+                realm.cancelWrite()
+            }
+            realm.beginAsyncWrite {
+                self.add(4, realm)
+                try? realm.commitWrite()
+            }
+        }
+        #expect(try await stage.wait() == ["in write false", "two"])
+        #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [2, 4])
+    }
+
+    @Test("a block or a sync write asked for inside a block is a later transaction of its own")
+    func nested() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.writeAsync {
+                self.add(1, realm)
+                realm.writeAsync {
+                    stage.note("inner \(realm.objects(AsyncRow.self).count)")
+                    self.add(2, realm)
+                } onComplete: { _ in
+                    stage.note("inner done")
+                }
+                stage.note("outer")
+            } onComplete: { _ in
+                realm.beginWrite()
+                realm.cancelWrite()
+                stage.note("outer done")
+            }
+        }
+        let lines = try await stage.wait()
+        #expect(lines.first == "outer")
+        #expect(Set(lines) == ["outer", "outer done", "inner 1", "inner done"])
+        #expect(try stage.on { $0.objects(AsyncRow.self).count } == 2)
+    }
+
+    @Test("a synchronous write goes before the asynchronous ones that wait, and never waits for its own queue")
+    func synchronous() async throws {
+        let stage = try AsyncStage()
+        for round in 0..<200 {
+            try stage.on { realm in
+                realm.writeAsync { stage.note("async") }
+                if round.isMultiple(of: 2) { realm.writeAsync { stage.note("async") } }
+                try realm.write { stage.note("sync") }
+            }
+            let lines = try await stage.wait()
+            #expect(lines.first == "sync")
+            #expect(lines.count == (round.isMultiple(of: 2) ? 3 : 2))
+        }
+    }
+
+    @Test("a block that is cancelled before its turn never runs; of a commit only the callback is dropped")
+    func cancelling() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            let first = realm.writeAsync {
+                stage.note("first")
+            } onComplete: { _ in
+                stage.note("first done")
+            }
+            let second = realm.beginAsyncWrite { stage.note("second") }
+            try realm.cancelAsyncWrite(first)
+            try realm.cancelAsyncWrite(second)
+            try realm.cancelAsyncWrite(second)
+            realm.writeAsync { self.add(1, realm) }
+            realm.beginWrite()
+            self.add(2, realm)
+            let commit = realm.commitAsyncWrite { _ in stage.note("commit done") }
+            try realm.cancelAsyncWrite(commit)
+        }
+        #expect(try await stage.wait() == [])
+        #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 2])
+    }
+
+    @Test("many queues with synchronous and asynchronous writes in between come to an end, and nothing is lost")
+    func mixed() async throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
+        let stages = try (0..<6).map { _ in try AsyncStage(configuration) }
+        await withTaskGroup(of: Void.self) { group in
+            for (number, stage) in stages.enumerated() {
+                group.addTask {
+                    for i in 0..<50 {
+                        stage.queue.sync {
+                            guard let realm = stage.realm else { return }
+                            let id = number * 1000 + i
+                            if (i + number) % 3 == 0 {
+                                try? realm.write { self.add(id, realm) }
+                            } else {
+                                realm.writeAsync { self.add(id, realm) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for stage in stages { _ = try await stage.wait() }
+        try stages[0].on { realm in
+            realm.refresh()
+            #expect(realm.objects(AsyncRow.self).count == 300)
+        }
+    }
+
+    @Test("misuse: no run loop, frozen, commit without a write")
+    func misuse() throws {
+        let realm = try memoryRealm(AsyncRow.self)
+        nonisolated(unsafe) let shared = realm
+        #expect(
+            try misuseText { shared.writeAsync {} }?.hasPrefix(
+                "Cannot schedule async transaction. Make sure you are running from inside a run loop.") == true)
+        #expect(
+            try misuseText { shared.freeze().writeAsync {} }?.hasPrefix(
+                "Can't perform transactions on a frozen Realm") == true)
+        #expect(
+            try misuseText { shared.commitAsyncWrite() }?.hasPrefix("Can't commit a non-existing write transaction")
+                == true)
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random changes: applying each change set to a copy of what was before gives what is now, for every kind of
+// collection that can be observed.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Testing
+
+class MirrorRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var rank = 0
+    @Persisted var name = ""
+    @Persisted var parent: MirrorRow?
+    @Persisted var list: List<MirrorRow>
+    @Persisted var numbers: List<Int>
+    @Persisted var set: MutableSet<MirrorRow>
+    @Persisted(originProperty: "parent") var children: LinkingObjects<MirrorRow>
+}
+
+/// How many runs; the environment asks for more.
+enum MirrorRuns {
+    static let small = Int(ProcessInfo.processInfo.environment["REGNUM_MIRROR_RUNS"] ?? "") ?? 20
+    static let large = max(1, small / 20)
+}
+
+/// xorshift: the same run for the same seed.
+private struct Dice: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+}
+
+/// A copy of one observed collection, kept by change sets alone.
+private final class Mirror {
+    let name: String
+    private(set) var elements: [String] = []
+    private(set) var failure: String?
+    private var token: NotificationToken?
+    private var current: () -> [String] = { [] }
+
+    init<C: RealmCollection>(_ name: String, _ collection: C, _ text: @escaping (C.Element) -> String) {
+        self.name = name
+        current = { collection.map(text) }
+        token = collection.observe { [unowned self] change in
+            switch change {
+            case .initial(let now): self.elements = now.map(text)
+            case .update(let now, let deletions, let insertions, let modifications):
+                self.apply(now.map(text), deletions, insertions, modifications)
+            case .error: self.failure = "error"
+            }
+        }
+    }
+
+    private func apply(_ now: [String], _ deletions: [Int], _ insertions: [Int], _ modifications: [Int]) {
+        let isSound =
+            deletions == Array(Set(deletions)).sorted() && insertions == Array(Set(insertions)).sorted()
+            && modifications == Array(Set(modifications)).sorted()
+            && (deletions + modifications).allSatisfy { elements.indices.contains($0) }
+            && insertions.allSatisfy { now.indices.contains($0) }
+            && Set(deletions).isDisjoint(with: modifications)
+        guard isSound else {
+            failure = "d\(deletions) i\(insertions) m\(modifications) of \(elements.count), now \(now.count)"
+            return
+        }
+        for index in modifications { elements[index] = Mirror.changed }
+        for index in deletions.reversed() { elements.remove(at: index) }
+        for index in insertions {
+            guard index <= elements.count else {
+                failure = "insertion at \(index) of \(elements.count)"
+                return
+            }
+            elements.insert(now[index], at: index)
+        }
+        guard elements.count == now.count else { return }
+        for index in elements.indices where elements[index] == Mirror.changed { elements[index] = now[index] }
+    }
+
+    /// Stands for an element whose new value is still to be read.
+    private static let changed = "changed"
+
+    /// What is wrong, or nil.
+    func check() -> String? {
+        if let failure { return "\(name): \(failure)" }
+        let now = current()
+        return now == elements ? nil : "\(name): \(elements.count) by change sets, \(now.count) in fact"
+    }
+}
+
+@Suite struct MirrorTests {
+    private func change(_ realm: Realm, _ owner: MirrorRow, _ next: inout Int, _ dice: inout Dice) {
+        let rows = realm.objects(MirrorRow.self)
+        func any() -> MirrorRow? {
+            rows.isEmpty ? nil : rows[Int.random(in: 0..<rows.count, using: &dice)]
+        }
+        switch Int.random(in: 0..<16, using: &dice) {
+        case 0, 1, 2:
+            next += 1
+            realm.add(MirrorRow(value: ["id": next, "rank": Int.random(in: 0..<50, using: &dice), "parent": owner]))
+        case 3:
+            if let row = any(), row.id != 0 { realm.delete(row) }
+        case 4, 5: any()?.rank = Int.random(in: 0..<50, using: &dice)
+        case 6: any()?.name = "n\(Int.random(in: 0..<9, using: &dice))"
+        case 7: any()?.parent = Bool.random(using: &dice) ? owner : nil
+        case 8:
+            if let row = any() {
+                owner.list.insert(row, at: Int.random(in: 0...owner.list.count, using: &dice))
+            }
+        case 9: if !owner.list.isEmpty { owner.list.remove(at: Int.random(in: 0..<owner.list.count, using: &dice)) }
+        case 10:
+            if owner.list.count > 1 {
+                owner.list.move(
+                    from: Int.random(in: 0..<owner.list.count, using: &dice),
+                    to: Int.random(in: 0..<owner.list.count, using: &dice))
+            }
+        case 11: owner.numbers.append(Int.random(in: 0..<9, using: &dice))
+        case 12:
+            if !owner.numbers.isEmpty {
+                owner.numbers.remove(at: Int.random(in: 0..<owner.numbers.count, using: &dice))
+            }
+        case 13: if let row = any() { owner.set.insert(row) }
+        case 14: if let row = owner.set.first { owner.set.remove(row) }
+        default:
+            if Int.random(in: 0..<40, using: &dice) == 0 { owner.list.removeAll() }
+            if !owner.numbers.isEmpty { owner.numbers[owner.numbers.count / 2] = 77 }
+        }
+    }
+
+    /// Runs `rounds` writes on a queue of its own; what went wrong, with the seed.
+    private func run(seed: UInt64, rows: Int, rounds: Int) throws -> String? {
+        let stage = try MirrorStage(seed: seed, rows: rows)
+        for round in 0..<rounds {
+            try stage.queue.sync {
+                try stage.realm?.write {
+                    guard let realm = stage.realm, let owner = stage.owner else { return }
+                    for _ in 0..<Int.random(in: 1...200, using: &stage.dice).mostlySmall {
+                        change(realm, owner, &stage.next, &stage.dice)
+                    }
+                }
+            }
+            if let words = stage.check() { return "seed \(seed), round \(round): \(words)" }
+        }
+        stage.queue.sync { stage.end() }
+        return nil
+    }
+
+    @Test("change sets applied to copies give what is there, for small collections", arguments: 1...MirrorRuns.small)
+    func small(seed: Int) throws {
+        #expect(try run(seed: UInt64(seed), rows: 1 + seed % 40, rounds: 12) == nil)
+    }
+
+    @Test("change sets applied to copies give what is there, for large collections", arguments: 1...MirrorRuns.large)
+    func large(seed: Int) throws {
+        #expect(try run(seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: 6) == nil)
+    }
+}
+
+/// The Realm with its mirrors. Used on its queue.
+private final class MirrorStage: @unchecked Sendable {
+    // Sendable: everything is used on the queue.
+    let queue = DispatchQueue(label: "mirror")
+    var realm: Realm?
+    var owner: MirrorRow?
+    var mirrors: [Mirror] = []
+    var dice: Dice
+    var next: Int
+
+    init(seed: UInt64, rows: Int) throws {
+        dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        next = rows
+        try queue.sync { try open(rows) }
+        settle()
+    }
+
+    private func open(_ rows: Int) throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [MirrorRow.self])
+        let realm = try Realm(configuration: configuration, queue: queue)
+        try realm.write {
+            for id in 0..<rows { realm.add(MirrorRow(value: ["id": id, "rank": id * 7 % 50])) }
+        }
+        let owner = try #require(realm.object(ofType: MirrorRow.self, forPrimaryKey: 0))
+        let all = realm.objects(MirrorRow.self)
+        let id: (MirrorRow) -> String = { "\($0.id)" }
+        mirrors = [
+            Mirror("plain", all, id),
+            Mirror("filtered", all.filter("rank > 20"), id),
+            Mirror("sorted", all.sorted(byKeyPath: "rank"), id),
+            Mirror("filtered and sorted", all.filter("rank < 40").sorted(byKeyPath: "rank", ascending: false), id),
+            Mirror("list", owner.list, id),
+            Mirror("list sorted", owner.list.sorted(byKeyPath: "rank"), id),
+            Mirror("list filtered", owner.list.filter("rank > 10"), id),
+            Mirror("numbers", owner.numbers) { "\($0)" },
+            Mirror("set", owner.set, id),
+            Mirror("linking", owner.children, id),
+        ]
+        self.realm = realm
+        self.owner = owner
+    }
+
+    private func settle() { for _ in 0..<3 { queue.sync {} } }
+
+    func check() -> String? {
+        settle()
+        return queue.sync { mirrors.lazy.compactMap { $0.check() }.first }
+    }
+
+    func end() {
+        mirrors = []
+        owner = nil
+        realm = nil
+    }
+}
+
+extension Int {
+    /// Small more often than large.
+    fileprivate var mostlySmall: Int { Swift.max(1, self * self / 200) }
+}

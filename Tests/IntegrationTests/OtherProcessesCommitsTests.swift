@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commits of another process reach the observers of this one, soon and without anybody asking.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+final class DistantRow: Object {
+    @Persisted(primaryKey: true) var id: Int
+}
+
+@Suite struct OtherProcessesCommitsTests {
+    static func configuration(_ path: String) -> Realm.Configuration {
+        Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [DistantRow.self])
+    }
+
+    /// What the other process does, on one thread.
+    static func commit(_ path: String) throws {
+        let realm = try Realm(configuration: configuration(path))
+        for id in 1...3 {
+            try realm.write { realm.add(DistantRow(value: ["id": id])) }
+            let time = "\(DispatchTime.now().uptimeNanoseconds)"
+            try time.write(toFile: path + ".\(id)", atomically: true, encoding: .utf8)
+            Thread.sleep(forTimeInterval: 0.15)
+        }
+    }
+
+    @Test("the commit of another process is delivered to an observer within its time", .timeLimit(.minutes(1)))
+    func delivered() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("distant-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("a.realm").path
+        let stage = try Stage(Self.configuration(path))
+        let (times, told) = AsyncStream.makeStream(of: (count: Int, at: UInt64).self)
+        let diary = Diary()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(DistantRow.self).observe { change in
+                    if case .update(let rows, _, _, _) = change {
+                        told.yield((rows.count, DispatchTime.now().uptimeNanoseconds))
+                    }
+                }
+            ]
+        }
+        stage.settle()
+
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            try OtherProcessesCommitsTests.commit(path)
+        }
+
+        var iterator = times.makeAsyncIterator()
+        var last = (count: 0, at: UInt64(0))
+        var first: UInt64?
+        while last.count < 3 {
+            last = try #require(await iterator.next())
+            if last.count == 1 { first = last.at }
+        }
+        // Uptime counts the same in both processes. A second is what the slow way takes.
+        let committed = try #require(UInt64(try String(contentsOfFile: path + ".3", encoding: .utf8)))
+        let delay = last.at > committed ? last.at - committed : 0
+        #expect(delay < 500_000_000, "\(delay) ns; the first at \(first ?? 0)")
+        try stage.on { _ in diary.tokens = [] }
+    }
+}
