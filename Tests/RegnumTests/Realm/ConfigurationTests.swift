@@ -66,23 +66,6 @@ struct ConfigurationTests {
         #expect(folder.path == path)
     }
 
-    @Test(
-        "a setting whose feature is not here is refused by name",
-        arguments: [
-            "shouldCompactOnLaunch", "maximumNumberOfActiveVersions",
-        ])
-    func unavailable(name: String) throws {
-        var configuration = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/never-made.realm"))
-        switch name {
-        case "shouldCompactOnLaunch": configuration.shouldCompactOnLaunch = { _, _ in false }
-        default: configuration.maximumNumberOfActiveVersions = 3
-        }
-        let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
-        #expect(error?.reason == .unavailableFeature)
-        #expect(error?.localizedDescription.contains("`\(name)`") == true)
-        #expect(!FileManager.default.fileExists(atPath: "/tmp/never-made.realm"))
-    }
-
     @Test("contradicting settings end the program with RealmSwift's words")
     func misuses() async {
         await #expect(processExitsWith: .failure) {
