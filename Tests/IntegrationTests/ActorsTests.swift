@@ -57,7 +57,10 @@ actor Keeper {
     func used() { _ = realm?.objects(ActorRow.self).count }
     nonisolated func leaked() async -> Realm? { await take().realm }
     private func take() -> Box { Box(realm: realm) }
-    struct Box: @unchecked Sendable { let realm: Realm? }
+    struct Box: @unchecked Sendable {
+        // Sendable: handed on, never used by two at once.
+        let realm: Realm?
+    }
 
     func note(_ line: String) {
         lines.append(line)
