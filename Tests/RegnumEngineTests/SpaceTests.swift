@@ -61,7 +61,7 @@ import Testing
         var next = 3000
         var pins: [(session: Session, pages: Set<UInt64>)] = []
         var largest = 0
-        for turn in 0..<(RunScale.isOptimized ? 1500 : 120) {
+        for turn in 0..<120 {
             let before = try BlockWalk.pages(session)
             try churn(session, &random, &next, large: random.below(40) == 0)
             let live = try BlockWalk.pages(session)
@@ -73,7 +73,7 @@ import Testing
             // One pin stays from the beginning to the end, others come and go.
             if pins.count > 1, random.below(10) == 0 { pins.remove(at: 1 + random.below(pins.count - 1)) }
             let needed = pins.reduce(live) { $0.union($1.pages) }.count
-            let limit = (needed + 2 * largest) * 9 / 8 + 16 + 512
+            let limit = (needed + 2 * largest) * 9 / 8 + 16 + 256
             let high = Int(session.highWater)
             #expect(high <= limit, "seed \(seed), turn \(turn): \(high) pages, \(needed) needed, largest \(largest)")
             let bytes = try Self.fileByteCount(files)
