@@ -15,8 +15,11 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+func tests(
+    _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], resources: [Resource]? = nil
+) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
 let package = Package(
@@ -46,7 +49,7 @@ let package = Package(
         library("RegnumObservation", ["RegnumQuery", "RegnumEngine"]),
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
-        library("RegnumInspect", ["RegnumEngine", "RegnumSystem"]),
+        library("RegnumInspect", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RegnumTestKit", ["Regnum", "RegnumSimulation"]),
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
@@ -56,7 +59,9 @@ let package = Package(
         tests("RegnumObservationTests", ["RegnumObservation", "RegnumSimulation"]),
         tests("RegnumTests", ["Regnum", "RegnumQuery", "RegnumEngine", "RegnumSystem"],
             exclude: ["Values/Decimal128Cases.txt"]),
-        tests("IntegrationTests", ["RealmSwift", "Regnum", "RegnumEngine", "RegnumTestKit"]),
+        tests("IntegrationTests",
+            ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
+            resources: [.copy("Samples")]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),

@@ -20,3 +20,20 @@ run() {
     echo "+ $*" >&2
     "$@"
 }
+
+# The modules that a program links which imports RealmSwift.
+modules=(RegnumSystem RegnumEngine RegnumQuery RegnumObservation Regnum RealmSwift)
+
+# Where a build's modules and objects lie: sets $swiftmodules, $objects and $links.
+take() {
+    local bin=$1 module
+    swiftmodules=$bin/Modules
+    objects=()
+    links=()
+    for module in "${modules[@]}"; do objects+=("$bin/$module.build"/*.o); done
+    if [ -d "$bin/Crypto.build" ]; then
+        while IFS= read -r object; do objects+=("$object"); done < <(
+            find "$bin"/C[A-Z]*.build "$bin"/Crypto*.build "$bin"/_Crypto*.build -name '*.o' 2>/dev/null | sort -u)
+        links+=(-lstdc++)
+    fi
+}

@@ -117,6 +117,39 @@ import Testing
         #expect(IntegrityCheck.run(database).isClean)
     }
 
+    /// Indexes hold digests of values of more than 1,000 bytes, made with the seed of the file. Copies had a seed of
+    /// their own, and a lookup of a long text found nothing in them. They have the seed of their origin now.
+    @Test("long values are found by the index of a copy", arguments: [false, true])
+    func longIndexedValues(_ isCompacted: Bool) throws {
+        let files = MemoryFileSystem()
+        let texts = [1, 999, 1000, 1001, 4000].map { String(repeating: "t", count: $0) }
+        do {
+            let session = try Database.open(path: "/a.realm", fileSystem: files).makeSession()
+            try session.beginWrite()
+            try session.addTables([
+                NewTable(name: "Text", columns: [NewColumn(name: "text", type: .string, isPrimaryKey: true)])
+            ])
+            let table = try #require(session.table(named: "Text"))
+            for text in texts {
+                let row = try table.insertRow()
+                let key = row.key
+                try table.finishInsert(row)
+                try table.set(.string(text), 0, of: key)
+            }
+            try session.commitWrite()
+            if !isCompacted { try session.writeCopy(to: "/b.realm", in: files) }
+        }
+        if isCompacted { #expect(try Database.compact(path: "/a.realm", fileSystem: files)) }
+        let copy = try Database.open(path: isCompacted ? "/a.realm" : "/b.realm", fileSystem: files)
+        let session = try copy.makeSession()
+        let table = try #require(session.table(named: "Text"))
+        for (number, text) in texts.enumerated() {
+            #expect(try table.key(forPrimaryKey: .string(text)) == ObjectKey(UInt64(number) + 1))
+        }
+        let report = IntegrityCheck.run(copy)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
     @Test("a copy never replaces a file")
     func existing() throws {
         let files = MemoryFileSystem()

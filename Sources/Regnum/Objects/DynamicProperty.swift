@@ -81,7 +81,7 @@ extension CollectionKind {
 
 extension _PropertyShape {
     /// The type of the values that dynamic objects show; nil where this version cannot show them.
-    fileprivate var dynamicType: (any _Persistable.Type)? {
+    var dynamicType: (any _Persistable.Type)? {
         func type<V: _Persistable & _PersistableInsideOptional & _RealmCollectionValueInsideOptional>(
             _ value: V.Type
         ) -> any _Persistable.Type {

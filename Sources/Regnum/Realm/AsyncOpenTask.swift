@@ -21,6 +21,8 @@ public final class AsyncOpenTask: Sendable {
     }
     private let callback: Mutex<Callback?>
     private let queue: DispatchQueue
+    /// Of the migration, where there is one.
+    let control = MigrationControl()
 
     init(_ queue: DispatchQueue, _ callback: @escaping (Result<Realm, any Error>) -> Void) {
         self.queue = queue
@@ -38,8 +40,10 @@ public final class AsyncOpenTask: Sendable {
         }
     }
 
-    /// Calls back with an error of the POSIX domain, "Operation canceled", unless it was called back before.
+    /// Calls back with an error of the POSIX domain, "Operation canceled", unless it was called back before. A
+    /// migration under way is called off, and the file as it was.
     public func cancel() {
+        control.cancel()
         let error = NSError(
             domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECANCELED.rawValue),
             userInfo: [NSLocalizedDescriptionKey: "Operation canceled"])

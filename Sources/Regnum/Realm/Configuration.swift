@@ -4,6 +4,7 @@
 
 public import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 internal import Synchronization
 
 /// Runs when a file with an older schema version is opened.
@@ -20,6 +21,8 @@ extension Realm {
             set { DefaultConfiguration.shared.value = newValue }
         }
 
+        /// What only Regnum knows; see `MigrationSettings`.
+        package var extras = MigrationExtras()
         private var url: URL?
         private var identifier: String?
 
@@ -91,6 +94,10 @@ extension Realm {
             self.seedFilePath = seedFilePath
         }
     }
+}
+
+extension Realm.Configuration {
+    var files: any FileSystem { extras.fileSystem ?? PosixFileSystem.shared }
 }
 
 extension Realm.Configuration: Equatable {

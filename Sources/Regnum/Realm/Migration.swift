@@ -21,40 +21,71 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 /// ```
 public final class Migration {
     /// The classes as they are in the file: the names of properties are those of the columns.
-    public let oldSchema: Schema
+    public private(set) var oldSchema: Schema
     /// The classes as they are declared.
     public let newSchema: Schema
 
-    private let work: SchemaWork
-    private let old: RealmCore
+    let work: SchemaWork
+    private(set) var old: RealmCore
     private let new: RealmCore
+    let settings: RealmSettings
+    private let control: MigrationControl?
     private var failure: (any Error)?
+    private var hasBegun = false
     private var isOver = false
 
     /// Why the migration did not go through.
     enum Failure: Error { case refused(String) }
 
-    /// `before` shows the version before, `work` has begun.
+    /// `before` shows the version before; `settings` are those of the Realm, with the classes to be. Tables are changed
+    /// at the first use, as a list of steps may have other ideas first.
     init(_ work: SchemaWork, before: Session, settings: RealmSettings) {
         self.work = work
-        old = RealmCore(session: before, isReadOnly: true, isFrozen: true)
+        self.settings = settings
+        control = settings.configuration.extras.control
         new = RealmCore(session: work.session)
-        let (configuration, place, database) = (settings.configuration, settings.place, settings.database)
-        old.configurationBox = RealmSettings(
-            configuration: configuration, place: place, database: database, schema: SchemaSet.of([]), queue: nil)
         let ours = RealmSettings(
-            configuration: configuration, place: place, database: database, schema: settings.schema,
-            queue: settings.queue)
+            configuration: settings.configuration, place: settings.place, database: settings.database,
+            schema: settings.schema, queue: settings.queue)
         ours.work = work
         new.configurationBox = ours
-        new.bind(settings.schema.classes)
-        oldSchema = Schema(
-            before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) })
         newSchema = Schema(settings.schema.classes)
+        (old, oldSchema) = Self.core(before, settings)
+    }
+
+    private static func core(_ before: Session, _ settings: RealmSettings) -> (RealmCore, Schema) {
+        let core = RealmCore(session: before, isReadOnly: true, isFrozen: true)
+        core.configurationBox = RealmSettings(
+            configuration: settings.configuration, place: settings.place, database: settings.database,
+            schema: SchemaSet.of([]), queue: nil)
+        return (core, Schema(before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) }))
+    }
+
+    /// Before the first use: steps have brought the file to another version, which `before` shows.
+    func start(from before: Session) {
+        precondition(!hasBegun)
+        old.retireForGood()
+        (old, oldSchema) = Self.core(before, settings)
+    }
+
+    /// Brings the tables to the classes. True while there is something to be done.
+    private func ready() -> Bool {
+        check()
+        if !hasBegun, failure == nil {
+            hasBegun = true
+            do {
+                try work.begin()
+                // Classes of a text have no types of their own, and are reached by name alone.
+                new.bind(settings.schema.classes.filter { $0.type != DynamicObject.self })
+            } catch { failure = error }
+        }
+        if failure == nil, control?.isCancelled == true { failure = CancellationError() }
+        return failure == nil
     }
 
     /// After the block. Throws what went wrong in it.
     func end() throws {
+        if !isOver { _ = ready() }
         isOver = true
         new.retireForGood()
         old.retireForGood()
@@ -71,13 +102,21 @@ public final class Migration {
         if let words, failure == nil { failure = Failure.refused(words) }
     }
 
+    /// The migration cannot go on, for the reason given.
+    func refuse(_ words: String) { note(words) }
+
+    /// True once something was changed.
+    var isUnderWay: Bool { hasBegun }
+    /// True once it is certain that the migration fails.
+    var hasFailed: Bool { failure != nil }
+
     // MARK: Objects
 
     /// Calls `block` with each object of a class that was in the file before, in the order of their making: as it was,
     /// by the names of columns, and as it is to be, by the names of properties. Of a class that is new, with each
     /// object made so far. Objects deleted meanwhile are left out; objects made meanwhile are not visited. O(n).
     public func enumerateObjects(ofType typeName: String, _ block: MigrationObjectEnumerateBlock) {
-        check()
+        guard ready() else { return }
         let isDeclared = newSchema[typeName] != nil
         guard let before = oldTable(typeName) else {
             if isDeclared { enumerateNew(typeName, block) }
@@ -85,7 +124,9 @@ public final class Migration {
         }
         let oldBinding = old.dynamicBinding(before)
         let key = before.definition.key
+        let step = MigrationControl.step(before.count)
         for position in 0..<before.count {
+            if position % step == 0, !goesOn(typeName, position, before.count) { return }
             let object = engine { () throws(EngineError) in try before.key(atPosition: position) }
             guard let after = newTable(key) else {
                 block(accessor(oldBinding, object), nil)
@@ -94,6 +135,15 @@ public final class Migration {
             if !engine({ () throws(EngineError) in try after.contains(object) }) { continue }
             block(accessor(oldBinding, object), accessor(new.dynamicBinding(after), object))
         }
+        _ = goesOn(typeName, before.count, before.count)
+    }
+
+    /// Tells how far it is; false where it was cancelled.
+    private func goesOn(_ typeName: String, _ completed: Int, _ total: Int) -> Bool {
+        guard let control else { return true }
+        control.report(.objects, typeName, completed, total)
+        if control.isCancelled, failure == nil { failure = CancellationError() }
+        return failure == nil
     }
 
     private func enumerateNew(_ typeName: String, _ block: MigrationObjectEnumerateBlock) {
@@ -133,14 +183,15 @@ public final class Migration {
     /// class that is not declared, and for values that do not fit.
     @discardableResult
     public func create(_ typeName: String, value: Any = [:] as [String: Any]) -> MigrationObject {
-        check()
+        // An object must be made even of a migration that was given up; where tables could not be changed there is none.
+        if !ready(), let error = failure as? EngineError { misuse(error) }
         if newSchema[typeName] == nil { new.refuseClass(typeName) }
         return Realm(core: new).dynamicCreate(typeName, value: value)
     }
 
     /// Deletes an object as it is to be. Misuse for one as it was.
     public func delete(_ object: MigrationObject) {
-        check()
+        _ = ready()
         new.delete(object)
     }
 
@@ -148,8 +199,7 @@ public final class Migration {
     /// such class.
     @discardableResult
     public func deleteData(forType typeName: String) -> Bool {
-        check()
-        guard let table = new.session.table(named: typeName) else { return false }
+        guard ready(), let table = new.session.table(named: typeName) else { return false }
         let session = new.session
         engine { () throws(EngineError) in
             if newSchema[typeName] == nil, !session.isTarget(table.definition.key) {
@@ -172,7 +222,7 @@ public final class Migration {
     ///   - oldName: the name of the column in the file.
     ///   - newName: the name of the declared property; of a step in between, a name that is renamed again later.
     public func renameProperty(onType typeName: String, from oldName: String, to newName: String) {
-        check()
+        guard ready() else { return }
         engine { () throws(EngineError) in
             note(try work.renameProperty(of: typeName, from: oldName, to: newName))
         }
@@ -181,7 +231,7 @@ public final class Migration {
 
     /// As the member of `MigrationAdditions`.
     func rename(class oldName: String, to newName: String) {
-        check()
+        guard ready() else { return }
         engine { () throws(EngineError) in note(try work.renameClass(from: oldName, to: newName)) }
         reshaped()
     }

@@ -98,9 +98,11 @@ extension Realm {
         callback: @escaping (Result<Realm, any Swift.Error>) -> Void
     ) -> AsyncOpenTask {
         let task = AsyncOpenTask(callbackQueue, callback)
-        DispatchQueue.global().async {
+        var watched = configuration
+        watched.extras.control = task.control
+        DispatchQueue.global().async { [watched] in
             do {
-                let database = try RealmOpening.prepareHere(configuration)
+                let database = try RealmOpening.prepareHere(watched)
                 task.finish {
                     try withExtendedLifetime(database) {
                         try Realm(configuration: configuration, queue: callbackQueue)
@@ -130,12 +132,19 @@ extension RealmCore {
 
 extension RealmOpening {
     /// Opens and closes a Realm on a thread of its own, so that what is to be done once is done; the database stays
-    /// open while the result is held.
+    /// open while the result is held. Cancelling the task calls a migration off.
     static func prepare(_ configuration: Realm.Configuration) async throws -> Database {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(with: Result { try prepareHere(configuration) })
+        var watched = configuration
+        let control = configuration.extras.control ?? MigrationControl()
+        watched.extras.control = control
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { [watched] in
+                    continuation.resume(with: Result { try prepareHere(watched) })
+                }
             }
+        } onCancel: {
+            control.cancel()
         }
     }
 

@@ -30,7 +30,7 @@ extension Realm {
                 "Cannot delete files of an open Realm: '\(path)' is still in use. "
                     + "Release all Realms, objects and collections of it first.", fileURL: url)
         }
-        for suffix in [".note", ".management", ".log", ".log_a", ".log_b"] {
+        for suffix in [".note", ".management", ".log", ".log_a", ".log_b", ".before-migration"] {
             let side = path + suffix
             if FileManager.default.fileExists(atPath: side) { try? FileManager.default.removeItem(atPath: side) }
         }

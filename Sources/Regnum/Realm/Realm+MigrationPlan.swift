@@ -55,6 +55,25 @@ public struct MigrationRehearsal: Sendable {
     public let countsBefore: [String: Int]
     /// Objects of each class afterwards, by name; empty after an error.
     public let countsAfter: [String: Int]
+    /// Values that the migration has not converted: the type of their property changed, or nulls are not allowed any
+    /// more, and their objects have zero, empty or null now. At most 1,000; empty after an error.
+    public let unconverted: [UnconvertedValue]
+    /// All of them, by `Class.property`.
+    public let unconvertedCounts: [String: Int]
+}
+
+/// A value that a rehearsed migration did not carry over.
+public struct UnconvertedValue: Sendable, Equatable, CustomStringConvertible {
+    /// The class, as it was called before.
+    public let className: String
+    /// The column, as it was called before.
+    public let property: String
+    /// The primary key of the object before, or its number in the file.
+    public let object: String
+    /// The value before, cut where it is long.
+    public let value: String
+
+    public var description: String { "\(className).\(property) of \(object): \(value)" }
 }
 
 extension RealmCare where Self == Realm {
@@ -86,22 +105,42 @@ extension RealmCare where Self == Realm {
             for suffix in ["", ".lock"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
         }
         let before: [String: Int]
+        let original: Session
         do {
-            let session = try readingSession(path, configuration)
-            before = counts(session)
-            try session.writeCopy(to: url.path, in: PosixFileSystem.shared, key: configuration.engineKey)
+            original = try readingSession(path, configuration)
+            before = counts(original)
+            try original.writeCopy(to: url.path, in: PosixFileSystem.shared, key: configuration.engineKey)
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
         var copy = configuration
         copy.fileURL = url
+        copy.extras.backsUp = false
         let clock = ContinuousClock()
         let start = clock.now
         do {
             let core = try RealmOpening.open(copy, queue: nil, origin: nil)
+            let duration = clock.now - start
+            var losses = MigrationLosses()
+            do { try losses.find(from: original, to: core.session) } catch {
+                throw Realm.Error(opening: path, readOnly: true, error)
+            }
             return MigrationRehearsal(
-                error: nil, duration: clock.now - start, countsBefore: before, countsAfter: counts(core.session))
+                error: nil, duration: duration, countsBefore: before, countsAfter: counts(core.session),
+                unconverted: losses.values, unconvertedCounts: losses.counts)
         } catch {
-            return MigrationRehearsal(error: error, duration: clock.now - start, countsBefore: before, countsAfter: [:])
+            return MigrationRehearsal(
+                error: error, duration: clock.now - start, countsBefore: before, countsAfter: [:], unconverted: [],
+                unconvertedCounts: [:])
         }
+    }
+
+    /// The classes of the file of `configuration` by the names of columns, whatever classes the program has: what to
+    /// compare `goldenText` of a shipped version with. Throws `Realm.Error` where the file cannot be read. Any thread.
+    public static func fileSchema(for configuration: Realm.Configuration) throws -> Schema {
+        let path = try migrationPath(configuration)
+        do {
+            let session = try readingSession(path, configuration)
+            return Schema(session.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: session) })
+        } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
     }
 
     private static func migrationPath(_ configuration: Realm.Configuration) throws -> String {

@@ -32,9 +32,9 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     } catch { throw Realm.Error(opening: path, readOnly: true, error) }
     if version == UInt64.max {
         throw Realm.Error(
-            .fail, .unspecified,
-            "Cannot open an uninitialized realm in read-only mode: the file at path '\(path)' has no schema version "
-                + "yet. Open it with `Realm(configuration:)` first.", fileURL: fileURL)
+            .invalidDatabase, .neverVersioned,
+            "Realm at path '\(path)' has not been initialized. It has no schema version yet: open it with "
+                + "`Realm(configuration:)` first.", fileURL: fileURL)
     }
     return version
 }

@@ -140,6 +140,8 @@ extension Realm.Error {
         public static let migrationFailed = Reason(rawValue: "migrationFailed")
         /// The file has a higher schema version than the configuration.
         public static let newerSchemaVersion = Reason(rawValue: "newerSchemaVersion")
+        /// The file was never opened with classes, so it has no schema version.
+        public static let neverVersioned = Reason(rawValue: "neverVersioned")
         /// The model classes contradict themselves or the rules of a schema.
         public static let invalidSchema = Reason(rawValue: "invalidSchema")
         /// The configuration asks for something that this version of the library does not have.

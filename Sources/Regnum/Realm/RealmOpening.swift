@@ -43,6 +43,7 @@ enum RealmOpening {
         settings.home = confinement.description(queue, actor)
         confine(core, to: confinement, executor: actor?.unownedExecutor)
         try SchemaUpdate(core: core, settings: settings).run()
+        settings.forgetControl()
         core.bind(schema.classes)
         RealmCache.shared.insert(core, at: key, configuration)
         core.listen()
@@ -62,12 +63,12 @@ enum RealmOpening {
             DefaultConfiguration.shared.keep(database, identifier: identifier)
             return database
         case .file(let path):
-            if !configuration.readOnly { try configuration.prepareFile(path) }
+            if !configuration.readOnly, configuration.extras.fileSystem == nil { try configuration.prepareFile(path) }
             try compactIfWanted(configuration, path)
             let database: Database
             do {
                 database = try Database.open(
-                    path: path, fileSystem: PosixFileSystem.shared, options: options(configuration))
+                    path: path, fileSystem: configuration.files, options: options(configuration))
             } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
             // Another path may lead to a file that is open otherwise.
             if database.options.isReadOnly != configuration.readOnly {
@@ -81,7 +82,7 @@ enum RealmOpening {
     /// has it open. What the system refuses is no reason not to open the file as it is; damage shows when it is opened.
     private static func compactIfWanted(_ configuration: Realm.Configuration, _ path: String) throws {
         guard let isWanted = configuration.shouldCompactOnLaunch else { return }
-        let files = PosixFileSystem.shared
+        let files = configuration.files
         guard let sizes = try? Database.measure(path: path, fileSystem: files, options: options(configuration)),
             isWanted(sizes.total, sizes.used)
         else { return }

@@ -6,7 +6,7 @@ internal import RegnumEngine
 internal import RegnumQuery
 
 final class RealmSettings {
-    let configuration: Realm.Configuration
+    private(set) var configuration: Realm.Configuration
     let place: Realm.Configuration.Place
     let database: Database
     /// All classes of the schema, those without a table in a read-only file too.
@@ -39,6 +39,9 @@ final class RealmSettings {
         self.schema = schema
         self.queue = queue
     }
+
+    /// Opened: nobody waits any more, and who opens it with the same settings again is not called off.
+    func forgetControl() { configuration.extras.control = nil }
 
     func knows(_ type: ObjectBase.Type) -> Bool { schema.classes.contains { $0.type == type } }
 }

@@ -31,7 +31,7 @@ struct SchemaUpdate {
             if !differences.isEmpty { throw migrationNeeded(differences) }
             return
         }
-        if case .nothing = try need() { return }
+        if case .nothing = try need() { return MigrationBackup.removeAfterGoodOpening(configuration, settings.place) }
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
@@ -40,6 +40,7 @@ struct SchemaUpdate {
             try update(try need())
         } catch {
             if session.isWriting { session.rollbackWrite() }
+            Logger.log(.debug, "DB: Leave the schema as it was: \(error)")
             if let error = error as? EngineError {
                 throw Realm.Error(opening: settings.place.name, readOnly: false, error)
             }
@@ -97,14 +98,30 @@ struct SchemaUpdate {
 
     private func migrate(from old: UInt64, _ work: SchemaWork) throws {
         Logger.log(.detail, "DB: Migrate from schema version \(old): \(settings.place.name)")
-        let before = configuration.migrationBlock == nil ? nil : try session.freeze()
-        try work.begin()
+        let control = configuration.extras.control
+        control?.report(.preparing)
+        let backup = try MigrationBackup.make(of: session, configuration, settings.place)
         do {
-            if let block = configuration.migrationBlock, let before {
-                let migration = Migration(work, before: before, settings: settings)
+            try change(from: old, work)
+            if control?.isCancelled == true { throw CancellationError() }
+            control?.report(.committing)
+        } catch {
+            // The file is as it was: nothing to go back to.
+            backup?.remove()
+            throw error
+        }
+    }
+
+    private func change(from old: UInt64, _ work: SchemaWork) throws {
+        do {
+            if let block = configuration.migrationBlock {
+                let migration = Migration(work, before: try session.freeze(), settings: settings)
                 block(migration, old)
                 try migration.end()
+            } else {
+                try work.begin()
             }
+            configuration.extras.control?.report(.finishing)
             try work.finish()
         } catch SchemaWork.Failure.differences(let lines) {
             throw migrationNeeded(lines)

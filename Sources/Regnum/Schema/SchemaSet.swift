@@ -43,6 +43,9 @@ package struct SchemaSet: Sendable {
         return SchemaSet(classes)
     }
 
+    /// Classes that are known from a text, not from declarations.
+    static func described(_ classes: [ClassSchema]) -> SchemaSet { SchemaSet(classes) }
+
     private struct Discovered: Sendable {
         var types: Set<ObjectIdentifier>
         var set: SchemaSet

@@ -47,7 +47,7 @@ struct FileCopy {
             file = try fileSystem.open(temporary, .createNew(permissions: permissions))
         } catch { throw EngineError(wrapping: error) }
         do {
-            let header = FileHeader(fileSystem: fileSystem, key: key)
+            let header = FileHeader(fileSystem: fileSystem, key: key, origin: database.header)
             var copy = FileCopy(session, file, header, try FileSeal(header, key, path: path), fileSystem)
             try copy.run(session)
             try file.sync(.full)

@@ -32,11 +32,13 @@ package struct FileHeader: Sendable, Equatable {
     private static let checkOffset = 96
     private static let cipherNumber: UInt32 = 1
 
-    /// A header for a new file, encrypted where there is a key.
-    package init(fileSystem: any FileSystem, key: EncryptionKey?) {
+    /// A header for a new file, encrypted where there is a key. One that takes over blocks of `origin` has its seed too:
+    /// indexes hold digests of long values.
+    package init(fileSystem: any FileSystem, key: EncryptionKey?, origin: FileHeader? = nil) {
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &words) { fileSystem.fillRandom($0) }
         (identifierLow, identifierHigh, seedLow, seedHigh) = words
+        if let origin { (seedLow, seedHigh) = (origin.seedLow, origin.seedHigh) }
         guard let key else { return }
         var facts = EncryptionFacts(salt: .zero, check: .zero)
         withUnsafeMutableBytes(of: &facts.salt) { fileSystem.fillRandom($0) }

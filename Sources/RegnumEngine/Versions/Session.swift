@@ -61,6 +61,32 @@ package final class Session {
             .assumingMemoryBound(to: UInt.self)
     }
 
+    /// In a write: what is seen now, changes of the transaction too, as a session of its own that stays as it is. It
+    /// shares the blocks that the transaction has made, so it is good until the write ends, on the same thread. Takes
+    /// the time of a commit without the writing.
+    package func snapshot() throws(EngineError) -> Session {
+        precondition(state.pointee.isWriting, "a snapshot of what is no write")
+        let (catalog, schema) = try contents()
+        database.versions.pinAgain(current)
+        return try Session(of: self, catalog, schema)
+    }
+
+    /// Takes over one pin of the writer's version.
+    private init(of writer: Session, _ catalog: Catalog, _ schema: SchemaBlock) throws(EngineError) {
+        origin = nil
+        database = writer.database
+        isFrozen = true
+        current = writer.current
+        space = writer.space
+        state = .allocate(capacity: 1)
+        state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
+        self.catalog = catalog
+        self.schema = schema
+        ForkWatch.add(ownerWord)
+        noteVersion()
+        try rebuildTables(catalog)
+    }
+
     private func noteVersion() { database.versions.note(UInt(bitPattern: state), at: current.number, origin) }
 
     deinit {

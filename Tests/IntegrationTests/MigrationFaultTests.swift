@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Migrations that are cut short: by calls that fail, by power that goes, by a kill, by a full disk. The file holds
+// afterwards what it held before, or all that the migration was to make of it, and is whole.
+
+import Foundation
+import RealmSwift
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import RegnumTestKit
+import Testing
+
+@testable import Regnum
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A file of the oldest version on a disk that fails on demand, and its migration to the one with other names.
+private struct SimulatedMigration {
+    /// Its own: the Realms of a process are found by their paths.
+    let path = "/m/\(UUID().uuidString).realm"
+    static let count = 300
+    private(set) var old: [UInt8]
+
+    init() throws {
+        old = []
+        let files = SimulatedFileSystem(seed: 5, isShared: false, reservedByteCount: 64 << 20)
+        do {
+            let realm = try Realm(configuration: configuration(files, Oldest.types, 0))
+            try realm.write {
+                let dogs = (0..<9).map { realm.create(Oldest.Dog.self, value: ["name": "dog \($0)"]) }
+                for i in 0..<Self.count {
+                    let person = realm.create(
+                        Oldest.Person.self,
+                        value: ["first": "first \(i)", "last": i == 7 ? String(repeating: "x", count: 9000) : "last"])
+                    person.dogs.append(dogs[i % 9])
+                }
+            }
+        }
+        old = try #require(files.contents(of: path))
+    }
+
+    func configuration(
+        _ files: SimulatedFileSystem, _ types: [ObjectBase.Type], _ version: UInt64
+    ) -> Realm.Configuration {
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: path), schemaVersion: version,
+            migrationBlock: { migration, _ in
+                migration.renameProperty(onType: "MPerson", from: "first", to: "given")
+                migration.renameProperty(onType: "MPerson", from: "dogs", to: "pets")
+                migration.enumerateObjects(ofType: "MPerson") { old, new in new?["years"] = 5 }
+            }, objectTypes: types)
+        configuration.extras.fileSystem = files
+        return configuration
+    }
+
+    func files(seed: UInt64 = 5) -> SimulatedFileSystem {
+        let files = SimulatedFileSystem(seed: seed, isShared: false, reservedByteCount: 64 << 20)
+        files.setContents(of: path, old)
+        return files
+    }
+
+    func migrate(_ files: SimulatedFileSystem) throws {
+        _ = try Realm(configuration: configuration(files, Renamed.types, 1))
+    }
+
+    /// True for the old content, false for the new one; anything else is recorded.
+    func isOld(_ files: SimulatedFileSystem, _ note: String) throws -> Bool {
+        let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
+        let report = IntegrityCheck.run(database)
+        #expect(report.isClean, "\(note): \(report.findings)")
+        let session = try database.makeSession()
+        let isOld = session.schemaVersion == 0
+        let people = try #require(session.table(named: "MPerson"))
+        let (name, years) = isOld ? ("first", "age") : ("given", "years")
+        let first = try #require(people.definition.columns.firstIndex { $0.name == name }, "\(note)")
+        let age = try #require(people.definition.columns.firstIndex { $0.name == years }, "\(note)")
+        #expect(people.count == Self.count, "\(note)")
+        for position in stride(from: 0, to: people.count, by: 37) {
+            let key = try people.key(atPosition: position)
+            #expect(try people.value(first, of: key) == .string("first \(position)"), "\(note)")
+            #expect(try people.value(age, of: key) == .int(isOld ? 0 : 5), "\(note)")
+        }
+        return isOld
+    }
+}
+
+@Suite("migrations: cut short")
+struct MigrationFaultTests {
+    @Test(
+        "whatever call fails, the file is the old one, or the new one where opening did not throw",
+        arguments: [SystemError.Kind.io, .noSpace], [false, true])
+    func failingCalls(_ kind: SystemError.Kind, _ isPersistent: Bool) throws {
+        let migration = try SimulatedMigration()
+        let clean = migration.files()
+        try migration.migrate(clean)
+        #expect(try !migration.isOld(clean, "no failure"))
+        var failed = 0
+        for call in 0..<clean.operationCount {
+            let files = migration.files()
+            files.failure = SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent)
+            var hasThrown = false
+            do { try migration.migrate(files) } catch {
+                hasThrown = true
+                failed += 1
+                #expect(error is Realm.Error, "call \(call): \(error)")
+            }
+            files.failure = nil
+            if hasThrown {
+                // A slot that could not be cleared again counts only where everything of it arrived.
+                let isOld = try migration.isOld(files, "call \(call)")
+                #expect(isOld || isPersistent, "call \(call)")
+            } else {
+                #expect(try !migration.isOld(files, "call \(call)"))
+            }
+            try migration.migrate(files)
+            #expect(try !migration.isOld(files, "again after call \(call)"))
+        }
+        #expect(failed > 5)
+    }
+
+    @Test("a disk that is full when the file is to grow leaves it bit for bit")
+    func fullDisk() throws {
+        let migration = try SimulatedMigration()
+        let files = migration.files()
+        files.failure = SimulatedFailure(call: 0, kind: .noSpace, isPersistent: true, operation: "allocate")
+        var configuration = migration.configuration(files, Renamed.types, 1)
+        configuration.migrationBlock = { migration, _ in
+            // More than the old file has room for.
+            for i in 0..<100 {
+                migration.create("MPerson", value: ["given": String(repeating: "\(i % 10)", count: 9000)])
+            }
+        }
+        let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
+        #expect(error?.code == .outOfDiskSpace)
+        let isSame = files.contents(of: migration.path) == migration.old
+        #expect(isSame)
+        files.failure = nil
+        #expect(try migration.isOld(files, "full"))
+    }
+
+    @Test("power that goes at any call leaves the old file or the new one", arguments: LossModel.allCases)
+    func crashes(_ model: LossModel) throws {
+        let migration = try SimulatedMigration()
+        let clean = migration.files()
+        try migration.migrate(clean)
+        let calls = clean.operationCount
+        var random = SeededRandom(seed: 77)
+        var old = 0
+        for call in 0...calls {
+            let files = migration.files()
+            files.crashAfterCall(call)
+            let hasThrown = (try? migration.migrate(files)) == nil
+            for _ in 0..<3 {
+                let image = files.crash(model: model, random: &random)
+                let isOld = try migration.isOld(image, "call \(call), \(model)")
+                if isOld { old += 1 }
+                #expect(hasThrown || !isOld, "an acknowledged migration is lost: call \(call), \(model)")
+                try migration.migrate(image)
+                #expect(try !migration.isOld(image, "again after call \(call), \(model)"))
+            }
+        }
+        #expect(old > 0)
+    }
+}
+
+/// Migrations in processes of their own.
+@Suite("migrations: processes")
+struct MigrationProcessTests {
+    static func configuration(
+        _ path: String, progress: (@Sendable (MigrationProgress) -> Void)? = nil,
+        _ block: @escaping @Sendable () -> Void = {}
+    ) -> Realm.Configuration {
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: path), schemaVersion: 1,
+            migrationBlock: { migration, _ in
+                block()
+                migration.renameProperty(onType: "MPerson", from: "first", to: "given")
+                migration.enumerateObjects(ofType: "MPerson") { old, new in
+                    new?["years"] = 1 + (old?["age"] as? Int ?? -1)
+                }
+            }, objectTypes: Renamed.types)
+        configuration.extras.control = MigrationControl(progress)
+        return configuration
+    }
+
+    /// Opens the file, of whichever version it is, and looks at all of it.
+    private func expectWhole(_ file: MigrationFile, count: Int) throws {
+        expectIntegrity(of: file.url)
+        if try schemaVersionAtURL(file.url) == 0 {
+            let realm = try file.open(Oldest.types, version: 0)
+            #expect(realm.objects(Oldest.Person.self).map(\.age) == Array(0..<count))
+        } else {
+            let realm = try Realm(configuration: Self.configuration(file.url.path))
+            #expect(realm.objects(Renamed.Person.self).map { $0.years ?? -1 } == Array(1...count))
+            #expect(realm.objects(Renamed.Person.self)[3].given == "first 3")
+        }
+    }
+
+    @Test("a process killed in the middle of its block leaves the file bit for bit")
+    func killedInBlock() async throws {
+        let file = try MigrationFile(people: 600)
+        let before = try file.bytes
+        let path = file.url.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
+            let configuration = MigrationProcessTests.configuration(
+                path,
+                progress: { progress in
+                    if progress.phase == .objects, progress.completed > 300 { kill(getpid(), SIGKILL) }
+                })
+            _ = try Realm(configuration: configuration)
+        }
+        let isSame = try file.bytes == before
+        #expect(isSame)
+        try expectWhole(file, count: 600)
+    }
+
+    @Test(
+        "a process killed at any moment of its commit leaves the old file or the new one",
+        arguments: [0, 100, 300, 1000, 3000] as [UInt32])
+    func killedInCommit(_ microseconds: UInt32) async throws {
+        let file = try MigrationFile(people: 2000)
+        let path = file.url.path
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, wait = microseconds as UInt32] in
+            let configuration = MigrationProcessTests.configuration(
+                path,
+                progress: { progress in
+                    guard progress.phase == .committing else { return }
+                    Thread.detachNewThread {
+                        usleep(wait)
+                        kill(getpid(), SIGKILL)
+                    }
+                })
+            let realm = try Realm(configuration: configuration)
+            withExtendedLifetime(realm) { while true { pause() } }
+        }
+        try expectWhole(file, count: 2000)
+        _ = try Realm(configuration: Self.configuration(path))
+        #expect(try schemaVersionAtURL(file.url) == 1)
+        try expectWhole(file, count: 2000)
+    }
+
+    @Test("a file that may not grow any more is left as it was, and opening throws")
+    func sizeLimit() async throws {
+        let file = try MigrationFile(people: 3000)
+        let before = try file.bytes
+        let path = file.url.path
+        await #expect(processExitsWith: .success) { [path = path as String, size = before.count as Int] in
+            signal(SIGXFSZ, SIG_IGN)
+            var limit = rlimit(rlim_cur: rlim_t(size), rlim_max: rlim_t(size))
+            guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(2) }
+            // The block makes more than there is room for.
+            let configuration = Realm.Configuration(
+                fileURL: URL(fileURLWithPath: path), schemaVersion: 1,
+                migrationBlock: { migration, _ in
+                    for i in 0..<200 {
+                        let text = String(repeating: "more ", count: 5000)
+                        migration.create("MPerson", value: ["given": "\(i) \(text)"])
+                    }
+                }, objectTypes: Renamed.types)
+            do {
+                _ = try Realm(configuration: configuration)
+                exit(3)
+            } catch let error as Realm.Error {
+                exit(error.fileURL?.path == path ? 0 : 4)
+            }
+        }
+        let isSame = try file.bytes == before
+        #expect(isSame)
+        try expectWhole(file, count: 3000)
+    }
+
+    @Test("processes that open at once migrate once")
+    func atOnce() async throws {
+        let file = try MigrationFile(people: 400)
+        let path = file.url.path
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            var children: [Int32] = []
+            for _ in 0..<3 {
+                let child = SeveralProcessesTests.fork()
+                if child == 0 {
+                    let configuration = MigrationProcessTests.configuration(path, progress: nil) {
+                        // One byte for each run of the block, by whichever process.
+                        let file = open(path + ".runs", O_WRONLY | O_CREAT | O_APPEND, 0o644)
+                        write(file, "x", 1)
+                        close(file)
+                    }
+                    guard let realm = try? Realm(configuration: configuration) else { exit(1) }
+                    let people = realm.objects(Renamed.Person.self)
+                    exit(people.count == 400 && people.allSatisfy { $0.years != nil && $0.given != "" } ? 0 : 2)
+                }
+                children.append(child)
+            }
+            for child in children { guard SeveralProcessesTests.wait(child) == 0 else { exit(3) } }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".runs")).count == 1)
+        try expectWhole(file, count: 400)
+    }
+}

@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+// The command `regnum`: looks into database files, prunes, checks, compacts and salvages them. A package of its own,
+// so that no client resolves what only a command needs.
+import PackageDescription
+
+let package = Package(
+    name: "tools",
+    platforms: [.macOS(.v13)],
+    products: [.executable(name: "regnum", targets: ["RegnumTool"])],
+    traits: [
+        .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
+        .default(enabledTraits: ["Encryption"]),
+    ],
+    dependencies: [
+        .package(
+            name: "regnum", path: "..", traits: [.trait(name: "Encryption", condition: .when(traits: ["Encryption"]))]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "RegnumTool",
+            dependencies: [
+                .product(name: "RealmSwift", package: "regnum"),
+                .product(name: "RegnumInspect", package: "regnum"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+                .treatAllWarnings(as: .error),
+            ]
+        )
+    ]
+)

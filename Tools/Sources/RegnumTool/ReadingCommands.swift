@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands that change nothing: info, schema, query, check.
+
+import ArgumentParser
+import Foundation
+import RealmSwift
+import RegnumInspect
+
+struct InfoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info", abstract: "Shows size, versions, classes and their properties.")
+
+    @OptionGroup var arguments: FileArguments
+
+    func run() throws {
+        try reporting {
+            var output = Output()
+            try arguments.inspector().dump(to: &output)
+        }
+    }
+}
+
+struct SchemaCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "Shows the schema as `Schema.goldenText` has it, its hash and its version.")
+
+    @OptionGroup var arguments: FileArguments
+
+    func run() throws {
+        try reporting {
+            let schema = try Realm.fileSchema(for: arguments.configuration())
+            let version = try arguments.version().map { "\($0)" } ?? "none"
+            Output().write(schema.goldenText + "version \(version) hash \(schema.goldenHash)\n")
+        }
+    }
+}
+
+struct QueryCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query", abstract: "Shows the objects of a class for which a predicate holds.",
+        discussion: "regnum query people.realm Person \"age > 30 AND name BEGINSWITH 'A'\" --json")
+
+    @OptionGroup var arguments: FileArguments
+    @Argument(help: "The class, as it is named in the file.") var className: String
+    @Argument(help: "As in `filter(_:)`; all objects where it is left out.") var predicate = "TRUEPREDICATE"
+    @Flag(help: "One JSON array of objects.") var json = false
+    @Option(help: "Show so many objects at most.") var limit = Int.max
+
+    func validate() throws {
+        if limit < 0 { throw ValidationError("--limit is a number of objects, 0 or more.") }
+    }
+
+    func run() throws {
+        try reporting {
+            var output = Output()
+            let count = try arguments.inspector().query(
+                className, where: predicate, as: json ? .json : .text, limit: limit, to: &output)
+            if !json { output.line(count == 1 ? "1 object" : "\(count) objects") }
+        }
+    }
+}
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Reads everything and says what is damaged; ends with 2 where something is.")
+
+    @OptionGroup var arguments: FileArguments
+
+    func run() throws {
+        try reporting {
+            // Whoever opens a small damaged file is told so at once; a check is to go on.
+            let findings = try Inspector(
+                fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()
+            ).integrityFindings()
+            if findings.isEmpty { return Output().line("'\(arguments.file)' is whole.") }
+            for finding in findings { Output().line(finding) }
+            throw Ending.damage
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `regnum` and what its subcommands share: which file, which key, and how failures end the process.
+
+import ArgumentParser
+import Foundation
+import RealmSwift
+import RegnumInspect
+
+@main
+struct RegnumCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "regnum",
+        abstract: "Looks into Regnum database files, and prunes, checks, compacts and salvages them.",
+        discussion: """
+            Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where something is \
+            wrong with the file or objects are missing, and 64 where the arguments cannot be understood.
+            """,
+        subcommands: [
+            InfoCommand.self, SchemaCommand.self, QueryCommand.self, DeleteCommand.self, CheckCommand.self,
+            CompactCommand.self, SalvageCommand.self,
+        ])
+}
+
+/// How the process ends where it does not end well.
+enum Ending {
+    static let failure = ExitCode(1)
+    static let damage = ExitCode(2)
+}
+
+/// The file that a subcommand is about.
+struct FileArguments: ParsableArguments {
+    @Argument(help: "The database file.", completion: .file())
+    var file: String
+
+    @Option(name: .long, help: "A file with the 64 bytes of the encryption key, as they are or as 128 hex digits.")
+    var keyFile: String?
+
+    @Flag(
+        name: .long,
+        help:
+            "Write nothing, not even a lock file beside it: for damaged files, and only where nobody writes meanwhile.")
+    var readOnly = false
+
+    var url: URL { URL(fileURLWithPath: file) }
+
+    func key() throws -> Data? {
+        guard let keyFile else { return nil }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: URL(fileURLWithPath: keyFile)) } catch {
+            throw Refusal("The key file '\(keyFile)' cannot be read: \(error.localizedDescription)")
+        }
+        if bytes.count == 64 { return bytes }
+        let digits = String(decoding: bytes, as: UTF8.self).filter { !$0.isWhitespace }
+        let key = stride(from: 0, to: digits.count - digits.count % 2, by: 2).compactMap { place -> UInt8? in
+            let start = digits.index(digits.startIndex, offsetBy: place)
+            return UInt8(digits[start..<digits.index(start, offsetBy: 2)], radix: 16)
+        }
+        guard digits.count == 128, key.count == 64 else {
+            throw Refusal(
+                "The key file '\(keyFile)' has \(bytes.count) bytes: a key is 64 bytes, or 128 hexadecimal digits.")
+        }
+        return Data(key)
+    }
+
+    /// The schema version of the file; nil where it was never opened with classes. Throws what opening the file would.
+    func version() throws -> UInt64? {
+        do { return try schemaVersionAtURL(url, encryptionKey: try key()) } catch let error as Realm.Error {
+            if error.reason == .neverVersioned { return nil }
+            throw error
+        }
+    }
+
+    /// The file as any other process would open it; to be read only where it may not be written.
+    func inspector(readOnly: Bool = false) throws -> Inspector {
+        // In the library's own words, before anything is written beside the file.
+        _ = try version()
+        let folder = url.deletingLastPathComponent().path
+        let isProtected = [file, folder].contains { !FileManager.default.isWritableFile(atPath: $0) }
+        return try Inspector(
+            fileURL: url, isReadOnly: readOnly || self.readOnly || isProtected, encryptionKey: try key())
+    }
+
+    func configuration() throws -> Realm.Configuration {
+        Realm.Configuration(fileURL: url, encryptionKey: try key(), objectTypes: [])
+    }
+}
+
+/// A failure in words for people.
+struct Refusal: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Standard output, which is where answers go.
+struct Output: TextOutputStream {
+    func write(_ string: String) { FileHandle.standardOutput.write(Data(string.utf8)) }
+    func line(_ string: String) { write(string + "\n") }
+}
+
+/// Runs a subcommand; a failure goes to standard error in one sentence, and the process ends with 1.
+func reporting(_ body: () throws -> Void) throws {
+    do { try body() } catch let ending as ExitCode { throw ending } catch {
+        let words = (error as? Realm.Error)?.localizedDescription ?? "\(error)"
+        FileHandle.standardError.write(Data("regnum: \(words)\n".utf8))
+        throw Ending.failure
+    }
+}
