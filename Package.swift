@@ -22,6 +22,10 @@ func tests(
         name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
+/// Apple's systems have Combine.
+let publishers: TargetDependencyCondition? = .when(
+    platforms: [.linux, .android, .windows, .openbsd], traits: ["Publishers"])
+
 let package = Package(
     name: "regnum",
     products: [
@@ -29,6 +33,7 @@ let package = Package(
         .library(name: "RealmSwift", targets: ["RealmSwift"]),
         .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
+        .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
     ],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
@@ -37,6 +42,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0"),
     ],
     targets: [
         library("RegnumSystem"),
@@ -51,6 +57,11 @@ let package = Package(
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RegnumTestKit", ["Regnum", "RegnumSimulation"]),
+        library("RegnumReactive", [
+            "Regnum",
+            .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
+            .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: publishers),
+        ]),
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
         tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
@@ -63,6 +74,7 @@ let package = Package(
             ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
             resources: [.copy("Samples")]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
+        tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),

@@ -58,6 +58,8 @@ enum Rules {
             "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumObservation"]),
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
+            "RegnumReactive": standard.union(foundation)
+                .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
             "RegnumTestKit": standard.union(foundation)
                 .union(["Regnum", "RegnumSimulation", "RegnumSystem", "Testing"]),
         ]

@@ -13,6 +13,12 @@ public struct PropertyChange {
     public let oldValue: Any?
     /// The value now; nil for collections.
     public let newValue: Any?
+
+    package init(name: String, oldValue: Any?, newValue: Any?) {
+        self.name = name
+        self.oldValue = oldValue
+        self.newValue = newValue
+    }
 }
 
 /// What the block of an observed object gets.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What modules above ask about a Realm's place before they begin something there: whether the caller is in it, and
+// how to come back to it.
+
+internal import RegnumEngine
+
+extension RealmCore {
+    /// True where the caller may use the Realm; `check` says the same by misuse.
+    package var isHere: Bool {
+        if session.database.isForked { return false }
+        return isFrozen || session.state.pointee.owner == currentThreadWord() || adoptsCaller?() == true
+    }
+
+    /// Brings work to where the Realm's callbacks run, in the order of the calls; nil where nothing ever could: on a
+    /// thread without a run loop. To be asked there; the answer may be used on any thread.
+    package var turns: (@Sendable (@escaping @Sendable () -> Void) -> Void)? {
+        guard let place = deliveryPlace else { return nil }
+        return { work in place.perform(work) }
+    }
+
+    /// True where both show the same file, or the same place in memory.
+    package func sharesFile(with other: RealmCore) -> Bool { settings.database === other.settings.database }
+
+    /// True where adding these objects without an update policy would meet a primary key that exists, in the Realm
+    /// or among them. O(objects * log n).
+    package func wouldRepeatPrimaryKey(_ objects: [Object]) -> Bool {
+        var seen: [TableKey: [AnyHashable: ObjectIdentifier]] = [:]
+        for object in objects where object.rowContext == nil {
+            let binding = binding(for: type(of: object))
+            guard let index = binding.schema.primaryKey else { continue }
+            let property = binding.schema.properties[index]
+            let value = property.raw(object).value
+            if engine({ () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }) != nil {
+                return true
+            }
+            guard let key = property.get(object) as? AnyHashable else { continue }
+            let identity = ObjectIdentifier(object)
+            if let other = seen[binding.tableKey, default: [:]].updateValue(identity, forKey: key), other != identity {
+                return true
+            }
+        }
+        return false
+    }
+}
+
+extension ObjectBase {
+    /// The Realm it belongs to, also after its deletion; nil while it is unmanaged. Any thread.
+    package final var home: RealmCore? {
+        guard let context = rowContext, context.pointee.kind != .traced else { return nil }
+        return core
+    }
+}

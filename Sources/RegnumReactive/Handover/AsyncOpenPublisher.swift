@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// `Realm.asyncOpen` as a publisher.
+
+#if canImport(Combine) || Publishers
+    internal import Dispatch
+    public import Regnum
+
+    extension RealmPublishers {
+        /// Opens a Realm elsewhere first, with migration and compaction, and then on a queue, where it is sent. Sends
+        /// one Realm or fails with `Realm.Error`. Each subscription opens; cancelling it ends that.
+        public struct AsyncOpenPublisher: Publisher {
+            public typealias Output = Realm
+            public typealias Failure = any Swift.Error
+
+            private let configuration: Realm.Configuration
+            private let queue: DispatchQueue
+            private let progress: ((AsyncOpenTask.Progress) -> Void)?
+
+            init(
+                _ configuration: Realm.Configuration, on queue: DispatchQueue = .main,
+                progress: ((AsyncOpenTask.Progress) -> Void)? = nil
+            ) {
+                self.configuration = configuration
+                self.queue = queue
+                self.progress = progress
+            }
+
+            public func receive<S: Subscriber>(subscriber: S) where S.Input == Realm, S.Failure == Failure {
+                let (configuration, queue, progress) = (configuration, queue, progress)
+                let subscription = OneShot(subscriber) { one in
+                    let task = Realm.asyncOpen(configuration: configuration, callbackQueue: queue) { one.finish($0) }
+                    if let progress { task.addProgressNotification(queue: queue, block: progress) }
+                    one.onCancel { task.cancel() }
+                }
+                subscriber.receive(subscription: subscription)
+            }
+
+            /// Never calls: local files are not downloaded.
+            public func onProgressNotification(
+                _ callback: @escaping (AsyncOpenTask.Progress) -> Void
+            ) -> AsyncOpenPublisher {
+                AsyncOpenPublisher(configuration, on: queue, progress: callback)
+            }
+
+            /// Opens on that queue, which must be serial, instead of the main one. Misuse for other schedulers.
+            public func receive<S: Scheduler>(on scheduler: S) -> AsyncOpenPublisher {
+                guard let queue = dispatchQueue(of: scheduler) else {
+                    misuse(
+                        "Cannot subscribe on scheduler \(scheduler): only serial dispatch queues are currently "
+                            + "implemented.")
+                }
+                return AsyncOpenPublisher(configuration, on: queue, progress: progress)
+            }
+        }
+    }
+
+    extension Realm {
+        /// Opens `configuration` elsewhere, and sends the Realm on the main queue or that of `receive(on:)`.
+        public static func asyncOpen(
+            configuration: Configuration = .defaultConfiguration
+        ) -> RealmPublishers.AsyncOpenPublisher {
+            .init(configuration)
+        }
+    }
+#endif

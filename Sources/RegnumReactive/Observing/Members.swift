@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where publishers come from: `objectWillChange` and the properties of collections, and the free functions.
+
+#if canImport(Combine) || Publishers
+    public import Regnum
+
+    // MARK: Telling that there was a change
+
+    extension Realm {
+        /// Tells of each commit that this Realm comes to see, after it.
+        public var objectWillChange: RealmPublishers.RealmWillChange { .init(Source(changing: self)) }
+
+        /// What observers of the Realm are told.
+        public var eventPublisher: RealmPublishers.Observation<(Realm, Notification), Never> {
+            .init(Source(events: self))
+        }
+    }
+
+    extension Object: ObservableObject {
+        /// Tells of each change of the object's properties, after it; finishes when it is deleted.
+        public var objectWillChange: RealmPublishers.WillChange<Object> { .init(Source(changing: self)) }
+    }
+
+    extension EmbeddedObject: ObservableObject {
+        /// Tells of each change of the object's properties, after it; finishes when it is deleted.
+        public var objectWillChange: RealmPublishers.WillChange<EmbeddedObject> { .init(Source(changing: self)) }
+    }
+
+    extension List: ObservableObject {
+        /// Tells of each change of the list, after it.
+        public var objectWillChange: RealmPublishers.WillChange<List> { .init(Source(changing: self)) }
+    }
+
+    extension MutableSet: ObservableObject {
+        /// Tells of each change of the set, after it.
+        public var objectWillChange: RealmPublishers.WillChange<MutableSet> { .init(Source(changing: self)) }
+    }
+
+    extension Map: ObservableObject {
+        /// Tells of each change of the map, after it.
+        public var objectWillChange: RealmPublishers.WillChange<Map> { .init(Source(changing: self)) }
+
+        /// The map as it is, then its changes.
+        public var changesetPublisher: RealmPublishers.MapChangeset<Map> { .init(.changes(of: self, nil)) }
+
+        /// The map as it is, then its changes; of linked objects only those of the key paths count.
+        public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.MapChangeset<Map> {
+            .init(.changes(of: self, keyPaths))
+        }
+
+        /// The map, and again after each change.
+        public var collectionPublisher: RealmPublishers.Value<Map> { .init(.values(of: self, nil)) }
+
+        /// The map, and again after each change; of linked objects only those of the key paths count.
+        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Map> {
+            .init(.values(of: self, keyPaths))
+        }
+    }
+
+    extension Projection: ObservableObject {
+        /// Tells of each change of the projected object's properties, after it; finishes when that is deleted.
+        public var objectWillChange: RealmPublishers.WillChange<Projection> {
+            .init(Source(changing: rootObject))
+        }
+    }
+
+    // MARK: Collections
+
+    extension RealmCollection {
+        /// Tells of each change of the collection, after it.
+        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(Source(changing: self)) }
+
+        /// The collection, and again after each change.
+        public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
+
+        /// The collection, and again after each change; of modifications only those of the key paths count.
+        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
+            .init(.values(of: self, keyPaths))
+        }
+
+        /// The collection as it is, then its changes.
+        public var changesetPublisher: RealmPublishers.CollectionChangeset<Self> { .init(.changes(of: self, nil)) }
+
+        /// The collection as it is, then its changes; of modifications only those of the key paths count.
+        public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.CollectionChangeset<Self> {
+            .init(.changes(of: self, keyPaths))
+        }
+    }
+
+    extension RealmCollection where Element: ObjectBase {
+        /// As `collectionPublisher(keyPaths:)`, with key paths of the element class.
+        public func collectionPublisher(keyPaths: [PartialKeyPath<Element>]) -> RealmPublishers.Value<Self> {
+            collectionPublisher(keyPaths: keyPaths.map { _name(for: $0) })
+        }
+
+        /// As `changesetPublisher(keyPaths:)`, with key paths of the element class.
+        public func changesetPublisher(
+            keyPaths: [PartialKeyPath<Element>]
+        ) -> RealmPublishers.CollectionChangeset<Self> {
+            changesetPublisher(keyPaths: keyPaths.map { _name(for: $0) })
+        }
+    }
+
+    extension RealmSectionedResult {
+        /// Tells of each change of the sections, after it.
+        public var objectWillChange: RealmPublishers.WillChange<Self> { .init(Source(changing: self)) }
+
+        /// The sections, and again after each change.
+        public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
+
+        /// The sections, and again after each change; of modifications only those of the key paths count.
+        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
+            .init(.values(of: self, keyPaths))
+        }
+
+        /// The sections as they are, then their changes.
+        public var changesetPublisher: RealmPublishers.SectionedResultsChangeset<Self> {
+            .init(.changes(of: self, nil))
+        }
+
+        /// The sections as they are, then their changes; of modifications only those of the key paths count.
+        public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.SectionedResultsChangeset<Self> {
+            .init(.changes(of: self, keyPaths))
+        }
+    }
+
+    // MARK: By functions
+
+    /// The object after each change of its properties, or of those that the key paths name. Finishes when it is
+    /// deleted.
+    public func valuePublisher<T: ObjectBase>(
+        _ object: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Value<T> {
+        .init(.values(of: object, keyPaths))
+    }
+
+    /// The object after each change of the properties that the key paths name.
+    public func valuePublisher<T: ObjectBase>(
+        _ object: T, keyPaths: [PartialKeyPath<T>]
+    ) -> RealmPublishers.Value<T> {
+        valuePublisher(object, keyPaths: keyPaths.map { _name(for: $0) })
+    }
+
+    /// The collection, and again after each change.
+    public func valuePublisher<T: RealmCollection>(
+        _ collection: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Value<T> {
+        .init(.values(of: collection, keyPaths))
+    }
+
+    /// The map, and again after each change.
+    public func valuePublisher<K, V>(
+        _ map: Map<K, V>, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Value<Map<K, V>> {
+        .init(.values(of: map, keyPaths))
+    }
+
+    /// Changes of the object's properties, or of those that the key paths name, and its deletion.
+    public func changesetPublisher<T: ObjectBase>(
+        _ object: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.ObjectChangeset<T> {
+        .init(.changes(of: object, keyPaths))
+    }
+
+    /// Changes of the properties that the key paths name, and the object's deletion.
+    public func changesetPublisher<T: ObjectBase>(
+        _ object: T, keyPaths: [PartialKeyPath<T>]
+    ) -> RealmPublishers.ObjectChangeset<T> {
+        changesetPublisher(object, keyPaths: keyPaths.map { _name(for: $0) })
+    }
+
+    /// The collection as it is, then its changes.
+    public func changesetPublisher<T: RealmCollection>(
+        _ collection: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.CollectionChangeset<T> {
+        .init(.changes(of: collection, keyPaths))
+    }
+
+    /// The map as it is, then its changes.
+    public func changesetPublisher<K, V>(
+        _ map: Map<K, V>, keyPaths: [String]? = nil
+    ) -> RealmPublishers.MapChangeset<Map<K, V>> {
+        .init(.changes(of: map, keyPaths))
+    }
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// How objects, collections, maps, sections and Realms are observed for publishers.
+
+#if canImport(Combine) || Publishers
+    internal import Dispatch
+    internal import Regnum
+
+    extension Source {
+        /// Changes of a collection.
+        static func changes<C: RealmCollection>(of collection: C, _ keyPaths: [String]?) -> Source
+        where Output == RealmCollectionChange<C> {
+            Source(realm: { collection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                collection.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
+            }
+        }
+
+    }
+
+    extension Source where Output: RealmCollection {
+        /// A collection, again after each change.
+        static func values(of collection: Output, _ keyPaths: [String]?) -> Source {
+            Source(realm: { collection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                collection.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let collection), .update(let collection, _, _, _): take(.value(collection))
+                    case .error: break
+                    }
+                }
+            }
+        }
+    }
+
+    extension Source {
+        static func changes<K, V>(of map: Map<K, V>, _ keyPaths: [String]?) -> Source
+        where Output == RealmMapChange<Map<K, V>> {
+            Source(realm: { map.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                map.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
+            }
+        }
+
+        static func values<K, V>(of map: Map<K, V>, _ keyPaths: [String]?) -> Source where Output == Map<K, V> {
+            Source(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                map.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let map), .update(let map, _, _, _): take(.value(map))
+                    case .error: break
+                    }
+                }
+            }
+        }
+
+        static func changes<C: RealmSectionedResult>(of sections: C, _ keyPaths: [String]?) -> Source
+        where Output == SectionedResultsChange<C> {
+            Source(realm: { sections.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                sections.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
+            }
+        }
+    }
+
+    extension Source where Output: RealmSectionedResult {
+        static func values(of sections: Output, _ keyPaths: [String]?) -> Source {
+            Source(realm: { sections.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                sections.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let sections), .update(let sections, _, _, _, _, _): take(.value(sections))
+                    }
+                }
+            }
+        }
+    }
+
+    extension Source {
+        /// Changes of an object's properties; ends behind its deletion.
+        static func changes<T: ObjectBase>(of object: T, _ keyPaths: [String]?) -> Source
+        where Output == ObjectChange<T> {
+            Source(realm: { object.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                object.observe(keyPaths: keyPaths, on: queue) { change in
+                    take(.value(change))
+                    if case .deleted = change { take(.finished) }
+                }
+            }
+        }
+    }
+
+    extension Source where Output: ObjectBase {
+        /// An object after each change; ends with its deletion.
+        static func values(of object: Output, _ keyPaths: [String]?) -> Source {
+            Source(realm: { object.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                object.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .change(let object, _): take(.value(object))
+                    case .deleted: take(.finished)
+                    case .error: break
+                    }
+                }
+            }
+        }
+    }
+
+    extension Source where Output == Void {
+        init<C: RealmCollection>(changing collection: C) {
+            self.init({ collection.realm }) { queue, take in
+                collection.observe(on: queue) { if case .update = $0 { take(.value(())) } }
+            }
+        }
+
+        init<K, V>(changing map: Map<K, V>) {
+            self.init({ map.realm }) { queue, take in
+                map.observe(on: queue) { if case .update = $0 { take(.value(())) } }
+            }
+        }
+
+        init<C: RealmSectionedResult>(changing sections: C) {
+            self.init({ sections.realm }) { queue, take in
+                sections.observe(on: queue) { if case .update = $0 { take(.value(())) } }
+            }
+        }
+
+        init<T: ObjectBase>(changing object: T) {
+            self.init({ object.realm }) { queue, take in
+                object.observe(on: queue) { change in
+                    switch change {
+                    case .change: take(.value(()))
+                    case .deleted: take(.finished)
+                    case .error: break
+                    }
+                }
+            }
+        }
+
+        init(changing realm: Realm) {
+            self.init({ realm }) { queue, take in
+                if queue != nil {
+                    misuse("A Realm is observed where it is. Open it on the queue, and observe that one.")
+                }
+                return realm.observe { _, _ in take(.value(())) }
+            }
+        }
+    }
+
+    extension Source where Output == (Realm, Realm.Notification) {
+        init(events realm: Realm) {
+            self.init(realm: { realm }, waiting: .all, pack: { event in Packed { _ in event } }) { queue, take in
+                if queue != nil {
+                    misuse("A Realm is observed where it is. Open it on the queue, and observe that one.")
+                }
+                return realm.observe { notification, realm in take(.value((realm, notification))) }
+            }
+        }
+    }
+#endif

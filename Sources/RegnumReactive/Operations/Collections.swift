@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collections, arrays, change sets, Realms and objects as publishers by RxRealm's names:
+// `Observable.array(from:)` there is `RealmPublishers.array(from:)` here.
+
+#if canImport(Combine) || Publishers
+    public import Dispatch
+    public import Regnum
+
+    /// Positions of what has changed in a collection: deleted and updated ones as before, inserted ones as now.
+    public struct RealmChangeset: Equatable, Sendable {
+        public let deleted: [Int]
+        public let inserted: [Int]
+        public let updated: [Int]
+
+        public init(deleted: [Int], inserted: [Int], updated: [Int]) {
+            self.deleted = deleted
+            self.inserted = inserted
+            self.updated = updated
+        }
+    }
+
+    /// A collection and what has changed; nil with the first one.
+    public typealias RealmReactiveResults<Value> = (value: Value, changes: RealmChangeset?)
+
+    extension RealmPublishers {
+        /// The collection, and again after each change of it. With `synchronousStart` the first comes with the
+        /// subscription, else at the next turn; on a queue always there. `keyPaths`: only these count as
+        /// modifications.
+        public static func collection<C: RealmCollection>(
+            from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
+            on queue: DispatchQueue? = nil
+        ) -> Observation<C, Never> {
+            .init(
+                Rewritten.values(
+                    of: collection, synchronousStart: synchronousStart, keyPaths, pack: { .confined($0) }, { $0 }),
+                on: queue)
+        }
+
+        /// The elements, and again after each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        public static func array<C: RealmCollection>(
+            from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
+            on queue: DispatchQueue? = nil
+        ) -> Observation<[C.Element], Never> {
+            .init(
+                Rewritten.values(
+                    of: collection, synchronousStart: synchronousStart, keyPaths, pack: { .elements($0) },
+                    { $0.toArray() }),
+                on: queue)
+        }
+
+        /// The collection with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        public static func changeset<C: RealmCollection>(
+            from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
+            on queue: DispatchQueue? = nil
+        ) -> Observation<(C, RealmChangeset?), Never> {
+            .init(
+                Rewritten.changesets(
+                    of: collection, synchronousStart: synchronousStart, keyPaths,
+                    pack: { packed($0.0).with($0.1) }, { ($0, $1) }),
+                on: queue)
+        }
+
+        /// The elements with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        public static func arrayWithChangeset<C: RealmCollection>(
+            from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
+            on queue: DispatchQueue? = nil
+        ) -> Observation<([C.Element], RealmChangeset?), Never> {
+            .init(
+                Rewritten.changesets(
+                    of: collection, synchronousStart: synchronousStart, keyPaths,
+                    pack: { Packed.elements($0.0).with($0.1) }, { ($0.toArray(), $1) }),
+                on: queue)
+        }
+
+        /// What observers of the Realm are told.
+        public static func from(realm: Realm) -> Observation<(Realm, Realm.Notification), Never> {
+            realm.eventPublisher
+        }
+
+        /// The object, first as it is, then after each change of its properties or of those named. Fails with
+        /// `objectDeleted`.
+        public static func from<O: Object>(
+            object: O, emitInitialValue: Bool = true, properties: [String]? = nil, on queue: DispatchQueue? = nil
+        ) -> Observation<O, ReactiveRealmError> {
+            let source = Source<O>(
+                realm: { object.realm }, waiting: .latest, pack: { .confined($0) },
+                begin: { queue, take in
+                    if emitInitialValue, let queue {
+                        let parcel = packed(object)
+                        let turn = Turn { if let object = parcel.unpack(queue) { take(.value(object)) } }
+                        queue.async { turn.run() }
+                    }
+                    let token = Source.values(of: object, properties).begin(queue, take)
+                    if emitInitialValue, queue == nil { take(.value(object)) }
+                    return token
+                })
+            return .init(source, on: queue, ending: .failure(.objectDeleted))
+        }
+
+        /// Each change of a property of the object. Fails with `objectDeleted`.
+        public static func propertyChanges<O: Object>(
+            object: O, on queue: DispatchQueue? = nil
+        ) -> Observation<PropertyChange, ReactiveRealmError> {
+            let source = Source<PropertyChange>(
+                realm: { object.realm }, waiting: .all, pack: { .change($0) },
+                begin: { queue, take in
+                    Source<ObjectChange<O>>.changes(of: object, nil).begin(queue) { signal in
+                        switch signal {
+                        case .value(.change(_, let properties)):
+                            for property in properties { take(.value(property)) }
+                        case .value: break
+                        case .finished: take(.finished)
+                        }
+                    }
+                })
+            return .init(source, on: queue, ending: .failure(.objectDeleted))
+        }
+    }
+
+    extension RealmCollection {
+        /// The elements, as an array.
+        public func toArray() -> [Element] { Array(self) }
+
+        /// The collection without its kind.
+        public func toAnyCollection() -> AnyRealmCollection<Element> { AnyRealmCollection(self) }
+
+        /// The elements at the next turn, and again after each change.
+        public var arrayPublisher: RealmPublishers.Observation<[Element], Never> {
+            RealmPublishers.array(from: self, synchronousStart: false)
+        }
+
+        /// The elements with nil at the next turn, then with each change.
+        public var arrayWithChangesetPublisher: RealmPublishers.Observation<([Element], RealmChangeset?), Never> {
+            RealmPublishers.arrayWithChangeset(from: self, synchronousStart: false)
+        }
+    }
+
+    /// Observations of collections that are told in other words.
+    enum Rewritten {
+        static func values<C: RealmCollection, Output>(
+            of collection: C, synchronousStart: Bool, _ keyPaths: [String]?,
+            pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C) -> Output
+        ) -> Source<Output> {
+            source(of: collection, synchronousStart, keyPaths, .latest, pack) { collection, _ in output(collection) }
+        }
+
+        static func changesets<C: RealmCollection, Output>(
+            of collection: C, synchronousStart: Bool, _ keyPaths: [String]?,
+            pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
+        ) -> Source<Output> {
+            source(of: collection, synchronousStart, keyPaths, .all, pack, output)
+        }
+
+        private static func source<C: RealmCollection, Output>(
+            of collection: C, _ synchronousStart: Bool, _ keyPaths: [String]?, _ waiting: Waiting,
+            _ pack: @escaping (Output) -> Packed<Output>, _ output: @escaping (C, RealmChangeset?) -> Output
+        ) -> Source<Output> {
+            Source(
+                realm: { collection.realm }, waiting: waiting, pack: pack,
+                begin: { queue, take in
+                    // What was shown at the start; the observation's own first call is left out while it is the same.
+                    let startsHere = synchronousStart && queue == nil
+                    let shown = startsHere ? collection.realm?.core.changeCount : nil
+                    let token = collection.observe(keyPaths: keyPaths, on: queue) { change in
+                        switch change {
+                        case .initial(let collection):
+                            if let shown, collection.realm?.core.changeCount == shown { return }
+                            take(.value(output(collection, nil)))
+                        case .update(let collection, let deleted, let inserted, let updated):
+                            let changes = RealmChangeset(deleted: deleted, inserted: inserted, updated: updated)
+                            take(.value(output(collection, changes)))
+                        case .error: break
+                        }
+                    }
+                    if startsHere { take(.value(output(collection, nil))) }
+                    return token
+                })
+        }
+    }
+#endif

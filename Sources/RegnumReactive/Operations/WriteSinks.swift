@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Subscribers that write what they receive: `publisher.subscribe(realm.sink.add())`. RxRealm's `realm.rx` and
+// `Realm.rx` are `realm.sink` and `Realm.sink` here.
+
+#if canImport(Combine) || Publishers
+    public import Regnum
+    internal import Synchronization
+
+    extension RealmPublishers {
+        /// Writes each value in a transaction of its own. It wants all there is, and goes on after an error. Cancel it
+        /// to end that; without that it lasts as long as upstream.
+        public final class WriteSink<Input, Failure: Error>: Subscriber, Cancellable {
+            private struct State: @unchecked Sendable {
+                // Sendable: only reached under the mutex.
+                var write: ((Input) throws -> Void)?
+                var onError: ((Input?, any Error) -> Void)?
+                var subscription: (any Subscription)?
+            }
+            private let state: Mutex<State>
+
+            init(onError: ((Input?, any Error) -> Void)?, _ write: @escaping (Input) throws -> Void) {
+                state = Mutex(State(write: write, onError: onError))
+            }
+
+            public func receive(subscription: any Subscription) {
+                let isWanted = state.withLock { state in
+                    guard state.write != nil, state.subscription == nil else { return false }
+                    state.subscription = subscription
+                    return true
+                }
+                if isWanted { subscription.request(.unlimited) } else { subscription.cancel() }
+            }
+
+            public func receive(_ input: Input) -> Subscribers.Demand {
+                let (write, onError) = state.withLock { ($0.write, $0.onError) }
+                do { try write?(input) } catch { onError?(input, error) }
+                return .none
+            }
+
+            public func receive(completion: Subscribers.Completion<Failure>) {
+                let last = take()
+                if case .failure(let error) = completion { last.onError?(nil, error) }
+            }
+
+            /// Ends the subscription; nothing is written any more. Any thread.
+            public func cancel() { take().subscription?.cancel() }
+
+            /// Empties the state; what was in it is released behind the lock.
+            private func take() -> State {
+                state.withLock { state in
+                    let last = state
+                    state = State()
+                    return last
+                }
+            }
+        }
+
+        /// Sinks that write in one Realm, at its place: elsewhere `onError` is told `wrongThread`. They keep the
+        /// Realm until upstream ends.
+        public struct RealmSinks {
+            let realm: Realm
+
+            /// Adds each object. `onError` gets it with the error; nil with the failure of upstream.
+            public func add<O: Object, Failure: Error>(
+                update: Realm.UpdatePolicy = .error, onError: ((O?, any Error) -> Void)? = nil
+            ) -> WriteSink<O, Failure> {
+                sink(onError) { realm, object in try realm.add(checked: [object], update: update) }
+            }
+
+            /// Adds the objects of each sequence, all or none.
+            public func add<S: Sequence, Failure: Error>(
+                update: Realm.UpdatePolicy = .error, onError: ((S?, any Error) -> Void)? = nil
+            ) -> WriteSink<S, Failure> where S.Element: Object {
+                sink(onError) { realm, objects in try realm.add(checked: Array(objects), update: update) }
+            }
+
+            /// Deletes each object.
+            public func delete<O: Object, Failure: Error>(
+                onError: ((O?, any Error) -> Void)? = nil
+            ) -> WriteSink<O, Failure> {
+                sink(onError) { realm, object in try realm.delete(checked: [object]) }
+            }
+
+            /// Deletes the objects of each sequence, all or none.
+            public func delete<S: Sequence, Failure: Error>(
+                onError: ((S?, any Error) -> Void)? = nil
+            ) -> WriteSink<S, Failure> where S.Element: Object {
+                sink(onError) { realm, objects in try realm.delete(checked: Array(objects)) }
+            }
+
+            private func sink<Input, Failure: Error>(
+                _ onError: ((Input?, any Error) -> Void)?, _ write: @escaping (Realm, Input) throws -> Void
+            ) -> WriteSink<Input, Failure> {
+                let realm = realm
+                return WriteSink(onError: onError) { input in
+                    guard realm.core.isHere else { throw ReactiveRealmError.wrongThread }
+                    try realm.writeOrJoin { try write(realm, input) }
+                }
+            }
+        }
+
+        /// Sinks that write where the values arrive: with a Realm opened there, or the Realm of the objects.
+        public enum SinksAnywhere {
+            /// Adds each object with a Realm of `configuration`.
+            public static func add<O: Object, Failure: Error>(
+                configuration: Realm.Configuration = .defaultConfiguration,
+                update: Realm.UpdatePolicy = .error, onError: ((O?, any Error) -> Void)? = nil
+            ) -> WriteSink<O, Failure> {
+                WriteSink(onError: onError) { object in
+                    let realm = try Realm(configuration: configuration)
+                    try realm.writeOrJoin { try realm.add(checked: [object], update: update) }
+                }
+            }
+
+            /// Adds the objects of each sequence, all or none.
+            public static func add<S: Sequence, Failure: Error>(
+                configuration: Realm.Configuration = .defaultConfiguration,
+                update: Realm.UpdatePolicy = .error, onError: ((S?, any Error) -> Void)? = nil
+            ) -> WriteSink<S, Failure> where S.Element: Object {
+                WriteSink(onError: onError) { objects in
+                    let realm = try Realm(configuration: configuration)
+                    try realm.writeOrJoin { try realm.add(checked: Array(objects), update: update) }
+                }
+            }
+
+            /// Deletes each object from the Realm that it belongs to.
+            public static func delete<O: Object, Failure: Error>(
+                onError: ((O?, any Error) -> Void)? = nil
+            ) -> WriteSink<O, Failure> {
+                WriteSink(onError: onError) { try deleteTogether([$0]) }
+            }
+
+            /// Deletes the objects of each sequence from the Realm that the first belongs to, all or none.
+            public static func delete<S: Sequence, Failure: Error>(
+                onError: ((S?, any Error) -> Void)? = nil
+            ) -> WriteSink<S, Failure> where S.Element: Object {
+                WriteSink(onError: onError) { try deleteTogether(Array($0)) }
+            }
+
+            private static func deleteTogether<O: Object>(_ objects: [O]) throws {
+                guard let core = objects.first?.home else { return }
+                guard core.isHere else { throw ReactiveRealmError.wrongThread }
+                let realm = Realm(core: core)
+                try realm.writeOrJoin { try realm.delete(checked: objects) }
+            }
+        }
+    }
+
+    extension Realm {
+        /// Sinks that write in this Realm.
+        public var sink: RealmPublishers.RealmSinks { RealmPublishers.RealmSinks(realm: self) }
+
+        /// Sinks that write where values arrive.
+        public static var sink: RealmPublishers.SinksAnywhere.Type { RealmPublishers.SinksAnywhere.self }
+
+        /// Deletes objects; throws before anything is deleted where one is gone or confined elsewhere.
+        func delete<O: Object>(checked objects: [O]) throws {
+            for object in objects {
+                if let home = object.home, !home.isHere { throw ReactiveRealmError.wrongThread }
+                if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
+            }
+            delete(objects)
+        }
+    }
+#endif
