@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of notes: PNG files in a folder; a note has the name of its file.
+
+import Foundation
+import RealmSwift
+
+extension NoteManager {
+    /// The folder of the pictures, made where there is none. Throws where it cannot be made.
+    public func imageDirectory() throws -> URL {
+        let folder = documentsURL.appendingPathComponent("NoteImages", isDirectory: true)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// The path of the folder of the pictures; "badpath" where it cannot be made.
+    public func checkImageDirectoryPath() -> String { (try? imageDirectory().path) ?? "badpath" }
+
+    /// True where there is a file or folder.
+    public func checkIfDirectoryExistFor(fullPath: String) -> Bool {
+        FileManager.default.fileExists(atPath: fullPath)
+    }
+
+    /// The picture in that file; nil where there is none.
+    public func loadImageFrom(fileName: String) -> Picture? {
+        guard let file = imageFile(named: fileName) else { return nil }
+        return (try? Data(contentsOf: file)).flatMap { Picture(data: $0) }
+    }
+
+    /// Removes the pictures of these notes.
+    public func removeAnyImagePaths(from notes: Results<Note>) {
+        for image in notes.compactMap(\.image) { removeImage(named: image) }
+    }
+
+    func removeImage(named name: String) {
+        guard let file = imageFile(named: name) else { return }
+        // It may be gone already.
+        try? FileManager.default.removeItem(at: file)
+    }
+
+    /// Nil for names that lead out of the folder.
+    private func imageFile(named name: String) -> URL? {
+        guard !name.isEmpty, !name.contains("/"), name != "..", name != "." else { return nil }
+        return try? imageDirectory().appendingPathComponent(name)
+    }
+}

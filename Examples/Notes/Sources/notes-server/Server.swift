@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web page and what it asks for. Listens on the loopback address only.
+
+import FlyingFox
+import Foundation
+import Notes
+
+@main
+struct Server {
+    static let usage = "usage: notes-server [--folder FOLDER] [--port PORT]"
+    /// No note is larger than this, its picture in base 64 included.
+    static let largestBody = 30_000_000
+
+    let desk = NoteDesk()
+
+    static func main() async throws {
+        var folder = URL(fileURLWithPath: "notes")
+        var port: UInt16 = 8080
+        var arguments = CommandLine.arguments.dropFirst()
+        while let option = arguments.popFirst() {
+            let value = arguments.popFirst()
+            switch (option, value) {
+            case ("--folder", let path?): folder = URL(fileURLWithPath: path)
+            case ("--port", let number?) where UInt16(number) != nil: port = UInt16(number) ?? port
+            default:
+                FileHandle.standardError.write(Data((usage + "\n").utf8))
+                exit(2)
+            }
+        }
+        let server = Server()
+        try await server.desk.open(folder)
+        let listener = HTTPServer(address: try .inet(ip4: "127.0.0.1", port: port), timeout: 60)
+        await server.addRoutes(to: listener)
+        let run = Task { try await listener.run() }
+        try await listener.waitUntilListening()
+        print("http://127.0.0.1:\(port)")
+        try await run.value
+    }
+
+    func addRoutes(to listener: HTTPServer) async {
+        let desk = desk
+        await listener.appendRoute("GET /") { _ in
+            HTTPResponse(
+                statusCode: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+                body: Data(PackageResources.index_html))
+        }
+        await listener.appendRoute("GET /notes") { request in
+            await answer { try await .json(desk.list(containing: request.query["search"] ?? "")) }
+        }
+        await listener.appendRoute("POST /notes") { request in
+            await answer {
+                if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Server.largestBody {
+                    return HTTPResponse(statusCode: .payloadTooLarge, body: Data("The picture is too large.".utf8))
+                }
+                let note: NewNote
+                do { note = try JSONDecoder().decode(NewNote.self, from: await request.bodyData) } catch {
+                    throw BadRequest(words: "That is no note.")
+                }
+                return try await .json(["id": desk.add(note)], .created)
+            }
+        }
+        await listener.appendRoute("DELETE /notes/:id") { request in
+            await answer {
+                try await desk.delete(request.routeParameters["id"] ?? "")
+                return HTTPResponse(statusCode: .noContent)
+            }
+        }
+        await listener.appendRoute("GET /notes/:id/picture") { request in
+            await answer {
+                guard let data = try await desk.picture(of: request.routeParameters["id"] ?? "") else {
+                    return HTTPResponse(statusCode: .notFound)
+                }
+                return HTTPResponse(statusCode: .ok, headers: [.contentType: "image/png"], body: data)
+            }
+        }
+        await listener.appendRoute("GET /changes") { request in
+            let seen = request.query["after"].flatMap { Int($0) } ?? -1
+            return await answer { try await .json(["change": desk.change(after: seen)]) }
+        }
+    }
+}
+
+/// Answers errors in words.
+private func answer(_ body: () async throws -> HTTPResponse) async -> HTTPResponse {
+    do { return try await body() } catch let error as BadRequest {
+        return HTTPResponse(statusCode: .badRequest, body: Data(error.words.utf8))
+    } catch RuntimeError.NoSuchNote {
+        return HTTPResponse(statusCode: .notFound, body: Data("There is no such note.".utf8))
+    } catch {
+        return HTTPResponse(statusCode: .internalServerError, body: Data("\(error)".utf8))
+    }
+}
+
+extension HTTPResponse {
+    fileprivate static func json(_ value: some Encodable, _ status: HTTPStatusCode = .ok) throws -> HTTPResponse {
+        HTTPResponse(
+            statusCode: status, headers: [.contentType: "application/json"], body: try JSONEncoder().encode(value))
+    }
+}
