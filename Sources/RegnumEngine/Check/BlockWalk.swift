@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads every block that the newest version needs against its checksum, and nothing else: no cross-checks (those
-// are `IntegrityCheck`'s). Small files are read so when they are opened, because damage that is met later, where
-// the API cannot throw, ends the program.
+// Reads every block that the newest version needs against its checksum, and asks of each that its pages do not count
+// as free; no other cross-checks (those are `IntegrityCheck`'s). Small files are read so when they are opened, because
+// damage that is met later, where the API cannot throw, ends the program, and because a block in use that is called
+// free would be written over under the eyes of whoever reads it.
 
 import RegnumSystem
 
@@ -22,15 +23,21 @@ package enum BlockWalk {
     package static func check(_ database: Database) throws(EngineError) {
         let session = try database.makeSession()
         let version = session.current
-        _ = try RecordedSpace.load(version.freeLog, highWater: version.highWater, database.reader)
+        let space = try RecordedSpace.load(version.freeLog, highWater: version.highWater, database.reader)
+        let vacant = try space.vacant()
+        try space.checkRoots(version, vacant, database.reader)
+        func visit(_ ref: BlockRef) throws(EngineError) {
+            _ = try database.reader.bytes(ref)
+            try vacant.checkTaken(ref)
+        }
         for table in session.tables {
-            try table.groups.forEachBlock { ref throws(EngineError) in _ = try database.reader.bytes(ref) }
+            try table.groups.forEachBlock { ref throws(EngineError) in try visit(ref) }
             var trees = table.indexes.compactMap { $0?.tree }
             for links in table.backlinkTrees { if let links { trees.append(try links.settled()) } }
             for tree in trees {
-                try tree.forEachBlock { ref throws(EngineError) in _ = try database.reader.bytes(ref) }
+                try tree.forEachBlock { ref throws(EngineError) in try visit(ref) }
             }
-            if !table.byteColumns.isEmpty { try checkBlobs(table, database.reader) }
+            if !table.byteColumns.isEmpty { try checkBlobs(table, visit) }
         }
     }
 
@@ -58,19 +65,49 @@ package enum BlockWalk {
         return pages
     }
 
-    private static func checkBlobs(_ table: Table, _ reader: BlockReader) throws(EngineError) {
+    private static func checkBlobs(
+        _ table: Table, _ visit: (BlockRef) throws(EngineError) -> Void
+    ) throws(EngineError) {
         try table.forEachGroup { group throws(EngineError) in
             for column in table.byteColumns {
                 let view = group.pointee.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
                 for row in 0..<group.pointee.count where view.isBlob(row) {
                     let location = RowLocation(group: group, row: row)
-                    try table.forEachValueBlock(column, location) { (ref, _) throws(EngineError) in
-                        _ = try reader.bytes(ref)
-                    }
+                    try table.forEachValueBlock(column, location) { (ref, _) throws(EngineError) in try visit(ref) }
                 }
             }
             return true
+        }
+    }
+}
+
+// MARK: Free pages that are in use
+
+extension RecordedSpace {
+    /// All pages that no block of the newest version may lie in: the free ones and those that older versions need.
+    func vacant() throws(EngineError) -> FreeSpace {
+        var all = free
+        for entry in free.pending { try all.release(entry.extent) }
+        return all
+    }
+
+    /// Throws `.corrupted` where the free log calls pages free that hold what every reader begins with: catalog,
+    /// schema, free logs, and the roots of tables and trees.
+    func checkRoots(_ version: Version, _ vacant: FreeSpace, _ reader: BlockReader) throws(EngineError) {
+        let catalog = try Catalog.read(version.catalog, try reader.bytes(version.catalog))
+        for ref in [version.catalog, catalog.schema] + chain { try vacant.checkTaken(ref) }
+        for table in catalog.tables {
+            for ref in [table.root] + table.trees.map(\.root) where !ref.isNone { try vacant.checkTaken(ref) }
+        }
+    }
+}
+
+extension FreeSpace {
+    /// Throws `.corrupted` where a page of a block that is in use counts as free.
+    func checkTaken(_ ref: BlockRef) throws(EngineError) {
+        guard isTaken(Extent(page: ref.page, pageCount: ref.pageCount)) else {
+            throw corrupted("a block is in use and free", page: ref.page)
         }
     }
 }

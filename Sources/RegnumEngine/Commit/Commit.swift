@@ -20,6 +20,8 @@ extension Database {
         if let recorded { return recorded }
         let newest = versions.newest
         let loaded = try RecordedSpace.load(newest.freeLog, highWater: newest.highWater, reader)
+        // Of small files every block was looked at when they were opened.
+        try loaded.checkRoots(newest, try loaded.vacant(), reader)
         recorded = loaded
         return loaded
     }

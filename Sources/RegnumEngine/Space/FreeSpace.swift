@@ -144,12 +144,12 @@ package struct FreeSpace: Sendable {
 
     /// Free runs that one commit is scattered over at most: with the runs at the end they fit into a slot's manifest.
     static let runLimit = 128
-    /// While no more than this is free, scattered writes cost more than the space: 1 MiB, or an eighth of the file.
-    private var wasteLimit: Int { max(256, Int(highWater / 8)) }
+    /// While no more than this is free, scattered writes cost more than the space: 256 KiB, or a 32nd of what is taken.
+    /// Less than the eighth that the file may waste, because there are always runs too small for a large block.
+    private var wasteLimit: Int { max(64, (Int(highWater) - freePages) / 32) }
 
     /// Pages for blocks of the given sizes, in order: one contiguous run where there is one; else, when much is free,
-    /// the largest runs; else, and for what fits into none, new pages at the end of the file. Also the runs used,
-    /// ascending.
+    /// several runs; else, and for what fits into none, new pages at the end of the file. Also the runs used, ascending.
     package mutating func place(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
         let total = blocks.reduce(0, +)
         var pages: [UInt64] = []
@@ -174,32 +174,60 @@ package struct FreeSpace: Sendable {
         return (pages, used)
     }
 
-    /// Distributes blocks over the largest free runs; what fits into none goes to the end of the file.
+    /// Distributes blocks over free runs, each into the smallest that holds it and the large blocks first, so that large
+    /// runs stay for large blocks; more blocks than the runs that a commit may use go to the largest runs. What fits
+    /// into none goes to the end of the file.
     private mutating func scattered(_ blocks: [Int], _ pages: inout [UInt64]) throws(EngineError) -> [Extent] {
-        let runs = freeExtents.sorted { ($0.pageCount, $1.page) > ($1.pageCount, $0.page) }.prefix(Self.runLimit)
-        var used = runs.map { Extent(page: $0.page, pageCount: 0) }
-        /// Runs before it have no page left.
-        var first = 0
+        var left = freeExtents.sorted { ($0.pageCount, $0.page) < ($1.pageCount, $1.page) }
+        if blocks.count > Self.runLimit { left = left.suffix(Self.runLimit) }
+        pages.append(contentsOf: repeatElement(0, count: blocks.count))
+        var used: [Extent] = []
         var late: [Int] = []
-        for (i, block) in blocks.enumerated() {
-            while first < runs.count, runs[first].pageCount == used[first].pageCount { first += 1 }
-            let run = (first..<runs.count).first { runs[$0].pageCount - used[$0].pageCount >= block }
-            if let run {
-                pages.append(used[run].end)
-                used[run].pageCount += block
-            } else {
-                pages.append(0)
+        for i in blocks.indices.sorted(by: { (blocks[$1], $0) < (blocks[$0], $1) }) {
+            let place = Self.firstIndex(in: left, ofAtLeast: blocks[i])
+            guard place < left.count else {
                 late.append(i)
+                continue
             }
+            var run = left.remove(at: place)
+            pages[i] = run.page
+            used.append(Extent(page: run.page, pageCount: blocks[i]))
+            run.page += UInt64(blocks[i])
+            run.pageCount -= blocks[i]
+            if run.pageCount > 0 { left.insert(run, at: Self.firstIndex(in: left, ofAtLeast: run.pageCount)) }
         }
-        used.removeAll { $0.pageCount == 0 }
         for run in used { try take(run) }
         if !late.isEmpty {
+            late.sort()
             var ends: [UInt64] = []
             used += appended(late.map { blocks[$0] }, &ends)
             for (i, page) in zip(late, ends) { pages[i] = page }
         }
-        return used.sorted { $0.page < $1.page }
+        return Self.joined(used)
+    }
+
+    /// Index of the first of the runs, ascending by size, that has at least `count` pages.
+    private static func firstIndex(in runs: [Extent], ofAtLeast count: Int) -> Int {
+        var low = 0
+        var high = runs.count
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].pageCount < count { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The extents in order, neighbours made one.
+    private static func joined(_ extents: [Extent]) -> [Extent] {
+        var runs: [Extent] = []
+        for extent in extents.sorted(by: { $0.page < $1.page }) {
+            if let last = runs.last, last.end == extent.page {
+                runs[runs.count - 1].pageCount += extent.pageCount
+            } else {
+                runs.append(extent)
+            }
+        }
+        return runs
     }
 
     /// Gives up the free pages at the end: the next commits append there, and the file can be cut.

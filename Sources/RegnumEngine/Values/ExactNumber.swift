@@ -17,7 +17,7 @@ struct ExactNumber {
         case .int(let value): self.init(value)
         case .float(let value): self.init(Double(value))
         case .double(let value): self.init(value)
-        case .decimal128(let low, let high): self.init(decimalLow: low, high)
+        case .decimal128(let low, let high): self.init(DecimalBits(low: low, high: high))
         default: return nil
         }
     }
@@ -36,31 +36,18 @@ struct ExactNumber {
         binaryExponent = max(Int(value.exponentBitPattern), 1) - 1075
     }
 
-    /// A decimal128 in binary integer form: sign, exponent of 14 bits, coefficient of 113 bits. A coefficient above
-    /// 34 digits counts as 0.
-    private init(decimalLow low: UInt64, _ high: UInt64) {
-        sign = high >> 63 == 0 ? 1 : -1
-        if high >> 61 & 3 == 3 {
-            isNaN = high >> 58 & 31 == 31
-            isInfinite = high >> 58 & 31 == 30
-        } else {
-            coefficient = UInt128(high & (1 << 49 - 1)) << 64 | UInt128(low)
-            decimalExponent = Int(high >> 49 & 0x3fff) - 6176
-            if coefficient > Self.greatestDecimal { coefficient = 0 }
-        }
-        if isNaN || coefficient == 0 && !isInfinite { sign = 0 }
-        if coefficient == 0 { decimalExponent = 0 }
-        while coefficient != 0, coefficient % 10 == 0 {
+    private init(_ value: DecimalBits) {
+        isNaN = value.isNaN
+        isInfinite = value.isInfinite
+        sign = isNaN || value.isZero ? 0 : value.isNegative ? -1 : 1
+        guard sign != 0, !isInfinite else { return }
+        coefficient = value.coefficient
+        decimalExponent = value.exponent
+        while coefficient % 10 == 0 {
             coefficient /= 10
             decimalExponent += 1
         }
     }
-
-    private static let greatestDecimal: UInt128 = {
-        var power: UInt128 = 1
-        for _ in 0..<34 { power *= 10 }
-        return power - 1
-    }()
 
     func compare(_ other: ExactNumber) -> Int {
         if isNaN || other.isNaN { return (isNaN ? 0 : 1) - (other.isNaN ? 0 : 1) }
