@@ -22,6 +22,9 @@ func tests(
         name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: settings)
 }
 
+/// While working: `REGNUM_TESTS="RegnumEngineTests TidyTests" swift test` builds only these test targets.
+let chosenTests = Context.environment["REGNUM_TESTS"].map { Set($0.split(separator: " ").map(String.init)) }
+
 /// Apple's systems have Combine.
 let publishers: TargetDependencyCondition? = .when(
     platforms: [.linux, .android, .windows, .openbsd], traits: ["Publishers"])
@@ -78,5 +81,5 @@ let package = Package(
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
-    ]
+    ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }
 )
