@@ -39,6 +39,8 @@ package final class Database: @unchecked Sendable {
     package let versions: VersionRegistry
     /// The writer's turn.
     let gate = Gate()
+    /// Who has the turn. Any thread reads it.
+    let writer = Mutex<WriterNote?>(nil)
     /// Who is about to begin a write, and the turn that waits for somebody to take it.
     let offers = TurnOffers()
     /// What this process shares with others; nil where there can be none.
@@ -111,10 +113,12 @@ package final class Database: @unchecked Sendable {
     /// Waits until no other thread and no other process writes, and learns what others have committed.
     func enterWriter() throws(EngineError) {
         if offers.take() { return }
-        gate.enter()
+        if !gate.tryEnter() { try WriterWait.during(self) { () throws(EngineError) in gate.enter() } }
         offers.hasEntered()
         do throws(EngineError) {
-            try shared?.lockWriter()
+            if let shared, try !shared.tryLockWriter() {
+                try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
+            }
             if let shared, !shared.isWhole(header) { try restoreShared() }
             let newest = try versions.pinNewest()
             defer { versions.unpin(newest.number) }
@@ -139,6 +143,7 @@ package final class Database: @unchecked Sendable {
     }
 
     func leaveWriter() {
+        noteWriter(nil)
         shared?.unlockWriter()
         gate.leave()
     }

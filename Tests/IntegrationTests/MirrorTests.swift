@@ -15,13 +15,17 @@ class MirrorRow: Object {
     @Persisted var list: List<MirrorRow>
     @Persisted var numbers: List<Int>
     @Persisted var set: MutableSet<MirrorRow>
+    @Persisted var map: Map<String, MirrorRow?>
     @Persisted(originProperty: "parent") var children: LinkingObjects<MirrorRow>
 }
 
 /// How many runs; the environment asks for more.
 enum MirrorRuns {
     static let small = Int(ProcessInfo.processInfo.environment["REGNUM_MIRROR_RUNS"] ?? "") ?? 20
-    static let large = max(1, small / 20)
+    static let large = max(1, small / (small > 100 ? 10 : 20))
+    /// Runs are bundled: each case of a test costs memory until the end.
+    static func seeds(_ bundle: Int, of count: Int) -> StrideTo<Int> { stride(from: bundle, to: count, by: bundles) }
+    static let bundles = 20
 }
 
 /// xorshift: the same run for the same seed.
@@ -89,6 +93,71 @@ private final class Mirror {
         let now = current()
         return now == elements ? nil : "\(name): \(elements.count) by change sets, \(now.count) in fact"
     }
+
+    /// Of a map: "key=id" in the order of the keys.
+    init(_ name: String, _ map: Map<String, MirrorRow?>) {
+        self.name = name
+        func text(_ key: String) -> String { "\(key)=\((map[key] ?? nil).map { "\($0.id)" } ?? "-")" }
+        current = { map.keys.sorted().map(text) }
+        token = map.observe { [unowned self] change in
+            switch change {
+            case .initial: elements = map.keys.sorted().map(text)
+            case .update(_, let deletions, let insertions, let modifications):
+                let gone = Set(deletions + modifications)
+                elements.removeAll { gone.contains(String($0.prefix { $0 != "=" })) }
+                elements = (elements + (insertions + modifications).map(text)).sorted()
+            case .error: failure = "error"
+            }
+        }
+    }
+}
+
+/// A copy of sections, kept by change sets alone.
+private final class SectionsMirror {
+    private var sections: [[String]] = []
+    private var token: NotificationToken?
+    private var current: () -> [[String]] = { [] }
+    private var failure: String?
+
+    init(_ results: SectionedResults<Int, MirrorRow>) {
+        let text: (SectionedResults<Int, MirrorRow>) -> [[String]] = { $0.map { $0.map { "\($0.id)" } } }
+        current = { text(results) }
+        token = results.observe { [unowned self] change in
+            switch change {
+            case .initial(let now): sections = text(now)
+            case .update(let now, let deletions, let insertions, let modifications, let came, let went):
+                apply(text(now), deletions, insertions, modifications, came, went)
+            }
+        }
+    }
+
+    private func apply(
+        _ now: [[String]], _ deletions: [IndexPath], _ insertions: [IndexPath], _ modifications: [IndexPath],
+        _ came: IndexSet, _ went: IndexSet
+    ) {
+        guard (deletions + modifications).allSatisfy({ $0[0] < sections.count && $0[1] < sections[$0[0]].count }),
+            insertions.allSatisfy({ $0[0] < now.count && $0[1] < now[$0[0]].count }),
+            deletions.allSatisfy({ !went.contains($0[0]) })
+        else {
+            failure = "d\(deletions) i\(insertions) m\(modifications) +\(Array(came)) -\(Array(went))"
+            return
+        }
+        for path in deletions.sorted().reversed() { sections[path[0]].remove(at: path[1]) }
+        for section in went.reversed() { sections.remove(at: section) }
+        for section in came { sections.insert([], at: min(section, sections.count)) }
+        for path in insertions.sorted() {
+            guard path[0] < sections.count, path[1] <= sections[path[0]].count else {
+                failure = "insertion at \(path)"
+                return
+            }
+            sections[path[0]].insert(now[path[0]][path[1]], at: path[1])
+        }
+    }
+
+    func check() -> String? {
+        if let failure { return "sections: \(failure)" }
+        return sections == current() ? nil : "sections: \(sections.count) by change sets, \(current().count) in fact"
+    }
 }
 
 @Suite struct MirrorTests {
@@ -97,7 +166,7 @@ private final class Mirror {
         func any() -> MirrorRow? {
             rows.isEmpty ? nil : rows[Int.random(in: 0..<rows.count, using: &dice)]
         }
-        switch Int.random(in: 0..<16, using: &dice) {
+        switch Int.random(in: 0..<18, using: &dice) {
         case 0, 1, 2:
             next += 1
             realm.add(MirrorRow(value: ["id": next, "rank": Int.random(in: 0..<50, using: &dice), "parent": owner]))
@@ -124,6 +193,8 @@ private final class Mirror {
             }
         case 13: if let row = any() { owner.set.insert(row) }
         case 14: if let row = owner.set.first { owner.set.remove(row) }
+        case 15: owner.map["k\(Int.random(in: 0..<9, using: &dice))"] = any()
+        case 16: owner.map.removeObject(for: "k\(Int.random(in: 0..<9, using: &dice))")
         default:
             if Int.random(in: 0..<40, using: &dice) == 0 { owner.list.removeAll() }
             if !owner.numbers.isEmpty { owner.numbers[owner.numbers.count / 2] = 77 }
@@ -148,14 +219,18 @@ private final class Mirror {
         return nil
     }
 
-    @Test("change sets applied to copies give what is there, for small collections", arguments: 1...MirrorRuns.small)
-    func small(seed: Int) throws {
-        #expect(try run(seed: UInt64(seed), rows: 1 + seed % 40, rounds: 12) == nil)
+    @Test("change sets applied to copies give what is there, for small collections", arguments: 0..<MirrorRuns.bundles)
+    func small(bundle: Int) throws {
+        for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.small) {
+            #expect(try run(seed: UInt64(seed + 1), rows: 1 + seed % 40, rounds: 12) == nil)
+        }
     }
 
-    @Test("change sets applied to copies give what is there, for large collections", arguments: 1...MirrorRuns.large)
-    func large(seed: Int) throws {
-        #expect(try run(seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: 6) == nil)
+    @Test("change sets applied to copies give what is there, for large collections", arguments: 0..<MirrorRuns.bundles)
+    func large(bundle: Int) throws {
+        for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.large) {
+            #expect(try run(seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: 6) == nil)
+        }
     }
 }
 
@@ -166,6 +241,7 @@ private final class MirrorStage: @unchecked Sendable {
     var realm: Realm?
     var owner: MirrorRow?
     var mirrors: [Mirror] = []
+    var sections: SectionsMirror?
     var dice: Dice
     var next: Int
 
@@ -197,7 +273,9 @@ private final class MirrorStage: @unchecked Sendable {
             Mirror("numbers", owner.numbers) { "\($0)" },
             Mirror("set", owner.set, id),
             Mirror("linking", owner.children, id),
+            Mirror("map", owner.map),
         ]
+        sections = SectionsMirror(all.sectioned(by: \.rank))
         self.realm = realm
         self.owner = owner
     }
@@ -206,11 +284,12 @@ private final class MirrorStage: @unchecked Sendable {
 
     func check() -> String? {
         settle()
-        return queue.sync { mirrors.lazy.compactMap { $0.check() }.first }
+        return queue.sync { mirrors.lazy.compactMap { $0.check() }.first ?? sections?.check() }
     }
 
     func end() {
         mirrors = []
+        sections = nil
         owner = nil
         realm = nil
     }

@@ -79,6 +79,9 @@ final class Diary: @unchecked Sendable {
     }
 }
 
+/// What was noted, taken on the stage's queue: for what is noted after commits made elsewhere.
+func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync { diary.take() } }
+
 @Suite struct ObservingTests {
     private func filled(_ count: Int = 5) throws -> (Stage, Diary) {
         let stage = try Stage()

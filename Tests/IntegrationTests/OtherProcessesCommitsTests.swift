@@ -12,6 +12,10 @@ final class DistantRow: Object {
 }
 
 @Suite struct OtherProcessesCommitsTests {
+    /// How long a delivery may take: a machine that does nothing else is asked for 50 by the environment.
+    private static let limit =
+        UInt64(ProcessInfo.processInfo.environment["REGNUM_DELIVERY_MILLISECONDS"] ?? "") ?? 500
+
     static func configuration(_ path: String) -> Realm.Configuration {
         Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [DistantRow.self])
     }
@@ -61,7 +65,7 @@ final class DistantRow: Object {
         // Uptime counts the same in both processes. A second is what the slow way takes.
         let committed = try #require(UInt64(try String(contentsOfFile: path + ".3", encoding: .utf8)))
         let delay = last.at > committed ? last.at - committed : 0
-        #expect(delay < 500_000_000, "\(delay) ns; the first at \(first ?? 0)")
+        #expect(delay < Self.limit * 1_000_000, "\(delay) ns; the first at \(first ?? 0)")
         try stage.on { _ in diary.tokens = [] }
     }
 }

@@ -52,6 +52,8 @@ enum MemberModels {
         var count: Int { x + 2 }
         var first: String { "one" }
         func snapshot() -> Int { x }
+        var changes: Int { x + 3 }
+        func observe() -> String { "mine" }
         func detached() -> Computed { Computed(value: ["x": x]) }
         func limit(_ count: Int) -> Int { count }
         func explain() -> String { "because" }
@@ -76,6 +78,8 @@ extension Object {
 extension Results {
     fileprivate func limit(_ count: Int) -> [Element] { Array(prefix(count)) }
     func snapshot() -> [Element] { Array(self) }
+    fileprivate func snapshots() -> Int { count }
+    fileprivate func changes() -> String { "mine" }
     fileprivate func explain() -> String { "mine" }
     var state: String { "mine" }
     var binding: String { "mine" }
@@ -138,6 +142,7 @@ struct UserMemberNamesTests {
         try realm.write { realm.add(object) }
         #expect(object.key == 6 && object.count == 7 && object.first == "one" && object.snapshot() == 5)
         #expect(object.detached().realm == nil && object.limit(3) == 3 && object.explain() == "because")
+        #expect(object.changes == 8 && object.observe() == "mine")
         #expect(object.resolve() == 7 && object.requireValid() == 8 && object.core == "core")
         #expect(object.binding == "binding" && object.isTraced == "traced")
         #expect(MemberModels.Computed.isKind(of: "Computed"))
@@ -152,6 +157,7 @@ struct UserMemberNamesTests {
         }
         let results = realm.objects(MemberModels.Stored.self)
         #expect(results.limit(2).count == 2 && results.snapshot().count == 3)
+        #expect(results.snapshots() == 3 && results.changes() == "mine")
         #expect(results.explain() == "mine" && results.state == "mine" && results.binding == "mine")
         #expect(realm.snapshot() == "mine" && realm.core == "mine")
         #expect(results[0].values.detached().isEmpty && results[0].values.items == "mine")

@@ -41,6 +41,10 @@ struct Target {
         "F2": Target(figure: 0),
         "O1": Target(ratioToSQLite: 0.12, privateBytes: 20_000_000),
         "C1": Target(figure: 60),
+        "N1": Target(figure: 50_000),
+        "N1F": Target(figure: 50_000),
+        "N1S": Target(figure: 50_000),
+        "N1T": Target(figure: 150_000),
     ]
 }
 

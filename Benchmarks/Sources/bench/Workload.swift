@@ -19,6 +19,7 @@ struct Effort {
     var reads: Int { isQuick ? 1_000 : 10_000_000 }
     var refreshes: Int { isQuick ? 100 : 100_000 }
     var cycles: Int { isQuick ? 5 : 100 }
+    var notifications: Int { isQuick ? 5 : 200 }
 }
 
 /// What a run of a workload sees.
@@ -65,7 +66,7 @@ struct Workload: Sendable {
 
 extension Workload {
     static let all: [Workload] =
-        inserts + pointReads + scans + counts + aggregates + sorts + updates + files
+        inserts + pointReads + scans + counts + aggregates + sorts + updates + files + notifications
 
     /// Stands in workloads.md and waits for an API.
     static let later = ["X1": "needs migrations: an index on an existing property is a change of schema"]

@@ -2,6 +2,7 @@
 // A class in one open Realm: its table, the column of each property, and the way to make accessors. Confined
 // to the Realm's thread, as everything that hangs on a `RealmCore`.
 
+internal import Observation
 public import RegnumEngine
 internal import RegnumSystem
 
@@ -30,6 +31,8 @@ package struct ClassContext {
     @usableFromInline var primaryKeyOffset = -1
     /// Of the `RealmCore`: counts the stores that bypassed the engine.
     @usableFromInline var stores: UnsafeMutablePointer<UInt64>
+    /// The class is observable: reads are to be told. Then `state` never matches.
+    var isTracked = false
 
     init(
         stores: UnsafeMutablePointer<UInt64>, state: UnsafeMutablePointer<SessionState>,
@@ -94,12 +97,15 @@ package final class ClassBinding {
             columnNumbers[property.offset] = Int16(truncatingIfNeeded: number)
         }
         context = .allocate(capacity: 1)
+        // Frozen objects do not change.
+        let isTracked = !core.isFrozen && schema.type is any Observable.Type
         context.initialize(
             to: ClassContext(
                 stores: core.stores,
-                state: schema.hasIgnoredWrappers ? ClassContext.neverState : core.session.state,
+                state: schema.hasIgnoredWrappers || isTracked ? ClassContext.neverState : core.session.state,
                 columnNumbers: columnNumbers, binding: nil, kind: .managed))
         context.pointee.session = core.session.state
+        context.pointee.isTracked = isTracked
         context.pointee.binding = Unmanaged.passUnretained(self).toOpaque()
         if let place = schema.primaryKey {
             context.pointee.primaryKeyOffset = schema.properties[place].offset

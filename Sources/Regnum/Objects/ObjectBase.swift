@@ -175,7 +175,9 @@ func prepareAccess(_ object: ObjectBase) -> Bool {
 @usableFromInline @inline(never)
 func slowGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value {
     guard prepareAccess(object) else { return recordRead(of: object, offset) }
-    let column = Int(object.rowContext.unsafelyUnwrapped.pointee.columnNumbers[offset])
+    let context = object.rowContext.unsafelyUnwrapped
+    let column = Int(context.pointee.columnNumbers[offset])
+    if context.pointee.isTracked { trackRead(of: object, column) }
     if column < 0, Value._shape.collection != .linkingObjects { return unmanagedGet(object, offset) }
     return Value._load(object.rowColumns.unsafelyUnwrapped + column, Int(object.rowNumber), object, offset)
 }

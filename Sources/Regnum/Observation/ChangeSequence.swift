@@ -91,6 +91,23 @@ extension ThreadConfined where Self: ObjectBase {
     }
 }
 
+extension RealmSectionedResult {
+    /// The sections as they are, then each change of them, none left out. See `ChangeSequence`.
+    public func changes(keyPaths: [String]? = nil) -> ChangeSequence<SectionedResultsChange<Self>> {
+        ChangeSequence { observe(keyPaths: keyPaths, on: nil, $0) }
+    }
+}
+
+extension ProjectionObservable {
+    /// Each change of the projected properties, none left out; the last one is `.deleted`. See `ChangeSequence`.
+    public func changes(keyPaths: [String]? = nil) -> ChangeSequence<ObjectChange<Self>> {
+        ChangeSequence(
+            isLast: { change in
+                if case .deleted = change { true } else { false }
+            }, { observe(keyPaths: keyPaths, on: nil, $0) })
+    }
+}
+
 extension Realm {
     /// What observers of the Realm are told; what nobody has taken when the next one comes is left out.
     public func changes() -> ChangeSequence<Notification> {

@@ -89,6 +89,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
+        if modified.isEmpty, !walk.touches(place) { return nil }
         let old = entries
         entries = try current()
         let before = Dictionary(old.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })

@@ -89,7 +89,7 @@ final class ObjectObserver<T>: ChangeObserver {
 
 extension ClassProperty {
     /// A stored value as a subscript shows it. Links to objects that are gone are nil.
-    fileprivate func dynamicValue(_ value: Value, in core: RealmCore) -> Any? {
+    func dynamicValue(_ value: Value, in core: RealmCore) -> Any? {
         var raw = _RawValue(value)
         if case .link(let key) = value {
             guard let target = shape.target.flatMap({ core.bindingIfAny(for: $0) }),

@@ -22,6 +22,8 @@ final class ObservationEntry: @unchecked Sendable {
     let observer: any ChangeObserver
     /// Set once the first call has been made.
     var hasBegun = false
+    /// The version it began with, where its first call compares with another one than the others' does.
+    var start: Session?
     /// True for tokens of a Realm, which RealmSwift warns about.
     let warnsWhenDropped: Bool
     private let ended = Atomic(false)

@@ -97,6 +97,7 @@ func observing<Confined: ThreadConfined>(
     if realm.isFrozen {
         misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.")
     }
+    QueueConfinement.requireSerial(queue)
     let reference = ThreadSafeReference(to: confined)
     let configuration = realm.core.settings.configuration
     let work = QueuedWork {
@@ -156,6 +157,16 @@ extension RealmCollection {
 
 extension RealmCollection where Element: ObjectBase {
     /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe(
+        keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}
+
+extension RealmCollection where Element: ProjectionObservable {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void

@@ -120,3 +120,75 @@ extension ThreadConfined where Self: ObjectBase {
         await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
     }
 }
+
+extension ProjectionObservable {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
+        requireObservable()
+        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] projection in
+            projection.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+
+    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Self>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}
+
+extension ProjectedCollection {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void
+    ) async -> NotificationToken {
+        requireObservable()
+        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] collection in
+            collection.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+}
+
+extension RealmSectionedResult {
+    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    public func observe<A: Actor>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observing(self, on: actor, _isolation: _isolation) { [weak actor] sections in
+            sections.entry(keyPaths) { change in
+                if let actor { call(actor, block, change) }
+            }
+        }
+    }
+}
+
+extension RealmSectionedResult where SectionElement: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<SectionElement>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}
+
+extension RealmCollection where Element: ProjectionObservable {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}

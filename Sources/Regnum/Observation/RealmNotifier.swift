@@ -24,7 +24,11 @@ final class RealmNotifier: @unchecked Sendable {
     private var baseline: Session?
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
+    /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
+    private var pending: [(entry: ObservationEntry, call: () -> Void)] = []
     private var isDelivering = false
+    /// How many calls of observers of the Realm are on the stack.
+    private var tellings = 0
 
     private let database: Database
 
@@ -46,12 +50,24 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Begins to observe what differs from the version shown now.
     func addFromNow(_ entry: ObservationEntry) {
-        // Others that are behind are told first, so that all know the same version.
-        if !entries.isEmpty { deliver() }
+        guard let core else { return }
+        dropEnded()
+        engine { () throws(EngineError) in
+            if baseline == nil {
+                baseline = try shownVersion(core)
+            } else if baseline?.version != core.session.version {
+                // The others are still behind; they are told at the next turn.
+                entry.start = try shownVersion(core)
+            }
+        }
+        entry.hasBegun = true
         entries.append(WeakEntry(entry: entry))
-        deliver()
-        // Called from a block that is being told: all know the version shown already.
-        if let core, baseline?.version == core.session.version { entry.hasBegun = true }
+    }
+
+    private func shownVersion(_ core: RealmCore) throws(EngineError) -> Session {
+        let made = try core.session.database.makeSession()
+        if made.version != core.session.version { try made.move(to: core.session) }
+        return made
     }
 
     func add(_ entry: ObservationEntry, _ block: @escaping (Realm.Notification, Realm) -> Void) {
@@ -70,6 +86,9 @@ final class RealmNotifier: @unchecked Sendable {
         return entries.isEmpty && realmEntries.isEmpty
     }
 
+    /// True while a block of an observer runs.
+    var isSending: Bool { isDelivering || tellings > 0 }
+
     // MARK: Turns
 
     /// Any thread: asks for a turn, unless one has been asked for already.
@@ -84,10 +103,11 @@ final class RealmNotifier: @unchecked Sendable {
         core.check()
         dropEnded()
         // The end of the write schedules again.
-        if core.isWriting || isDelivering { return }
+        if core.isWriting || isSending { return }
         if core.settings.autorefresh {
             if engine({ () throws(EngineError) in try core.session.refresh() }) {
                 core.reloadTables()
+                core.didShowOtherVersion()
                 isLocal = false
                 tell(.didChange, core)
             }
@@ -97,11 +117,12 @@ final class RealmNotifier: @unchecked Sendable {
         deliver()
     }
 
-    /// After the Realm came to a newer version that others have made: tells everybody at once.
+    /// After the Realm came to a newer version that others have made: tells everybody at once. Where a block's own
+    /// write has led there, observers of the Realm are not told within their call.
     func didAdvance() {
-        guard let core, !isDelivering else { return }
+        guard let core else { return }
         isLocal = false
-        tell(.didChange, core)
+        if !isSending { tell(.didChange, core) }
         deliver()
     }
 
@@ -117,21 +138,31 @@ final class RealmNotifier: @unchecked Sendable {
     // MARK: Telling
 
     private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
+        tellings += 1
+        defer { tellings -= 1 }
         for (entry, block) in realmEntries {
             guard let entry = entry.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)) else { continue }
             block(notification, Realm(core: core))
         }
     }
 
-    /// Tells the observers how the version shown differs from the one they know.
+    /// Tells the observers how the version shown differs from the one they know. Within a block's call it only looks:
+    /// what is to be told comes behind that call.
     private func deliver(silent: Set<ObjectIdentifier> = []) {
-        guard let core, !isDelivering else { return }
+        guard let core else { return }
         dropEnded()
         if entries.isEmpty { return }
-        isDelivering = true
-        let calls = engine { () throws(EngineError) in try collect(core, silent) }
+        pending += engine { () throws(EngineError) in try collect(core, silent) }
         isLocal = true
-        for (entry, call) in calls where !entry.isEnded { call() }
+        if isDelivering { return }
+        isDelivering = true
+        var next = 0
+        while next < pending.count {
+            let (entry, call) = pending[next]
+            next += 1
+            if !entry.isEnded { call() }
+        }
+        pending = []
         isDelivering = false
         // What a block has written, or the commits that came meanwhile.
         if baseline?.version != core.session.version, !core.isWriting { schedule() }
@@ -139,21 +170,19 @@ final class RealmNotifier: @unchecked Sendable {
 
     private func collect(
         _ core: RealmCore, _ silent: Set<ObjectIdentifier>
-    ) throws(EngineError) -> [(ObservationEntry, () -> Void)] {
-        var calls: [(ObservationEntry, () -> Void)] = []
+    ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
+        var calls: [(entry: ObservationEntry, call: () -> Void)] = []
         if let baseline, baseline.version != core.session.version {
             let walk = RegionWalk(
                 older: baseline, newer: core.session, changes: try core.session.changes(since: baseline))
             for weak in entries {
                 guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
-                let call = try entry.observer.advance(walk, isLocal: isLocal)
+                let call = try entry.observer.advance(try walkOf(entry, core) ?? walk, isLocal: isLocal)
                 if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
             }
             try baseline.move(to: core.session)
         } else if baseline == nil {
-            let made = try core.session.database.makeSession()
-            baseline = made
-            if made.version != core.session.version { try made.move(to: core.session) }
+            baseline = try shownVersion(core)
         }
         for weak in entries {
             guard let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
@@ -161,5 +190,12 @@ final class RealmNotifier: @unchecked Sendable {
             if let call = try entry.observer.begin() { calls.append((entry, call)) }
         }
         return calls
+    }
+
+    /// The first walk of an observer that began while the others were behind; nil for all others.
+    private func walkOf(_ entry: ObservationEntry, _ core: RealmCore) throws(EngineError) -> RegionWalk? {
+        guard let start = entry.start else { return nil }
+        entry.start = nil
+        return RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
     }
 }

@@ -59,14 +59,17 @@ enum WatchedElements {
         case .query(let query):
             return try query.advance(walk, modified: modified)
         case .keys(let state, let old):
+            if modified.isEmpty, !walk.touches(state) { return CollectionChanges() }
             let new = state.allKeys()
             self = .keys(state, new)
             return CollectionDiff.between(old, new) { modified.contains($0) }
         case .ordered(let state, let old):
+            if !walk.touches(state) { return CollectionChanges() }
             let new = state.currentValues()
             self = .ordered(state, new)
             return CollectionDiff.between(old, new)
         case .values(let place, let kind, let old):
+            if modified.isEmpty, !walk.touches(place) { return CollectionChanges() }
             let new = Self.values(place)
             self = .values(place, kind, new)
             let isModified = { (value: Value) in
@@ -75,6 +78,30 @@ enum WatchedElements {
             return kind == .list
                 ? CollectionDiff.ofList(old, new, isModified: isModified)
                 : CollectionDiff.between(old, new, isModified: isModified)
+        }
+    }
+}
+
+extension RegionWalk {
+    /// False where what the place holds is what it was.
+    func touches(_ place: ManagedPlace) -> Bool { touches(place.binding.tableKey, place.key, place.column) }
+
+    private func touches(_ table: TableKey, _ key: ObjectKey, _ column: Int) -> Bool {
+        guard let changes = changes[table] else { return false }
+        return !changes.deleted.isEmpty || changes.columns(of: key)?.contains(column) ?? false
+    }
+
+    /// False where the elements, and their order, are what they were.
+    func touches(_ state: ResultsState) -> Bool {
+        if let query = state.query {
+            if let table = state.binding?.tableKey, changes[table] != nil { return true }
+            if !QueryRegion(query).otherTables.isDisjoint(with: changes.keys) { return true }
+        }
+        switch state.source {
+        case .table, .nothing: return true
+        case .list(let owner, let column), .values(let owner, let column, _):
+            return touches(owner.binding.tableKey, owner.key, column)
+        case .backlinks: return state.binding.map { changes[$0.tableKey] != nil } ?? true
         }
     }
 }

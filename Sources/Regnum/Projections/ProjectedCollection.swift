@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One property of all objects of a collection, seen as a collection of its own.
 
+public import Dispatch
 public import Foundation
 internal import RegnumEngine
 
@@ -72,6 +73,46 @@ public struct ProjectedCollection<Value>: RandomAccessCollection, CustomStringCo
     }
 }
 
+extension ProjectedCollection {
+    /// Calls `block` once with the collection as it is, and then after each change of it. See
+    /// `RealmCollection.observe`.
+    ///
+    /// - Parameters:
+    ///   - keyPaths: of the objects whose property is shown: only changes of these count as modifications. Nil: the
+    ///     property that is shown.
+    ///   - queue: a serial queue to be called on; nil: the thread of the collection.
+    public func observe(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
+    ) -> NotificationToken {
+        requireObservable()
+        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+    }
+
+    /// Observes where the collection is.
+    func entry(
+        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
+    ) -> ObservationEntry {
+        box.entry(keyPaths) { [self] in block($0.of(self)) }
+    }
+
+    func requireObservable() {
+        if realm == nil { misuse("Change notifications are only supported on managed collections.") }
+    }
+}
+
+extension RealmCollectionChange {
+    /// The same positions of another collection.
+    fileprivate func of<Other>(_ other: Other) -> RealmCollectionChange<Other> {
+        switch self {
+        case .initial: .initial(other)
+        case .update(_, let deletions, let insertions, let modifications):
+            .update(other, deletions: deletions, insertions: insertions, modifications: modifications)
+        case .error(let error): .error(error)
+        }
+    }
+}
+
 extension ProjectedCollection where Value: Equatable {
     /// The position of the first such value.
     public func index(of object: Value) -> Int? { firstIndex(of: object) }
@@ -87,6 +128,9 @@ private class AnyProjectionBox<Value> {
     func setValue(_ value: Value, _ position: Int) { missing() }
     func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyProjectionBox? { missing() }
     func index(matching predicate: NSPredicate) -> Int? { missing() }
+    func entry(_ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void) -> ObservationEntry {
+        missing()
+    }
 
     private func missing() -> Never { fatalError("only ProjectionBox is ever made") }
 }
@@ -115,4 +159,12 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
         collection[position][keyPath: path] = value
     }
     override func index(matching predicate: NSPredicate) -> Int? { collection.index(matching: predicate) }
+    override func entry(
+        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void
+    ) -> ObservationEntry {
+        let recorder = _KeyPathRecorder()
+        _ = Element._traced(recorder)[keyPath: keyPath]
+        // What is computed from nothing stored may depend on all of the object.
+        return collection.entry(keyPaths ?? recorder.path.map { [$0] }) { block($0.of(())) }
+    }
 }

@@ -58,18 +58,29 @@ extension Projection: CustomStringConvertible {
         let start = "\(type(of: self))<\(Root.self)> <0x\(address)> {\n"
         if isInvalidated { return start + "\t\t[invalid object]\n}" }
         var lines = ""
-        var mirror: Mirror? = Mirror(reflecting: self)
-        while let current = mirror {
-            var own = ""
-            for child in current.children {
-                guard let label = child.label, let projected = child.value as? any AnyProjected else { continue }
-                let value = describe(projected.value(of: rootObject)).replacing("\n", with: "\n\t\t")
-                own += "\t\t\(label.dropFirst())(\\.\(projected.path)) = \(value);\n"
-            }
-            lines = own + lines
-            mirror = current.superclassMirror
+        for (name, projected) in projectedProperties() {
+            let value = describe(projected.value(of: rootObject)).replacing("\n", with: "\n\t\t")
+            lines += "\t\t\(name)(\\.\(projected.path)) = \(value);\n"
         }
         return start + lines + "}"
+    }
+}
+
+extension ProjectionObservable {
+    /// The projected properties in the order of declaration, those of base classes first.
+    func projectedProperties() -> [(name: String, projected: any AnyProjected)] {
+        var found: [(name: String, projected: any AnyProjected)] = []
+        var mirror: Mirror? = Mirror(reflecting: self)
+        while let current = mirror {
+            var own: [(name: String, projected: any AnyProjected)] = []
+            for child in current.children {
+                guard let label = child.label, let projected = child.value as? any AnyProjected else { continue }
+                own.append((String(label.dropFirst()), projected))
+            }
+            found = own + found
+            mirror = current.superclassMirror
+        }
+        return found
     }
 }
 

@@ -42,6 +42,9 @@ package final class ResultsState {
     /// `RealmSettings.invalidations` when it was made.
     private let invalidations: Int
 
+    /// The class is observable.
+    private let isTracked: Bool
+
     /// What the last evaluation found, good while `stamp` is the session's change count.
     private var keys: [ObjectKey] = []
     private var stamp: UInt64?
@@ -66,6 +69,7 @@ package final class ResultsState {
             self.source = binding == nil ? .nothing : source
         }
         self.steps = steps
+        isTracked = binding?.context.pointee.isTracked ?? false
         invalidations = realm.settings.invalidations
     }
 
@@ -114,6 +118,7 @@ package final class ResultsState {
         if isInvalidated {
             misuse("Collection is no longer valid. The Realm was invalidated after it was fetched: fetch it anew.")
         }
+        if isTracked { trackRead() }
     }
 
     /// True where positions can be asked of the table itself.

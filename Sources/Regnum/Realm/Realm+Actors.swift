@@ -65,6 +65,7 @@ extension Realm {
             let hasBegun: Bool
             do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
             if hasBegun { return try finishWrite(block) }
+            turns.missed(turn)
         }
         turns.cancel(turn)
         throw CancellationError()

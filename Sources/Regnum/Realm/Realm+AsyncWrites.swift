@@ -126,7 +126,7 @@ final class AsyncWrites {
     ) -> AsyncTransactionId {
         let id = nextID()
         let home = Home(core: core)
-        let turn = turns.request { [place] error in
+        let turn = turns.request(from: ObjectIdentifier(core)) { [place] error in
             place.perform {
                 home.core.check()
                 home.writes?.run(id, error)
@@ -142,7 +142,7 @@ final class AsyncWrites {
         var failure = error
         if failure == nil {
             do throws(EngineError) {
-                guard try core.begin(acceptingTurn: transaction.turn) else { return }
+                guard try core.begin(acceptingTurn: transaction.turn) else { return turns.missed(transaction.turn) }
             } catch { failure = error }
         }
         transactions[id] = nil

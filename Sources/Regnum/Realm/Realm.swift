@@ -178,6 +178,7 @@ extension Realm {
             throw core.error("write", error)
         }
         CommitBoard.committed(core.settings.database, by: core.notifier)
+        core.didShowOtherVersion()
         core.notifier?.didCommit(silent: tokens)
     }
 }
@@ -185,16 +186,18 @@ extension Realm {
 // MARK: Versions
 
 extension Realm {
-    /// Sees what others have committed since; false where nothing is new, and during a write.
+    /// Sees what others have committed since; false where nothing is new, during a write, and within an observer's
+    /// block.
     @discardableResult
     public func refresh() -> Bool {
         core.check()
         if core.isReadOnly { misuse("Read-only Realms do not change and cannot be refreshed.") }
-        if core.isFrozen || core.isWriting { return false }
+        if core.isFrozen || core.isWriting || core.notifier?.isSending == true { return false }
         core.touch()
         let moved = engine { () throws(EngineError) in try core.session.refresh() }
         if moved {
             core.reloadTables()
+            core.didShowOtherVersion()
             core.notifier?.didAdvance()
         }
         return moved
@@ -214,16 +217,20 @@ extension Realm {
     }
 
     /// Ends all objects and collections taken from this Realm so far; a running write is rolled back first. The
-    /// Realm itself can be used on, and sees the newest version.
+    /// Realm itself can be used on, and sees the newest version. Within an observer's block nothing happens.
     public func invalidate() {
         core.check()
+        if core.notifier?.isSending == true { return }
         if core.isWriting { core.rollBack() }
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
+        // Loops that run ask for nothing but this.
+        core.session.moved()
         if !core.isReadOnly, engine({ () throws(EngineError) in try core.session.refresh() }) {
             core.reloadTables()
         }
+        core.tracker?.invalidated()
     }
 
     /// True for a Realm that stays at one version for ever.
@@ -255,7 +262,10 @@ extension RealmCore {
 
     private func didBegin(after before: UInt64) {
         reloadTables()
-        if session.version != before { notifier?.didAdvance() }
+        if session.version != before {
+            didShowOtherVersion()
+            notifier?.didAdvance()
+        }
         noteWriteStart()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)

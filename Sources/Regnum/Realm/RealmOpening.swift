@@ -41,6 +41,8 @@ enum RealmOpening {
         core.configurationBox = settings
         if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
         settings.home = confinement.description(queue, actor)
+        if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
+        WriterWatch.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
         try SchemaUpdate(core: core, settings: settings).run()
         settings.forgetControl()
@@ -95,21 +97,32 @@ enum RealmOpening {
         return options
     }
 
-    /// The owner is the opening thread; a queue or an actor may move to another.
+    /// The owner is the opening thread; a queue or an actor may move to another. Whether the caller is on the queue or
+    /// actor is asked at each call. The inlined getters of properties ask for the thread only: in debug builds no
+    /// thread owns such a Realm, so that they ask too. The main queue has a thread of its own.
     private static func confine(_ core: RealmCore, to confinement: Confinement, executor: UnownedSerialExecutor?) {
         let state = core.session.state
         state.pointee.owner = CurrentThread.id
         let isRightful: () -> Bool
         switch confinement {
         case .thread: return
-        case .queue(let identity): isRightful = { QueueConfinement.isCurrent(identity) }
+        case .queue(let identity):
+            isRightful = { QueueConfinement.isCurrent(identity) }
+            core.asksAlways = identity != QueueConfinement.mainIdentity
         case .actor:
             // Where the runtime cannot tell, the compiler's word has to do.
             isRightful = { executor.flatMap { CurrentExecutor.isCurrent($0) } ?? true }
+            core.asksAlways = true
         }
+        #if DEBUG
+            let hasOwner = !core.asksAlways
+        #else
+            let hasOwner = true
+        #endif
+        if !hasOwner { state.pointee.owner = 0 }
         core.adoptsCaller = {
             guard isRightful() else { return false }
-            state.pointee.owner = CurrentThread.id
+            if hasOwner { state.pointee.owner = CurrentThread.id }
             return true
         }
     }

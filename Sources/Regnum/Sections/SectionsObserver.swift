@@ -123,16 +123,31 @@ extension RealmSectionedResult {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> NotificationToken {
-        observing(self, on: queue) { collection in
-            let state = collection._sections.state.results.state
-            let region = state.binding.map { $0.region(keyPaths, depth: Region.depth) }
-            return state.realm.observe(SectionsObserver(collection, region: region, block))
-        }
+        observing(self, on: queue) { $0.entry(keyPaths, block) }
+    }
+
+    /// Observes where the sections are.
+    func entry(
+        _ keyPaths: [String]?, _ block: @escaping (SectionedResultsChange<Self>) -> Void
+    ) -> ObservationEntry {
+        let state = _sections.state.results.state
+        let region = state.binding.map { $0.region(keyPaths, depth: Region.depth) }
+        return state.realm.observe(SectionsObserver(self, region: region, block))
     }
 }
 
 extension RealmSectionedResult where SectionElement: ObjectBase {
     /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    public func observe(
+        keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (SectionedResultsChange<Self>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}
+
+extension RealmSectionedResult where SectionElement: ProjectionObservable {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(
         keyPaths: [PartialKeyPath<SectionElement>], on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

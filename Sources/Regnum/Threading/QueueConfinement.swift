@@ -64,11 +64,7 @@ enum QueueConfinement {
         let main = mainIdentity
         let identity = Self.identity(of: queue)
         if identity != main {
-            if runsConcurrently(queue) {
-                misuse(
-                    "Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial "
-                        + "queues or the main queue.")
-            }
+            requireSerial(queue)
             if queue.getSpecific(key: mark) != identity { queue.setSpecific(key: mark, value: identity) }
         }
         guard isCurrent(identity) else {
@@ -77,6 +73,14 @@ enum QueueConfinement {
                     + "Realm in a block of that queue.")
         }
         return .queue(identity)
+    }
+
+    /// Misuse for a queue that runs several blocks at a time.
+    static func requireSerial(_ queue: DispatchQueue) {
+        if identity(of: queue) == mainIdentity || !runsConcurrently(queue) { return }
+        misuse(
+            "Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial queues or the "
+                + "main queue.")
     }
 
     /// True where the caller runs on the marked queue. About 17 ns.

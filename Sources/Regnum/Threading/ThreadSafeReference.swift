@@ -80,8 +80,13 @@ extension RealmCore {
         if isNew, session.version != other.session.version {
             engine { () throws(EngineError) in try session.move(to: other.session) }
             reloadTables()
+            didShowOtherVersion()
         } else if session.version < other.session.version {
-            if engine({ () throws(EngineError) in try session.refresh() }) { reloadTables() }
+            if engine({ () throws(EngineError) in try session.refresh() }) {
+                reloadTables()
+                didShowOtherVersion()
+                notifier?.didAdvance()
+            }
         }
     }
 }

@@ -191,8 +191,8 @@ package final class Session {
         for table in tables { table.resolveOrigins() }
     }
 
-    /// Pointers and rows may have moved.
-    func moved() {
+    /// Pointers and rows may have moved: whoever keeps some looks anew.
+    package func moved() {
         state.pointee.epoch &+= 1
         changeCount &+= 1
     }
@@ -215,6 +215,7 @@ package final class Session {
     }
 
     private func startWrite() throws(EngineError) {
+        database.noteWriter(WriterNote(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
             _ = try refresh()
             try database.reclaim()

@@ -15,6 +15,7 @@
 //              8  496  pinned versions, 0 = none (atomic)
 //            504    8  process identifier (atomic)
 //            512    8  1 where the process wants to hear of commits (atomic)
+//            520    8  when the process began to write, in milliseconds of the machine's clock; 0 where it does not
 //
 // A byte at 1024 is written, and means nothing, after commits that other processes want to hear of: they watch the
 // file.
@@ -42,6 +43,7 @@ final class SharedFile: @unchecked Sendable {
     static let pinsPerSlot = 62
     private static let processWord = 63
     private static let listeningWord = 64
+    private static let writingWord = 65
     private static let bellOffset = 1024
     private static let magic: UInt64 = 0x0000_0002_4B43_4C52
     private static let writerByte = 1 << 62
@@ -211,7 +213,7 @@ final class SharedFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    private func clearSlot(_ i: Int) { for word in 0...Self.listeningWord { pinWord(i, word).value = 0 } }
+    private func clearSlot(_ i: Int) { for word in 0...Self.writingWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
@@ -324,9 +326,40 @@ final class SharedFile: @unchecked Sendable {
     /// Waits for the writer's lock among processes.
     func lockWriter() throws(EngineError) {
         do { try database.lock(byte: Self.writerByte) } catch { throw .system(error) }
+        showWriting(true)
     }
 
-    func unlockWriter() { if isOurs { database.unlock(byte: Self.writerByte) } }
+    /// As `lockWriter`; false where it would wait.
+    func tryLockWriter() throws(EngineError) -> Bool {
+        do {
+            guard try database.tryLock(byte: Self.writerByte) else { return false }
+        } catch { throw .system(error) }
+        showWriting(true)
+        return true
+    }
+
+    func unlockWriter() {
+        guard isOurs else { return }
+        showWriting(false)
+        database.unlock(byte: Self.writerByte)
+    }
+
+    /// For those who wait: nothing depends on it.
+    private func showWriting(_ isWriting: Bool) {
+        guard slot >= 0, isMapped else { return }
+        pinWord(slot, Self.writingWord).value = isWriting ? MonotonicClock.now() / 1_000_000 : 0
+    }
+
+    /// Another process that writes, by what it says.
+    var otherWriter: WriterNote? {
+        guard isMapped else { return nil }
+        for i in 0..<slotsInUse where i != slot {
+            let since = pinWord(i, Self.writingWord).value
+            guard since != 0, (try? database.isLocked(byte: Self.firstSlotByte + i)) == true else { continue }
+            return WriterNote(.process(pinWord(i, Self.processWord).value), since: since &* 1_000_000)
+        }
+        return nil
+    }
 
     /// True if what all processes read first is whole. Below the writer's lock.
     func isWhole(_ header: FileHeader) -> Bool {

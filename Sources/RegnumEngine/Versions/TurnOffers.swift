@@ -62,6 +62,7 @@ extension Database {
     package func offerTurn(_ number: UInt64, onTaken: @escaping @Sendable () -> Void) throws(EngineError) {
         while true {
             try enterWriter()
+            noteWriter(WriterNote(.offered))
             if offers.make(number, onTaken) { return }
             leaveWriter()
         }

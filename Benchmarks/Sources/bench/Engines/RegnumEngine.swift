@@ -12,7 +12,7 @@ final class RegnumEngine: Engine {
 
     init(inputs: Inputs) { self.inputs = inputs }
 
-    private func opened() throws -> Realm {
+    func opened() throws -> Realm {
         guard let realm else { throw Failure("ours: no database is open") }
         return realm
     }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observers of people on a queue of their own, as an app has them on its main queue.
+
+import Dispatch
+import Foundation
+import RealmSwift
+
+/// What is observed in N1.
+enum Observed: Sendable {
+    case plain, filtered, sorted, tenFiltered
+
+    var observers: Int { self == .tenFiltered ? 10 : 1 }
+}
+
+extension RegnumEngine {
+    /// Commits one new age at a time; each refresh of the observers' Realm delivers one change set. Mean nanoseconds
+    /// of a refresh, and how many change sets came.
+    func changeSets(of observed: Observed, commits: Int) throws -> (nanoseconds: Double, calls: Int) {
+        let realm = try opened()
+        let people = realm.objects(Person.self)
+        let observers = try Observers(realm.configuration, observed)
+        defer { observers.end() }
+        var total = 0.0
+        for number in 0..<commits {
+            let person = people[number &* 7919 % people.count]
+            try realm.write { person.age = person.age < 99 ? person.age + 1 : 0 }
+            total += observers.refresh()
+        }
+        return (total / Double(commits), observers.calls)
+    }
+}
+
+private final class Observers: @unchecked Sendable {
+    // Sendable: everything is used on the queue.
+    private let queue = DispatchQueue(label: "observers")
+    private var realm: Realm?
+    private var tokens: [NotificationToken] = []
+    private var told = 0
+
+    init(_ configuration: Realm.Configuration, _ observed: Observed) throws {
+        try queue.sync {
+            let realm = try Realm(configuration: configuration, queue: queue)
+            // Only the measured refresh moves it on.
+            realm.autorefresh = false
+            let people = realm.objects(Person.self)
+            // True of all, so that every commit is told.
+            let filtered = people.filter("age >= 0 AND score >= 0")
+            let results =
+                switch observed {
+                case .plain: people
+                case .filtered, .tenFiltered: filtered
+                case .sorted: people.sorted(by: [SortDescriptor(keyPath: "age"), SortDescriptor(keyPath: "name")])
+                }
+            for _ in 0..<observed.observers {
+                tokens.append(
+                    results.observe { [unowned self] change in
+                        if case .update = change { told += 1 }
+                    })
+            }
+            self.realm = realm
+        }
+        for _ in 0..<2 { queue.sync {} }
+    }
+
+    var calls: Int { queue.sync { told } }
+
+    func refresh() -> Double { queue.sync { nanoseconds { sink(realm?.refresh() == true ? 1 : 0) } } }
+
+    func end() {
+        queue.sync {
+            tokens = []
+            realm = nil
+        }
+    }
+}
+
+/// Writes on the calling thread, told on a queue.
+final class RoundTrip: @unchecked Sendable {
+    // Sendable: everything but `done` and `observers` is used on the queue.
+    private let queue = DispatchQueue(label: "told")
+    private let done = DispatchSemaphore(value: 0)
+    private let observers: Int
+    private var realm: Realm?
+    private var tokens: [NotificationToken] = []
+    private var told = 0
+    private let configuration = Realm.Configuration(
+        inMemoryIdentifier: UUID().uuidString, objectTypes: [Unrelated.self])
+
+    init(observers: Int) { self.observers = observers }
+
+    /// How many calls came.
+    func run(commits: Int) throws -> Int {
+        let writer = try Realm(configuration: configuration)
+        let row = try writer.write { writer.create(Unrelated.self, value: ["number": 0]) }
+        try queue.sync {
+            let realm = try Realm(configuration: configuration, queue: queue)
+            let rows = realm.objects(Unrelated.self)
+            for _ in 0..<observers {
+                tokens.append(rows.observe { [unowned self] change in take(change) })
+            }
+            self.realm = realm
+        }
+        for _ in 0..<2 { queue.sync {} }
+        for number in 0..<commits {
+            try writer.write { row.number = number + 1 }
+            done.wait()
+        }
+        return queue.sync {
+            defer { (tokens, realm) = ([], nil) }
+            return told
+        }
+    }
+
+    private func take(_ change: RealmCollectionChange<Results<Unrelated>>) {
+        guard case .update = change else { return }
+        told += 1
+        if told % observers == 0 { done.signal() }
+    }
+}

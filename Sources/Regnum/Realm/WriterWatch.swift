@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells the logger of a write that waits long for its turn, and of who has it.
+
+internal import Dispatch
+internal import RegnumEngine
+internal import RegnumSystem
+internal import Synchronization
+
+package enum WriterWatch {
+    /// After how many milliseconds it is told; again after twice that, four times, and so on.
+    package static var patience: Int {
+        get { limit.load(ordering: .relaxed) }
+        set { limit.store(newValue, ordering: .relaxed) }
+    }
+    private static let limit = Atomic(5000)
+
+    private static let started: Void = WriterWait.set { database in
+        let wait = Wait(database)
+        wait.tellLater(after: patience)
+        return { wait.isOver.store(true, ordering: .relaxed) }
+    }
+
+    /// To be called before the first write.
+    static func start() { _ = started }
+
+    /// One thread's wait. Does not keep the database open.
+    private final class Wait: Sendable {
+        let isOver = Atomic(false)
+        private let database: WeakDatabase
+        private let path: String
+        private let beginning = MonotonicClock.now()
+
+        private struct WeakDatabase: Sendable { weak var database: Database? }
+
+        init(_ database: Database) {
+            self.database = WeakDatabase(database: database)
+            path = database.path
+        }
+
+        func tellLater(after milliseconds: Int) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in
+                if isOver.load(ordering: .relaxed) { return }
+                guard let database = database.database else { return }
+                Logger.log(
+                    .warn,
+                    "DB: A write has waited \(WriterWatch.seconds(since: beginning)) for its turn: \(path). "
+                        + "\(WriterWatch.holder(of: database)). Only one write runs at a time, among threads and "
+                        + "processes: keep transactions short.")
+                tellLater(after: milliseconds &* 2)
+            }
+        }
+    }
+
+    private static func seconds(since time: UInt64) -> String {
+        let tenths = (MonotonicClock.now() &- time) / 100_000_000
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+
+    private static func holder(of database: Database) -> String {
+        guard let note = database.writerNote else { return "Nobody is known to have it" }
+        let time = seconds(since: note.since)
+        switch note.holder {
+        case .process(let id): return "Process \(id) has it, for \(time)"
+        case .offered: return "It is offered to an asynchronous write, for \(time)"
+        case .thread(let id):
+            let place = note.origin.map { ", in the Realm opened at \($0.fileID):\($0.line)" } ?? ""
+            return "Thread 0x\(String(id, radix: 16)) has it\(place), for \(time)"
+        }
+    }
+}

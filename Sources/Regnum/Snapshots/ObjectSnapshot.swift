@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects as plain values: what they held at one moment, to be compared and sent to any thread or actor. Additions to
+// RealmSwift's API, so members of protocol extensions: a member of the same name in a user's class wins.
+
+public import Foundation
+internal import RegnumEngine
+
+/// What an object held when it was taken: property names to values.
+///
+/// ```swift
+/// let before = dog.snapshot()
+/// try realm.write { dog.age += 1 }
+/// dog.snapshot().changes(since: before)   // age: 3 -> 4
+/// ```
+///
+/// Two are equal where they are of the same class and hold the same values.
+public struct ObjectSnapshot: Sendable, Hashable {
+    /// The class in the file.
+    public let className: String
+    /// Where the value of each name is, in the order of the schema.
+    public let names: [String]
+    /// The value of the primary key; nil for classes without one.
+    public let primaryKey: SnapshotValue?
+    private let values: [SnapshotValue]
+
+    fileprivate init(
+        className: String, names: [String], values: [SnapshotValue], primaryKey: SnapshotValue?
+    ) {
+        self.className = className
+        self.names = names
+        self.values = values
+        self.primaryKey = primaryKey
+    }
+
+    /// The value of a property; nil where the class has none of that name.
+    public subscript(name: String) -> SnapshotValue? { names.firstIndex(of: name).map { values[$0] } }
+
+    /// The values by name.
+    public var properties: [String: SnapshotValue] {
+        Dictionary(zip(names, values), uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// The value of a property in a snapshot.
+public indirect enum SnapshotValue: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case int(Int)
+    case float(Float)
+    case double(Double)
+    case string(String)
+    case data(Data)
+    case date(Date)
+    case decimal128(Decimal128)
+    case objectId(ObjectId)
+    case uuid(UUID)
+    /// A list.
+    case list([SnapshotValue])
+    /// A set, in the order of the Realm.
+    case set([SnapshotValue])
+    /// A map, or a dictionary.
+    case map([String: SnapshotValue])
+    /// An object with its values.
+    case object(ObjectSnapshot)
+    /// An object deeper than was asked for: its class and primary key, which is `.null` where the class has none.
+    case link(String, SnapshotValue)
+
+    /// The value as Swift holds it: nil for `.null`, arrays for lists and sets; objects as their snapshots.
+    public var any: Any? {
+        switch self {
+        case .null: nil
+        case .bool(let value): value
+        case .int(let value): value
+        case .float(let value): value
+        case .double(let value): value
+        case .string(let value): value
+        case .data(let value): value
+        case .date(let value): value
+        case .decimal128(let value): value
+        case .objectId(let value): value
+        case .uuid(let value): value
+        case .list(let values), .set(let values): values
+        case .map(let values): values
+        case .object(let value): value
+        case .link(_, let key): key.any
+        }
+    }
+}
+
+extension ThreadConfined where Self: ObjectBase {
+    /// What the object holds, as values that may go to any thread or actor. Links are followed `depth` deep, those of
+    /// embedded objects always; behind that, and where they lead back, an object is its class and primary key. Linking
+    /// objects are left out. Misuse where the object is invalid. Cost: reads every object it copies.
+    public func snapshot(depth: Int = 1) -> ObjectSnapshot {
+        var taking = TakingSnapshot()
+        return taking.object(self, depth)
+    }
+
+    /// What the object holds as a type of one's own, whose properties have the names of the object's: of it and of
+    /// what it links to only those are read.
+    ///
+    /// ```swift
+    /// struct DogValue: Codable, Sendable { let name: String; let owner: PersonValue? }
+    /// let value = try dog.snapshot(as: DogValue.self)
+    /// ```
+    ///
+    /// Throws `DecodingError` where the values do not fit. Misuse where the object is invalid.
+    public func snapshot<Value: Decodable & Sendable>(as type: Value.Type) throws -> Value {
+        try SnapshotDecoder.decode(type, self)
+    }
+}
+
+extension RealmCollection where Element: ObjectBase {
+    /// A snapshot of each object, in their order. See `snapshot(depth:)` of an object.
+    public func snapshots(depth: Int = 1) -> [ObjectSnapshot] {
+        var taking = TakingSnapshot()
+        return map { taking.object($0, depth) }
+    }
+
+    /// The objects as values of a type of one's own. See `snapshot(as:)` of an object.
+    public func snapshots<Value: Decodable & Sendable>(as type: Value.Type) throws -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for object in self { values.append(try SnapshotDecoder.decode(type, object)) }
+        return values
+    }
+}
+
+/// Reads objects; knows which ones it is inside of.
+private struct TakingSnapshot {
+    private var above: [(context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier)] = []
+
+    mutating func object(_ object: ObjectBase, _ depth: Int) -> ObjectSnapshot {
+        if object.rowContext != nil { object.requireValid() }
+        above.append(Self.place(object))
+        defer { above.removeLast() }
+        let schema = object.classSchema
+        var names: [String] = []
+        var values: [SnapshotValue] = []
+        var key: SnapshotValue?
+        for property in schema.properties where !property.isComputed {
+            var value = value(property.get(object), depth)
+            // Sets are told apart from lists by the property only.
+            if property.isSet, case .list(let elements) = value { value = .set(elements) }
+            names.append(property.name)
+            values.append(value)
+            if property.isPrimaryKey { key = value }
+        }
+        return ObjectSnapshot(className: schema.name, names: names, values: values, primaryKey: key)
+    }
+
+    private static func place(
+        _ object: ObjectBase
+    ) -> (context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier) {
+        (object.rowContext.map { UnsafeMutableRawPointer($0) }, object.rowKey.rawValue, ObjectIdentifier(object))
+    }
+
+    private func isInside(_ object: ObjectBase) -> Bool {
+        let place = Self.place(object)
+        return above.contains {
+            place.context == nil
+                ? $0.instance == place.instance : $0.context == place.context && $0.key == place.key
+        }
+    }
+
+    private mutating func linked(_ object: ObjectBase, _ depth: Int) -> SnapshotValue {
+        let schema = object.classSchema
+        let isEmbedded = schema.type.isEmbedded()
+        if isEmbedded || depth > 0, !isInside(object) {
+            return .object(self.object(object, isEmbedded ? depth : depth - 1))
+        }
+        guard let place = schema.primaryKey else { return .link(schema.name, .null) }
+        return .link(schema.name, value(schema.properties[place].get(object), 0))
+    }
+
+    private mutating func value(_ value: Any?, _ depth: Int) -> SnapshotValue {
+        guard let value = value.flatMap({ unwrapped($0) }) else { return .null }
+        if let scalar = SnapshotValue(scalar: value) { return scalar }
+        switch value {
+        case let object as ObjectBase: return linked(object, depth)
+        case let map as any AnyMap:
+            var entries: [String: SnapshotValue] = [:]
+            for (key, value) in map.anyEntries { entries[key] = self.value(value, depth) }
+            return .map(entries)
+        case let collection as any AnyOwnedCollection:
+            return .list(collection.anyElements.map { self.value($0, depth) })
+        default:
+            // Enums and custom types as what is stored of them.
+            guard let stored = storedForm(of: value) else { return .string(describe(value)) }
+            return self.value(stored, depth)
+        }
+    }
+}
+
+/// What is stored of an enum or of a value of a custom type; nil for others.
+func storedForm(of value: Any) -> Any? {
+    func open<Value: _HasPersistedType>(_ value: Value) -> Any? { Value._dynamic(value) }
+    guard let persisted = value as? any _HasPersistedType, let stored = open(persisted),
+        type(of: stored) != type(of: value)
+    else { return nil }
+    return stored
+}
+
+extension SnapshotValue {
+    /// Nil for what holds other values.
+    init?(scalar value: Any) {
+        switch value {
+        case let value as Bool: self = .bool(value)
+        case let value as Int: self = .int(value)
+        case let value as Float: self = .float(value)
+        case let value as Double: self = .double(value)
+        case let value as String: self = .string(value)
+        case let value as Data: self = .data(value)
+        case let value as Date: self = .date(value)
+        case let value as Decimal128: self = .decimal128(value)
+        case let value as ObjectId: self = .objectId(value)
+        case let value as UUID: self = .uuid(value)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What differs between two snapshots of an object.
+
+/// A value that differs between two snapshots.
+public struct SnapshotChange: Sendable, Hashable {
+    /// The names from the object down to the value, joined by dots: "name", "owner.name", "sizes.large" of a map.
+    public let path: String
+    /// The value in the older snapshot; nil where it had none, as the key of a map.
+    public let oldValue: SnapshotValue?
+    /// The value in the newer one; nil where it has none.
+    public let newValue: SnapshotValue?
+}
+
+extension ObjectSnapshot {
+    /// What differs from an older snapshot of the object, in the order of the properties. Objects that are linked to
+    /// in both, the same ones, are gone into, and so are maps; lists and sets count as one value: their elements are
+    /// compared by `difference(from:)`, as those of any array.
+    public func changes(since older: ObjectSnapshot) -> [SnapshotChange] {
+        var found: [SnapshotChange] = []
+        compare(older, "", &found)
+        return found
+    }
+
+    private func compare(_ older: ObjectSnapshot, _ path: String, _ found: inout [SnapshotChange]) {
+        for name in names { Self.compare(older[name], self[name], path + name, &found) }
+        for name in older.names where self[name] == nil { Self.compare(older[name], nil, path + name, &found) }
+    }
+
+    private static func compare(
+        _ old: SnapshotValue?, _ new: SnapshotValue?, _ path: String, _ found: inout [SnapshotChange]
+    ) {
+        if old == new { return }
+        switch (old, new) {
+        case (.object(let before)?, .object(let now)?)
+        where before.className == now.className && before.primaryKey == now.primaryKey:
+            now.compare(before, path + ".", &found)
+        case (.map(let before)?, .map(let now)?):
+            for key in Set(before.keys).union(now.keys).sorted() {
+                compare(before[key], now[key], "\(path).\(key)", &found)
+            }
+        default: found.append(SnapshotChange(path: path, oldValue: old, newValue: new))
+        }
+    }
+}

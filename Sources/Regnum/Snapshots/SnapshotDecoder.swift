@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of users' own types from live objects: a decoder that reads the property which is asked for, so that nothing
+// is read of what the type does not name.
+
+internal import Foundation
+
+enum SnapshotDecoder {
+    /// A type that holds itself, over a link that leads back, has no end.
+    fileprivate static let depth = 100
+
+    static func decode<Value: Decodable>(_ type: Value.Type, _ object: ObjectBase) throws -> Value {
+        if object.rowContext != nil { object.requireValid() }
+        return try LiveNode(value: object, path: []).decode(type)
+    }
+}
+
+/// A value, an object, a collection or nil on its way into the user's type.
+private struct LiveNode: Decoder, SingleValueDecodingContainer {
+    let value: Any?
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    init(value: Any?, path: [any CodingKey]) {
+        self.value = value.flatMap { unwrapped($0) }
+        codingPath = path
+    }
+
+    private func context(_ words: String) -> DecodingError.Context {
+        DecodingError.Context(codingPath: codingPath, debugDescription: words)
+    }
+
+    private func mismatch(_ type: Any.Type) -> DecodingError {
+        guard let value else { return .valueNotFound(type, context("There is no value.")) }
+        return .typeMismatch(type, context("The object has \(Swift.type(of: value)) here."))
+    }
+
+    // MARK: Decoder
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        switch value {
+        case let object as ObjectBase: return KeyedDecodingContainer(ObjectContainer<Key>(object, codingPath))
+        case let map as any AnyMap: return KeyedDecodingContainer(MapContainer<Key>(map, codingPath))
+        default: throw mismatch([String: Any].self)
+        }
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        if let collection = value as? any AnyOwnedCollection, !(value is any AnyMap) {
+            return ElementsContainer(collection.anyElements, codingPath)
+        }
+        if let elements = value as? [Any] { return ElementsContainer(elements, codingPath) }
+        throw mismatch([Any].self)
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+    // MARK: Single values
+
+    func decodeNil() -> Bool { value == nil }
+
+    func decode(_ type: Bool.Type) throws -> Bool { try scalar(type) }
+    func decode(_ type: String.Type) throws -> String { try scalar(type) }
+    func decode(_ type: Double.Type) throws -> Double {
+        if let value = value as? Float { return Double(value) }
+        return try scalar(type)
+    }
+    func decode(_ type: Float.Type) throws -> Float {
+        if let value = value as? Double { return Float(value) }
+        return try scalar(type)
+    }
+    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if codingPath.count > SnapshotDecoder.depth {
+            throw DecodingError.dataCorrupted(
+                context("More than \(SnapshotDecoder.depth) values in one another: a link leads back."))
+        }
+        // Dates, data, identifiers and decimals as they are, not as their types would be coded.
+        if !(value is ObjectBase), let value = value as? Value { return value }
+        return try Value(from: self)
+    }
+
+    private func scalar<Value>(_ type: Value.Type) throws -> Value {
+        if let value = value as? Value { return value }
+        guard let stored = value.flatMap({ storedForm(of: $0) }) as? Value else { throw mismatch(type) }
+        return stored
+    }
+
+    private func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws -> Value {
+        guard let value, let number = Coercion.integer(value) ?? storedForm(of: value).flatMap({ Coercion.integer($0) })
+        else { throw mismatch(type) }
+        guard let exact = Value(exactly: number) else {
+            throw DecodingError.dataCorrupted(context("\(number) is no \(type)."))
+        }
+        return exact
+    }
+}
+
+/// The position of an element.
+private struct PlaceKey: CodingKey {
+    let intValue: Int?
+    var stringValue: String { "\(intValue ?? 0)" }
+    init(intValue: Int) { self.intValue = intValue }
+    init?(stringValue: String) { return nil }
+}
+
+/// What objects and maps have in common as sources.
+private protocol LiveContainer: KeyedDecodingContainerProtocol {
+    /// Nil where there is nothing of that name.
+    func node(_ key: Key) -> LiveNode?
+}
+
+extension LiveContainer {
+    func contains(_ key: Key) -> Bool { node(key) != nil }
+
+    private func required(_ key: Key) throws -> LiveNode {
+        if let node = node(key) { return node }
+        throw DecodingError.keyNotFound(
+            key, DecodingError.Context(codingPath: codingPath, debugDescription: "There is no '\(key.stringValue)'."))
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try required(key).decodeNil() }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try required(key).decode(type) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try required(key).decode(type) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try required(key).decode(type) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try required(key).decode(type) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try required(key).decode(type) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try required(key).decode(type) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try required(key).decode(type) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try required(key).decode(type) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try required(key).decode(type) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try required(key).decode(type) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try required(key).decode(type) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try required(key).decode(type) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try required(key).decode(type) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try required(key).decode(type) }
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try required(key).decode(type)
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> { try required(key).container(keyedBy: type) }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try required(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        throw DecodingError.dataCorrupted(
+            DecodingError.Context(codingPath: codingPath, debugDescription: "A snapshot has no base class."))
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try required(key) }
+}
+
+private struct ObjectContainer<Key: CodingKey>: LiveContainer {
+    let object: ObjectBase
+    let codingPath: [any CodingKey]
+    private let properties: [ClassProperty]
+
+    init(_ object: ObjectBase, _ path: [any CodingKey]) {
+        self.object = object
+        codingPath = path
+        properties = object.classSchema.properties
+    }
+
+    var allKeys: [Key] { properties.compactMap { Key(stringValue: $0.name) } }
+
+    func node(_ key: Key) -> LiveNode? {
+        guard let property = properties.first(where: { $0.name == key.stringValue }) else { return nil }
+        var value = property.get(object)
+        if let linking = value as? any Collection & ThreadConfined, property.isComputed {
+            value = linking.map { $0 as Any }
+        }
+        return LiveNode(value: value, path: codingPath + [key])
+    }
+}
+
+private struct MapContainer<Key: CodingKey>: LiveContainer {
+    let codingPath: [any CodingKey]
+    private let entries: [String: Any?]
+
+    init(_ map: any AnyMap, _ path: [any CodingKey]) {
+        entries = Dictionary(map.anyEntries.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
+        codingPath = path
+    }
+
+    var allKeys: [Key] { entries.keys.sorted().compactMap { Key(stringValue: $0) } }
+
+    func node(_ key: Key) -> LiveNode? {
+        entries[key.stringValue].map { LiveNode(value: $0, path: codingPath + [key]) }
+    }
+}
+
+private struct ElementsContainer: UnkeyedDecodingContainer {
+    private let elements: [Any]
+    let codingPath: [any CodingKey]
+    private(set) var currentIndex = 0
+
+    init(_ elements: [Any], _ path: [any CodingKey]) {
+        self.elements = elements
+        codingPath = path
+    }
+
+    var count: Int? { elements.count }
+    var isAtEnd: Bool { currentIndex >= elements.count }
+
+    private func peek() throws -> LiveNode {
+        let path = codingPath + [PlaceKey(intValue: currentIndex)]
+        if isAtEnd {
+            throw DecodingError.valueNotFound(
+                Any.self, DecodingError.Context(codingPath: path, debugDescription: "There are no more elements."))
+        }
+        return LiveNode(value: elements[currentIndex], path: path)
+    }
+
+    private mutating func take<Value>(_ body: (LiveNode) throws -> Value) throws -> Value {
+        let value = try body(peek())
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        guard try peek().decodeNil() else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try take { try $0.decode(type) } }
+    mutating func decode(_ type: String.Type) throws -> String { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try take { try $0.decode(type) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try take { try $0.decode(type) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try $0.decode(type) } }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try take { try $0.decode(type) } }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> { try take { try $0.container(keyedBy: type) } }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try take { try $0.unkeyedContainer() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder { try take { $0 } }
+}

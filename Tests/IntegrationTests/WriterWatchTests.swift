@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A write that waits long for its turn says who has it: a thread and where its Realm was opened, or a process. And
+// the words for a Realm on the wrong thread.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Regnum
+import RegnumEngine
+import RegnumSystem
+import RegnumTestKit
+import Synchronization
+import Testing
+
+class WaitingRow: Object {
+    @Persisted var number = 0
+}
+
+@Suite("Waiting for the writer's turn", .serialized)
+struct WriterWatchTests {
+    /// Takes the lines that name `path`, and wakes who waits for one.
+    private final class Lines: Sendable {
+        let path: String
+        let lines = Mutex<[String]>([])
+        let came = DispatchSemaphore(value: 0)
+        init(_ path: String) { self.path = path }
+
+        func take(_ line: String) {
+            guard line.contains("has waited"), line.contains(path) else { return }
+            lines.withLock { $0.append(line) }
+            came.signal()
+        }
+
+        /// The first line; nil where none comes. Other tests set the logger too, so it is set again and again.
+        func first() -> String? {
+            for _ in 0..<300 {
+                Logger.shared = Logger(level: .warn) { [self] _, line in take(line) }
+                if came.wait(timeout: .now() + .milliseconds(200)) == .success { return lines.withLock { $0.first } }
+            }
+            return nil
+        }
+    }
+
+    /// Calls `body` while lines about waiting come soon, to `lines`.
+    private func watching(_ lines: Lines, _ body: () throws -> Void) rethrows {
+        let (logger, patience) = (Logger.shared, WriterWatch.patience)
+        WriterWatch.patience = 20
+        defer {
+            Logger.shared = logger
+            WriterWatch.patience = patience
+        }
+        try body()
+    }
+
+    @Test("a thread that writes is named with the place where its Realm was opened")
+    func thread() throws {
+        try withFile([WaitingRow.self]) { configuration in
+            let lines = Lines(try #require(configuration.fileURL?.path))
+            let realm = try Realm(configuration: configuration)
+            let done = DispatchSemaphore(value: 0)
+            realm.beginWrite()
+            try watching(lines) {
+                Thread.detachNewThread {
+                    _ = try? Realm(configuration: configuration).write {}
+                    done.signal()
+                }
+                let line = try #require(lines.first())
+                #expect(line.contains("Thread 0x"))
+                #expect(line.contains("in the Realm opened at IntegrationTests/WriterWatchTests.swift:"))
+            }
+            realm.cancelWrite()
+            #expect(done.wait(timeout: .now() + 60) == .success)
+        }
+    }
+
+    @Test("a process that writes is named by its number")
+    func process() throws {
+        try withFile([WaitingRow.self]) { configuration in
+            let path = try #require(configuration.fileURL?.path)
+            let lines = Lines(path)
+            _ = try Realm(configuration: configuration).isEmpty
+            // Locks belong to open files, so this is as another process.
+            let other = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+            let session = try other.makeSession()
+            let done = DispatchSemaphore(value: 0)
+            try session.beginWrite()
+            try watching(lines) {
+                Thread.detachNewThread {
+                    _ = try? Realm(configuration: configuration).write {}
+                    done.signal()
+                }
+                let line = try #require(lines.first())
+                #expect(line.contains("Process \(ProcessInfo.processInfo.processIdentifier) has it, for "))
+            }
+            session.rollbackWrite()
+            #expect(done.wait(timeout: .now() + 60) == .success)
+        }
+    }
+
+    @Test("a Realm on the wrong thread says where it was opened and where it is used")
+    func wrongThread() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            nonisolated(unsafe) let realm = try memoryRealm(WaitingRow.self)
+            let thread = Thread { _ = realm.isEmpty }
+            thread.name = "the other"
+            thread.start()
+            Thread.sleep(forTimeInterval: 60)
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("Realm accessed from incorrect thread. It was opened on "))
+        #expect(text.contains(" at IntegrationTests/Support.swift:"))
+        #expect(text.contains(" and is used on thread 0x") && text.contains("('the other')"))
+    }
+}
