@@ -97,14 +97,21 @@ struct WriterWatchTests {
         }
     }
 
+    /// Ends the program.
+    private static func useElsewhere() throws {
+        nonisolated(unsafe) let realm = try memoryRealm(WaitingRow.self)
+        Thread.detachNewThread {
+            // Elsewhere than here Foundation forgets a name that is given before the start.
+            Thread.current.name = "the other"
+            _ = realm.isEmpty
+        }
+        Thread.sleep(forTimeInterval: 60)
+    }
+
     @Test("a Realm on the wrong thread says where it was opened and where it is used")
     func wrongThread() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            nonisolated(unsafe) let realm = try memoryRealm(WaitingRow.self)
-            let thread = Thread { _ = realm.isEmpty }
-            thread.name = "the other"
-            thread.start()
-            Thread.sleep(forTimeInterval: 60)
+            try Self.useElsewhere()
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(text.contains("Realm accessed from incorrect thread. It was opened on "))
