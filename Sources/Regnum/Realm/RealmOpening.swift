@@ -116,14 +116,18 @@ enum RealmOpening {
         }
         #if DEBUG
             let hasOwner = !core.asksAlways
+            if !hasOwner { state.pointee.owner = 0 }
+            core.adoptsCaller = {
+                guard isRightful() else { return false }
+                if hasOwner { state.pointee.owner = CurrentThread.id }
+                return true
+            }
         #else
-            let hasOwner = true
+            core.adoptsCaller = {
+                guard isRightful() else { return false }
+                state.pointee.owner = CurrentThread.id
+                return true
+            }
         #endif
-        if !hasOwner { state.pointee.owner = 0 }
-        core.adoptsCaller = {
-            guard isRightful() else { return false }
-            if hasOwner { state.pointee.owner = CurrentThread.id }
-            return true
-        }
     }
 }
