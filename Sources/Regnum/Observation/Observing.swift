@@ -127,6 +127,7 @@ extension RealmCollection {
     ///     Nil: all properties, and those of linked objects to depth 4. Insertions and deletions always count.
     ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
     ///     the queue of its Realm.
+    ///   - block: gets the collection, and with each change where it is.
     /// - Returns: the token to hold as long as calls are wanted.
     ///
     /// Calls come after commits when the Realm moves on, never during a write of the block's own thread. Misuse where
@@ -200,6 +201,7 @@ extension ThreadConfined where Self: ObjectBase {
     ///   - keyPaths: as in "name" or "dog.name": only these count. Nil: the object's own properties; changes of
     ///     linked objects and of what collections hold elsewhere do not.
     ///   - queue: a serial queue to be called on; nil: the thread of the object.
+    ///   - block: gets the properties that have changed.
     /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void

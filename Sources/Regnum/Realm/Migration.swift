@@ -219,6 +219,7 @@ public final class Migration {
     /// stays as it was.
     ///
     /// - Parameters:
+    ///   - typeName: the name of the class.
     ///   - oldName: the name of the column in the file.
     ///   - newName: the name of the declared property; of a step in between, a name that is renamed again later.
     public func renameProperty(onType typeName: String, from oldName: String, to newName: String) {

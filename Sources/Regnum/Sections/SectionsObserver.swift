@@ -114,6 +114,7 @@ extension RealmSectionedResult {
     ///     Nil: all properties, and those of linked objects to depth 4. What comes, goes and moves always counts.
     ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
     ///     the queue of its Realm.
+    ///   - block: gets the sections, and with each change where it is.
     /// - Returns: the token to hold as long as calls are wanted.
     ///
     /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves

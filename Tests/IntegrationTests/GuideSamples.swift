@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code samples of the guides in Sources/Regnum/Regnum.docc, word for word, so that they compile.
+// GuideSamplesTests.swift compares them and runs them.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+enum Guide {
+    static func show(_ values: Any...) {}
+    class Dog: Object {
+        @Persisted(primaryKey: true) var id: ObjectId
+        @Persisted var name = ""
+        @Persisted var age = 0
+    }
+    class Book: Object {
+        @Persisted(primaryKey: true) var isbn = ""
+        @Persisted(indexed: true) var title = ""
+        @Persisted var pages: Int?
+        @Persisted var price: Decimal128
+        @Persisted var published: Date?
+        @Persisted var cover: Data?
+        @Persisted var kind = Kind.novel
+        @Persisted var keywords: MutableSet<String>
+        @Persisted var ratings: Map<String, Int>
+        @Persisted var extra: AnyRealmValue
+        var isOpen = false
+
+        enum Kind: String, PersistableEnum { case novel, manual, poetry }
+    }
+    class Person: Object {
+        @Persisted var name = ""
+        @Persisted var favourite: Dog?
+        @Persisted var dogs: List<Dog>
+        @Persisted var address: Address?
+    }
+
+    class Address: EmbeddedObject {
+        @Persisted var street = ""
+        @Persisted var city = ""
+    }
+
+    class Walk: Object {
+        @Persisted var day = Date()
+        @Persisted var dog: Walker?
+    }
+
+    class Walker: Object {
+        @Persisted var name = ""
+        @Persisted(originProperty: "dog") var walks: LinkingObjects<Walk>
+    }
+}
+
+// GettingStarted
+extension Guide {
+    static func firstSteps() throws {
+        let realm = try Realm()
+        let dog = Dog()
+        dog.name = "Rex"
+        dog.age = 3
+        try realm.write {
+            realm.add(dog)
+        }
+        for puppy in realm.objects(Dog.self).where({ $0.age < 4 }) {
+            show(puppy.name)
+        }
+    }
+
+    static func places() throws {
+        let inFolder = try Realm(fileURL: URL(fileURLWithPath: "/var/lib/app/dogs.realm"))
+        let inMemory = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: "scratch"))
+        show(inFolder.isEmpty, inMemory.isEmpty)
+    }
+}
+
+// Models
+extension Guide {
+    static func keys(_ realm: Realm) throws {
+        try realm.write {
+            realm.create(Book.self, value: ["isbn": "978-0", "title": "Trees", "pages": 312] as [String: Any])
+        }
+        let book = realm.object(ofType: Book.self, forPrimaryKey: "978-0")
+        show(book?.title ?? "no such book")
+    }
+}
+
+// Relationships
+extension Guide {
+    static func linking(_ realm: Realm) throws {
+        let person = Person()
+        person.name = "Ann"
+        let dog = Dog()
+        dog.name = "Rex"
+        person.favourite = dog
+        person.dogs.append(dog)
+        try realm.write {
+            realm.add(person)
+        }
+        show(person.dogs.count, person.favourite?.name ?? "none")
+    }
+
+    static func linkingBack(_ realm: Realm) throws {
+        let walker = Walker()
+        let walk = Walk()
+        walk.dog = walker
+        try realm.write {
+            realm.add(walk)
+        }
+        show(walker.walks.count)
+    }
+
+    static func embedding(_ realm: Realm) throws {
+        let person = Person(
+            value: ["name": "Bea", "address": ["street": "Long Lane", "city": "Bath"]] as [String: Any])
+        try realm.write {
+            realm.add(person)
+        }
+        try realm.write {
+            person.address?.city = "Wells"
+        }
+    }
+}
+
+// Queries
+extension Guide {
+    static func spellings(_ realm: Realm) throws {
+        let people = realm.objects(Person.self)
+        let checked = people.where { $0.name.starts(with: "A") && $0.favourite.age > 2 }
+        let format = people.filter("name BEGINSWITH %@ AND favourite.age > %d", "A", 2)
+        let predicate = people.filter(NSPredicate(format: "ANY dogs.name == %@", "Rex"))
+        show(checked.count, format.count, predicate.count)
+    }
+
+    static func results(_ realm: Realm) throws {
+        let dogs = realm.objects(Dog.self).sorted(byKeyPath: "name")
+        try realm.write {
+            realm.add(Dog())
+        }
+        show(dogs.count, dogs.first?.name ?? "", dogs.max(of: \.age) ?? 0)
+        let total: Int = dogs.sum(of: \.age)
+        let names = Array(dogs.map(\.name))
+        show(total, names)
+    }
+
+    static func sections(_ realm: Realm) throws {
+        let byName = realm.objects(Dog.self).sectioned(by: \.name, ascending: true)
+        for section in byName {
+            show(section.key, section.count)
+        }
+    }
+}
+
+// WritesAndThreads
+extension Guide {
+    static func transactions(_ realm: Realm, _ dog: Dog) throws {
+        try realm.write {
+            dog.age += 1
+            realm.add(Dog())
+        }
+        try realm.write {
+            realm.delete(dog)
+        }
+    }
+
+    static func upserting(_ realm: Realm, _ id: ObjectId) throws {
+        try realm.write {
+            realm.create(Dog.self, value: ["id": id, "age": 4] as [String: Any], update: .modified)
+        }
+    }
+
+    static func background(_ dog: Dog) throws {
+        let reference = ThreadSafeReference(to: dog)
+        DispatchQueue(label: "background").async {
+            guard let realm = try? Realm(), let dog = realm.resolve(reference) else { return }
+            try? realm.write { dog.age += 1 }
+        }
+    }
+
+    actor Kennel {
+        var realm: Realm?
+
+        func open() async throws {
+            realm = try await Realm.open()
+        }
+
+        func rename(_ id: ObjectId, to name: String) async throws {
+            try await realm?.asyncWrite {
+                realm?.object(ofType: Dog.self, forPrimaryKey: id)?.name = name
+            }
+        }
+    }
+
+    static func freezing(_ realm: Realm) throws {
+        nonisolated(unsafe) let snapshot = realm.objects(Dog.self).freeze()
+        DispatchQueue.global().async {
+            show(snapshot.count)
+        }
+    }
+}
+
+// Notifications
+extension Guide {
+    static func observing(_ realm: Realm) throws -> NotificationToken {
+        let token = realm.objects(Dog.self).observe { change in
+            switch change {
+            case .initial(let dogs): show("all", dogs.count)
+            case .update(_, let deletions, let insertions, let modifications):
+                show(deletions, insertions, modifications)
+            case .error(let error): show(error)
+            }
+        }
+        return token
+    }
+
+    static func observingObjects(_ dog: Dog, _ queue: DispatchQueue) -> NotificationToken {
+        let token = dog.observe(keyPaths: ["name"], on: queue) { change in
+            if case .change(_, let properties) = change { show(properties.map(\.name)) }
+        }
+        return token
+    }
+
+    static func looping(_ realm: Realm) async {
+        for await change in realm.objects(Dog.self).changes() {
+            if case .update(let dogs, _, _, _) = change { show(dogs.count) }
+        }
+    }
+}
+
+// Migrations
+extension Guide {
+    static func raising() -> Realm.Configuration {
+        let configuration = Realm.Configuration(schemaVersion: 2)
+        return configuration
+    }
+
+    static func migrating() -> Realm.Configuration {
+        let configuration = Realm.Configuration(
+            schemaVersion: 3,
+            migrationBlock: { migration, oldVersion in
+                if oldVersion < 3 {
+                    migration.renameProperty(onType: "Person", from: "fullName", to: "name")
+                    migration.enumerateObjects(ofType: "Dog") { old, new in
+                        new?["age"] = Int(old?["ageText"] as? String ?? "") ?? 0
+                    }
+                }
+            })
+        return configuration
+    }
+
+    static func rehearsing(_ configuration: Realm.Configuration) throws {
+        show(try Realm.migrationPlan(for: configuration))
+        show(try Realm.rehearseMigration(for: configuration))
+    }
+}
+
+// Testing
+extension Guide {
+    static func ownRealm() throws -> Realm {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [Dog.self])
+        let realm = try Realm(configuration: configuration)
+        return realm
+    }
+
+    static func misusing(_ realm: Realm) throws {
+        let message = catchMisuse {
+            realm.add(Dog())
+        }
+        #expect(message?.contains("write transaction") == true)
+    }
+
+    static func checking(_ configuration: Realm.Configuration) throws {
+        expectIntegrity(of: configuration)
+    }
+}
+
+// MovingFromRealmSwift
+extension Guide {
+    static func same(_ realm: Realm) throws {
+        let dogs = realm.objects(Dog.self).filter("age > 3").sorted(byKeyPath: "name", ascending: false)
+        let token = dogs.observe { _ in }
+        try realm.write(withoutNotifying: [token]) {
+            dogs.setValue(5, forKeyPath: "age")
+        }
+    }
+}
