@@ -48,7 +48,7 @@ package struct QueryRegion: Sendable {
         case .compareAggregate(let aggregate, _, let path):
             visit(aggregate)
             visit(path)
-        case .geo(let path, _): visit(path)
+        case .geo(let path, _), .text(let path, _): visit(path)
         case .subquery(let path, let inner, _):
             visit(path)
             // Its columns are those of the table at the end of the path, which is another one already.
@@ -61,7 +61,9 @@ package struct QueryRegion: Sendable {
     private mutating func visit(_ path: BoundPath) {
         let last: Int? =
             switch path.end {
-            case .column(let column, _), .elements(let column, _), .keys(let column), .entry(let column, _, _): column
+            case .column(let column, _), .elements(let column, _), .keys(let column), .entry(let column, _, _),
+                .nested(let column, _):
+                column
             case .object: nil
             }
         visit(path.steps, last: last, isOrder: false)

@@ -30,6 +30,18 @@ struct QueryLanguageTests {
         #expect(things.filter("%@", NSPredicate(format: "ANY friends == %@", friend)).map(\.id) == [3])
     }
 
+    @Test("every placeholder of C takes a number, optionals are looked into, and %% is a per cent sign")
+    func placeholders() throws {
+        let things = try FilterModels.realm().objects(Thing.self)
+        for placeholder in ["%d", "%i", "%ld", "%lld", "%u", "%lu", "%llu", "%x", "%f", "%lf", "%e", "%g", "%@"] {
+            #expect(things.filter("n > \(placeholder)", 4).count == things.filter("n > 4").count, "\(placeholder)")
+        }
+        let some: Int? = 2
+        let none: Int? = nil
+        #expect(things.filter("id == %@", some as Any).map(\.id) == [2])
+        #expect(things.filter("int == %@", none as Any).count == things.filter("int == NULL").count)
+    }
+
     @Test("an aggregate compares with a property of the object")
     func aggregatesAndProperties() throws {
         let things = try FilterModels.realm().objects(Thing.self)

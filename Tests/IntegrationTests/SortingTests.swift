@@ -88,16 +88,19 @@ struct SortingTests {
         ("fans", "Cannot sort on key path 'fans'"), ("friends.n", "Cannot sort on key path 'friends.n'"),
         ("data", "is of unsupported type"), ("owner", "cannot be the final property in the key path"),
         ("n.x", "Cannot sort on key path 'n.x'"), ("", "Cannot sort on key path ''"),
+        (" ", "Cannot sort on key path ' '"), ("@max.n", "Cannot sort on key path '@max.n'"),
     ]
 
     @Test("is refused with the words that RealmSwift's users know", arguments: refusals)
     func refuses(_ keyPath: String, _ words: String) throws {
         let message = try misuseText { _ = try Self.ids(keyPath) } ?? "no misuse"
         #expect(message.contains(words), "\(message)")
-        #expect(
-            try misuseText {
-                _ = try FilterModels.realm().objects(Thing.self).distinct(by: ["friends"]).count
-            } != nil)
+        // Distinct refuses the same, in the same words.
+        let other = try misuseText {
+            _ = try FilterModels.realm().objects(Thing.self).distinct(by: [keyPath]).count
+        }
+        let distinctWords = words.replacing("Cannot sort", with: "Cannot distinct")
+        #expect(other?.contains(distinctWords) == true, "\(other ?? "no misuse")")
     }
 
     @Test("random numbers sort as Swift sorts them, in every width of storage")

@@ -16,22 +16,33 @@ private struct ModelRun {
     var rows: [UInt64: [Value]] = [:]
     var lists: [UInt64: [[Value]]] = [:]
     let valueColumns: Int
+    /// With full-text indexes.
+    static let people: NewTable = {
+        var table = DatabaseTests.people
+        for i in table.columns.indices where ["email", "tags"].contains(table.columns[i].name) {
+            table.columns[i].isFullText = true
+        }
+        return table
+    }()
     let listColumns: Range<Int>
 
     init(seed: UInt64) throws {
         random = SeededRandom(seed: seed)
         database = try Database.open(path: "/m.realm", fileSystem: files)
-        valueColumns = DatabaseTests.people.columns.prefix { $0.collection == .none }.count
-        listColumns = valueColumns..<DatabaseTests.people.columns.count
+        valueColumns = Self.people.columns.prefix { $0.collection == .none }.count
+        listColumns = valueColumns..<Self.people.columns.count
         let session = try database.makeSession()
         try session.beginWrite()
-        try session.addTables([DatabaseTests.people])
+        try session.addTables([Self.people])
         try session.commitWrite()
     }
 
     mutating func text(_ limit: Int) -> String {
         let length = random.below(40) == 0 ? 2048 + random.below(3000) : random.below(limit)
-        return String((0..<length).map { _ in Character(UnicodeScalar(UInt8(97 + random.below(26)))) })
+        return String(
+            (0..<length).map { _ in
+                random.below(6) == 0 ? " " : Character(UnicodeScalar(UInt8(97 + random.below(26))))
+            })
     }
 
     /// A random value for a column; links lead to objects that are there.
@@ -59,7 +70,7 @@ private struct ModelRun {
         let location = try table.insertRow()
         let key = location.key
         var values: [Value] = []
-        for (i, column) in DatabaseTests.people.columns.prefix(valueColumns).enumerated() {
+        for (i, column) in Self.people.columns.prefix(valueColumns).enumerated() {
             values.append(i == 0 ? .int(Int64(key.rawValue) * 7) : value(column))
         }
         try table.finishInsert(location)
@@ -70,7 +81,7 @@ private struct ModelRun {
 
     mutating func update(_ table: Table, _ key: UInt64) throws {
         let column = 1 + random.below(valueColumns - 1)
-        let value = value(DatabaseTests.people.columns[column])
+        let value = value(Self.people.columns[column])
         try table.set(value, column, of: ObjectKey(key))
         rows[key]?[column] = value
     }
@@ -83,8 +94,8 @@ private struct ModelRun {
         case 0, 1:
             var new: [Value] = []
             for _ in 0..<(1 + random.below(4)) {
-                let made = value(DatabaseTests.people.columns[column])
-                if made != .null || DatabaseTests.people.columns[column].isNullable { new.append(made) }
+                let made = value(Self.people.columns[column])
+                if made != .null || Self.people.columns[column].isNullable { new.append(made) }
             }
             let at = random.below(count + 1)
             try table.listInsert(new, column, of: ObjectKey(key), at: at)

@@ -27,6 +27,7 @@ extension ClassSchema {
         dynamic.columnName = property.columnName
         dynamic.isIndexed = property.isIndexed
         dynamic.isPrimaryKey = property.isPrimaryKey
+        dynamic.isFullText = property.isFullText
         dynamic.targetName = property.targetName
         dynamic.originProperty = property.originProperty
         return dynamic
@@ -43,6 +44,7 @@ extension ClassSchema {
             fieldType: Any.self)
         property.isIndexed = column.isIndexed
         property.isPrimaryKey = column.isPrimaryKey
+        property.isFullText = column.isFullText
         property.targetName = column.target.flatMap { session.table($0)?.definition.name }
         return property
     }

@@ -128,6 +128,10 @@ public protocol MinMaxType {}
 public protocol AddableType { init() }
 /// Types whose collections can be sorted.
 public protocol SortableType {}
+/// Elements with properties, by whose key paths collections of them can be sorted.
+public protocol KeypathSortable {}
+extension ObjectBase: KeypathSortable {}
+extension Projection: KeypathSortable {}
 /// Stored types that queries compare by order.
 public protocol _QueryNumeric {}
 /// Stored types that queries compare as bytes.

@@ -28,6 +28,7 @@ public struct Persisted<Value: _Persistable> {
     /// Bits of `flags`.
     @usableFromInline static var indexedFlag: UInt8 { 1 }
     @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
+    @usableFromInline static var fullTextFlag: UInt8 { 8 }
     /// The object is managed, so `stored` is not its value. Only kept where the class can be encoded.
     static var managedFlag: UInt8 { 4 }
 
@@ -106,6 +107,59 @@ extension Persisted where Value.PersistedType: _Indexable {
     public init(wrappedValue value: Value, indexed: Bool) {
         stored = Value._wrapped(value)
         flags = indexed ? Self.indexedFlag : 0
+    }
+}
+
+/// The kind of index that a property has.
+@frozen
+public enum PropertyIndex: Sendable {
+    /// None.
+    case none
+    /// Of whole values, as `indexed: true`: makes ==, IN, ranges and prefixes fast, and sorting by the property.
+    case values
+    /// Of the words in texts: makes the property searchable with `TEXT`, `fullTextMatches(_:)` and `search(_:in:)`.
+    case fullText
+}
+
+extension Persisted where Value.PersistedType: _QueryString {
+    /// With an index of that kind. Each word takes about 10 bytes in the file, and about as long to write as a
+    /// property.
+    @inlinable
+    public init(indexed kind: PropertyIndex) {
+        stored = Value._unset
+        flags = Self.flags(kind)
+    }
+
+    /// A default value, with an index of that kind.
+    @inlinable
+    public init(wrappedValue value: Value, indexed kind: PropertyIndex) {
+        stored = Value._wrapped(value)
+        flags = Self.flags(kind)
+    }
+
+    @inlinable static func flags(_ kind: PropertyIndex) -> UInt8 {
+        switch kind {
+        case .none: 0
+        case .values: indexedFlag
+        case .fullText: fullTextFlag
+        }
+    }
+}
+
+extension Persisted
+where
+    Value: RealmCollection, Value.Element: _HasPersistedType,
+    Value.Element.PersistedType: _QueryString
+{
+    /// A list whose texts can be searched by their words; `values` is refused when the schema is built.
+    public init(indexed kind: PropertyIndex) {
+        stored = Value._unset
+        flags =
+            switch kind {
+            case .none: 0
+            case .values: Self.indexedFlag
+            case .fullText: Self.fullTextFlag
+            }
     }
 }
 

@@ -27,3 +27,20 @@ extension Query where T == AnyRealmValue {
         comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
     }
 }
+
+extension Query where T == AnyRealmValue {
+    /// The value of a key of the dictionary that the value is; nil where it is none, or has no such key.
+    public subscript(key: String) -> Query<AnyRealmValue> { within(.anyKey(key)) }
+
+    /// The element at a position of the list that the value is; nil where it is none, or shorter.
+    public subscript(position: Int) -> Query<AnyRealmValue> { within(.anyIndex(position)) }
+
+    /// Any element of the list or dictionary that the value is.
+    public var any: Query<AnyRealmValue> { within(.anyElement) }
+
+    private func within(_ part: QuerySubscript) -> Query<AnyRealmValue> {
+        guard case .path(var path) = node else { misuse("Cannot add subscript to \(node.print().0)") }
+        path.subscripts.append(part)
+        return Query<AnyRealmValue>(.path(path))
+    }
+}

@@ -273,3 +273,20 @@ extension Query where T: RealmCollection, T.Element: _Persistable, T.Element.Per
     /// The sum of the elements.
     public var sum: Query<T.Element> { aggregate("@sum") }
 }
+
+extension Query where T: _Persistable, T.PersistedType: _QueryString {
+    /// True where the words of `search` are in the text: `"one -two thr* \"four five\" OR six"`; see
+    /// `search(_:in:limit:)`. The property must be declared `@Persisted(indexed: .fullText)`. An addition to
+    /// RealmSwift's API.
+    public func fullTextSearch(_ search: String) -> Query<Bool> {
+        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(value: search)), []))
+    }
+}
+
+extension Query where T: RealmCollection, T.Element: _HasPersistedType, T.Element.PersistedType: _QueryString {
+    /// True where the words of `search` are in the texts of the list, taken together. The property must be declared
+    /// `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
+    public func fullTextSearch(_ search: String) -> Query<Bool> {
+        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(value: search)), []))
+    }
+}

@@ -77,7 +77,13 @@ private struct QueryLowering {
                     variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
         }
         var segments = path.names.map { KeyPathSegment($0) }
-        for case .key(let key) in path.subscripts { segments[segments.count - 1].subscripts.append(.key(key)) }
+        segments[segments.count - 1].subscripts += path.subscripts.map { part in
+            switch part {
+            case .key(let key), .anyKey(let key): .key(key)
+            case .anyIndex(let index): .index(Int64(index))
+            case .anyElement: .any
+            }
+        }
         return .keyPath(KeyPathOperand(segments))
     }
 
@@ -105,6 +111,7 @@ extension QueryNode.Operator {
         case .beginsWith: .beginsWith
         case .endsWith: .endsWith
         case .like: .like
+        case .text: .text
         }
     }
 }

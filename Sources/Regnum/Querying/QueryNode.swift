@@ -42,6 +42,28 @@ struct QueryPath {
 enum QuerySubscript {
     /// The key of a map.
     case key(String)
+    /// Into a value of any type: the key of a dictionary, the position in a list, or each element of either.
+    case anyKey(String)
+    case anyIndex(Int)
+    case anyElement
+
+    var placeholder: String {
+        if case .anyElement = self { return "[%K]" }
+        return "[%@]"
+    }
+
+    var argument: Any {
+        switch self {
+        case .key(let key), .anyKey(let key): key
+        case .anyIndex(let index): index
+        case .anyElement: "#any"
+        }
+    }
+
+    var isIntoAny: Bool {
+        if case .key = self { return false }
+        return true
+    }
 }
 
 /// A constant of a query as the user gave it; nil for NULL.
@@ -52,7 +74,8 @@ struct QueryConstant {
 indirect enum QueryNode {
     enum Operator: String {
         case equal = "==", notEqual = "!=", less = "<", lessOrEqual = "<=", greater = ">", greaterOrEqual = ">="
-        case isIn = "IN", contains = "CONTAINS", beginsWith = "BEGINSWITH", endsWith = "ENDSWITH", like = "LIKE"
+        case isIn = "IN", contains = "CONTAINS", beginsWith = "BEGINSWITH", endsWith = "ENDSWITH", like = "LIKE", text =
+            "TEXT"
     }
 
     case path(QueryPath)
@@ -193,9 +216,9 @@ private struct QueryPrinter {
 
     private mutating func appendPath(_ path: QueryPath) {
         text += (path.needsAny ? "ANY " : "") + path.text
-        for case .key(let key) in path.subscripts {
-            text += "[%@]"
-            arguments.append(key)
+        for part in path.subscripts {
+            text += part.placeholder
+            arguments.append(part.argument)
         }
     }
 
@@ -213,7 +236,9 @@ extension QueryNode {
         let depth = depth + 1
         switch self {
         case .path(var path):
-            if !path.subscripts.isEmpty { misuse("Subqueries do not support map subscripts.") }
+            if let first = path.subscripts.first {
+                misuse("Subqueries do not support \(first.isIntoAny ? "AnyRealmValue" : "map") subscripts.")
+            }
             guard path.startsWithCollection, let first = path.names.first else {
                 misuse("Subqueries must contain a keypath starting with a collection.")
             }

@@ -30,7 +30,7 @@ extension _ResultsCollection {
     public var isEmpty: Bool { _handle.state?.isEmpty ?? true }
 
     /// An object, or what projects it.
-    private func element(_ key: ObjectKey, _ binding: ClassBinding) -> Element {
+    func element(_ key: ObjectKey, _ binding: ClassBinding) -> Element {
         var raw = _RawValue(.link(key))
         raw.binding = binding
         return Element._fromRaw(raw)

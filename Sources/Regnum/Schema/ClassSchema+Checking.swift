@@ -88,6 +88,12 @@ extension ClassSchema {
                         + "'int', 'objectId', or 'uuid' property.")
             }
         }
+        if property.isFullText, shape.type != .string || shape.isCollection && !property.isList {
+            throw SchemaProblem(
+                "Property '\(className).\(property.name)' of type '\(shape.type.text)' cannot have a full-text index: "
+                    + "only strings and lists of strings can."
+            )
+        }
         if property.isIndexed {
             let isIndexable = [.int, .bool, .string, .date, .objectId, .UUID, .any].contains(shape.type)
             if !isIndexable || shape.isCollection {

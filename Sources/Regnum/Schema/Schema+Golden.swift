@@ -43,6 +43,7 @@ extension SchemaText where Self == Schema {
         } else if property.isIndexed {
             words.append("indexed")
         }
+        if property.info.isFullText { words.append("full-text") }
         return words.joined(separator: " ")
     }
 

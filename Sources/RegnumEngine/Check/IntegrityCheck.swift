@@ -144,6 +144,7 @@ package enum IntegrityCheck {
             for (i, column) in table.definition.columns.enumerated() {
                 let path = "\(name).\(column.name)"
                 if let tree = table.indexes[i]?.tree { check(tree, "\(path) > index", limit) }
+                if let tree = table.textIndexes[i]?.tree { check(tree, "\(path) > full text", limit) }
                 attempt("\(path) > backlinks") { walk throws(EngineError) in
                     if let tree = try table.backlinkTrees[i]?.settled() {
                         walk.check(tree, "\(path) > backlinks", limit)
@@ -160,6 +161,11 @@ package enum IntegrityCheck {
                     attempt("\(path) > index") { (walk) throws(EngineError) in try walk.checkIndex(table, i) }
                 }
                 attempt(path) { (walk) throws(EngineError) in try walk.checkElements(table, i) }
+                if table.textIndexes[i] != nil {
+                    attempt("\(path) > full text") { (walk) throws(EngineError) in
+                        for text in try table.textFindings(i) { walk.find(5, "\(path): \(text)") }
+                    }
+                }
                 if table.backlinkTrees[i] != nil {
                     attempt("\(path) > backlinks") { (walk) throws(EngineError) in
                         try walk.checkLinks(table, i, session)

@@ -21,7 +21,7 @@ package enum IndexRange: Sendable, Equatable {
             guard let high else { return .bytes(low: lowBytes, high: nil) }
             let bytes = ColumnIndex.bytes(high)
             if bytes.count < IndexKey.exactByteCount { return .bytes(low: lowBytes, high: bytes + [0]) }
-            return .bytes(low: lowBytes, high: successor(Array(bytes.prefix(IndexKey.exactByteCount))))
+            return .bytes(low: lowBytes, high: Bytes.successor(Array(bytes.prefix(IndexKey.exactByteCount))))
         default: return nil
         }
     }
@@ -29,7 +29,7 @@ package enum IndexRange: Sendable, Equatable {
     /// Strings that begin with `prefix`.
     package static func prefix(_ prefix: [UInt8]) -> IndexRange {
         let kept = Array(prefix.prefix(IndexKey.exactByteCount))
-        return .bytes(low: kept, high: successor(kept))
+        return .bytes(low: kept, high: Bytes.successor(kept))
     }
 
     /// False where values that were cut may make it hold more than was asked for.
@@ -74,15 +74,6 @@ package enum IndexRange: Sendable, Equatable {
         default: nil
         }
     }
-
-    /// The first bytes behind all that begin with `bytes`; nil where there are none.
-    private static func successor(_ bytes: [UInt8]) -> [UInt8]? {
-        var next = bytes
-        while let last = next.popLast() {
-            if last < 255 { return next + [last + 1] }
-        }
-        return nil
-    }
 }
 
 extension Table {
@@ -101,9 +92,9 @@ extension Table {
             let first = try tree.rank(value: IndexKey.encode(low), key: 0)
             return max(0, try tree.rank(value: IndexKey.encode(high), key: .max) - first)
         case .bytes(let low, let high):
-            let first = try Self.borrow(low) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
+            let first = try Bytes.borrow(low) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
             guard let high else { return Int(clamping: tree.count) - first }
-            let end = try Self.borrow(high) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
+            let end = try Bytes.borrow(high) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
             return max(0, end - first)
         }
     }
@@ -121,29 +112,13 @@ extension Table {
         case .nulls: isThere = try cursor.seekFirst()
         case .integers(let low, _): isThere = try cursor.seek(value: IndexKey.encode(low))
         case .bytes(let low, _):
-            isThere = try Self.seek(&cursor, low)
+            isThere = try Bytes.seek(&cursor, low, key: 0)
         }
         while isThere, left > 0 {
             guard try body(cursor.key) else { return }
             left -= 1
             isThere = try cursor.next()
         }
-    }
-
-    private static func seek(_ cursor: inout IndexCursor, _ bytes: [UInt8]) throws(EngineError) -> Bool {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: bytes)
-        return try cursor.seek(bytes: UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]))
-    }
-
-    private static func borrow<R>(
-        _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
-    ) throws(EngineError) -> R {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: bytes)
-        return try body(UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]))
     }
 
     /// The keys of all objects by the column's value, equal values by key, nulls first; `isAscending` false has the

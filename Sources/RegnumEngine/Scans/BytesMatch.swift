@@ -185,6 +185,11 @@ package enum UnicodeFolding {
         return folded
     }
 
+    /// The canonical decomposition. O(length).
+    static func scalars(_ bytes: UnsafeRawBufferPointer) -> [Unicode.Scalar] {
+        Array(String(decoding: bytes, as: UTF8.self)._nfd)
+    }
+
     private static func decomposed(_ character: Character) -> [Unicode.Scalar] {
         Array(String(character)._nfd)
     }

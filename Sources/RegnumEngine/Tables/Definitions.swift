@@ -46,12 +46,15 @@ package struct ColumnDefinition: Sendable, Equatable {
     package var isPrimaryKey: Bool
     /// A system column: kept with the object, never shown as a property.
     package var isHidden: Bool
+    /// Of a String or a list of such: with a full-text index.
+    package var isFullText: Bool
     /// The table that links lead to.
     package var target: TableKey?
 
     package init(
         key: ColumnKey, name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
-        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, target: TableKey? = nil
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isFullText: Bool = false,
+        target: TableKey? = nil
     ) {
         self.key = key
         self.name = name
@@ -61,6 +64,7 @@ package struct ColumnDefinition: Sendable, Equatable {
         self.isIndexed = isIndexed
         self.isPrimaryKey = isPrimaryKey
         self.isHidden = isHidden
+        self.isFullText = isFullText
         self.target = target
     }
 }
@@ -95,11 +99,13 @@ package struct NewColumn: Sendable, Equatable {
     package var isIndexed: Bool
     package var isPrimaryKey: Bool
     package var isHidden: Bool
+    package var isFullText: Bool
     package var targetName: String?
 
     package init(
         name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
-        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, targetName: String? = nil
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isFullText: Bool = false,
+        targetName: String? = nil
     ) {
         self.name = name
         self.type = type
@@ -108,6 +114,7 @@ package struct NewColumn: Sendable, Equatable {
         self.isIndexed = isIndexed
         self.isPrimaryKey = isPrimaryKey
         self.isHidden = isHidden
+        self.isFullText = isFullText
         self.targetName = targetName
     }
 }

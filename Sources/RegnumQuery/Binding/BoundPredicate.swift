@@ -18,6 +18,8 @@ package indirect enum BoundPredicate: Sendable {
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     /// The number of objects at the end of the path for which the predicate holds passes the test.
     case subquery(BoundPath, BoundPredicate, ValueTest)
+    /// Some text at the end of the path, a column with a full-text index, fits the search.
+    case text(BoundPath, TextSearch)
     /// Some embedded object at the end of the path lies in the area.
     case geo(BoundPath, GeoTest)
 }
@@ -54,8 +56,19 @@ package enum PathEnd: Sendable, Equatable {
     case keys(Int)
     /// The value of one key of a dictionary; null where it has none.
     case entry(Int, String, ColumnType)
+    /// What steps into the lists and dictionaries within a mixed value lead to, or those within the values of a
+    /// dictionary of such; null where they lead nowhere.
+    case nested(Int, [NestedStep])
     /// The key of the object that the steps lead to.
     case object
+}
+
+/// A step into a value that is a list or a dictionary.
+package enum NestedStep: Sendable, Equatable {
+    case key(String)
+    case index(Int64)
+    /// Each of its elements: some of them passes.
+    case any
 }
 
 package struct BoundPath: Sendable, Equatable {
@@ -67,10 +80,16 @@ package struct BoundPath: Sendable, Equatable {
         self.end = end
     }
 
+    /// A step of it is `#any`.
+    var hasAny: Bool {
+        if case .nested(_, let steps) = end { return steps.contains(.any) }
+        return false
+    }
+
     package var isToMany: Bool {
         switch end {
         case .elements, .keys: return true
-        case .column, .entry, .object: break
+        case .column, .entry, .nested, .object: break
         }
         return steps.contains { $0.isToMany }
     }

@@ -10,7 +10,7 @@ struct ConstantBinder {
     private var type: ColumnType { path.type }
 
     func checkOperator(_ comparison: ComparisonOperator) throws(QueryError) {
-        if type == .mixed, comparison != .matches { return try checkOptions(comparison) }
+        if type == .mixed, comparison != .matches, comparison != .text { return try checkOptions(comparison) }
         let isRefused: Bool
         switch comparison {
         case .equal, .notEqual, .in: isRefused = false
@@ -20,7 +20,7 @@ struct ConstantBinder {
             isRefused =
                 !(type == .int || type == .float || type == .double || type == .date || type == .decimal128)
         case .beginsWith, .endsWith, .contains, .like: isRefused = type != .string && type != .data
-        case .matches: isRefused = true
+        case .matches, .text: isRefused = true
         }
         if isRefused {
             throw QueryError(

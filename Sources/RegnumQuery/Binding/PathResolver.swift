@@ -23,6 +23,8 @@ struct ResolvedPath {
     var isNullable: Bool
     /// The class linked to, where the path ends at objects.
     var targetClass: QueryClass?
+    /// The property has a full-text index.
+    var isFullText = false
     /// The column of the dictionary that the path ends at.
     var dictionary: Int?
 
@@ -112,8 +114,13 @@ extension PredicateBinder {
             throw QueryError(.keyPath, message)
         }
         if !segment.subscripts.isEmpty {
-            if case .column(let number, let definition) = property, definition.collection == .dictionary {
-                return try entry(segment, current, text, &steps, number, definition)
+            if case .column(let number, let definition) = property {
+                if definition.type == .mixed, definition.collection == .none || definition.collection == .dictionary {
+                    return try nested(segment, current, text, steps, number)
+                }
+                if definition.collection == .dictionary {
+                    return try entry(segment, current, text, &steps, number, definition)
+                }
             }
             throw QueryError(
                 .unsupported,
@@ -160,7 +167,8 @@ extension PredicateBinder {
         return ResolvedPath(
             written: text, bound: BoundPath(steps: steps, end: end), property: segment.name,
             className: current.name,
-            type: definition.type, isNullable: isNullable, targetClass: nil, dictionary: dictionary)
+            type: definition.type, isNullable: isNullable, targetClass: nil, isFullText: definition.isFullText,
+            dictionary: dictionary)
     }
 
     /// `dictionary['key']`.
@@ -178,10 +186,6 @@ extension PredicateBinder {
                 .unsupported,
                 "Invalid subscript type '\(text)': only string keys are allowed as subscripts of dictionary queries.")
         }
-        if definition.type == .mixed {
-            throw QueryError(
-                .unsupported, "Properties such as '\(current.name).\(segment.name)' cannot be queried yet.")
-        }
         var path = ResolvedPath(
             written: text, bound: BoundPath(end: .entry(number, key, definition.type)), property: segment.name,
             className: current.name, type: definition.type, isNullable: true)
@@ -197,6 +201,28 @@ extension PredicateBinder {
         }
         path.bound.steps = steps
         return path
+    }
+
+    /// `any['key'][0][#any]`.
+    private func nested(
+        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: [PathStep], _ number: Int
+    ) throws(QueryError) -> ResolvedPath {
+        var nested: [NestedStep] = []
+        for part in segment.subscripts {
+            switch part {
+            case .key(let key): nested.append(.key(key))
+            case .index(let index): nested.append(.index(index))
+            case .any: nested.append(.any)
+            case .other(let shown):
+                throw QueryError(
+                    .unsupported,
+                    "Invalid subscript type '\(text)[\(shown)]': only string keys, positions and #any are allowed as "
+                        + "subscripts of mixed properties.")
+            }
+        }
+        return ResolvedPath(
+            written: text, bound: BoundPath(steps: steps, end: .nested(number, nested)), property: segment.name,
+            className: current.name, type: .mixed, isNullable: true)
     }
 
     // MARK: Collection operators

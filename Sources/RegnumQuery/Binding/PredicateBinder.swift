@@ -115,6 +115,7 @@ package struct PredicateBinder {
     ) throws(QueryError) -> BoundPredicate {
         let path = try resolve(written, queryClass)
         if let aggregate = path.aggregate { return try compare(aggregate, path, comparison, constant) }
+        if comparison.comparison == .text { return try search(path, comparison, constant) }
         try checkModifier(path, comparison)
         if comparison.comparison == .in, case .geo(let shape) = constant { return try within(shape, path) }
         let constants = ConstantBinder(path: path, options: comparison.options)
@@ -129,14 +130,14 @@ package struct PredicateBinder {
         return .test(path.bound, try constants.test(comparison.comparison, constant))
     }
 
-    private func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {
+    func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {
         if path.isToMany, comparison.modifier == .direct {
             throw QueryError(
                 .keyPath,
                 "Key paths that include a collection property must use aggregate operations: write "
                     + "ANY \(path.written).")
         }
-        if !path.isToMany, comparison.modifier == .any {
+        if !path.isToMany, comparison.modifier == .any, path.type != .mixed {
             throw QueryError(
                 .keyPath,
                 "Aggregate operations can only be used on key paths that include an collection property: "
@@ -200,7 +201,7 @@ package struct PredicateBinder {
                 "Key paths including aggregate operations cannot be compared with other aggregate operations."
             )
         }
-        if left.isToMany || right.isToMany {
+        if left.isToMany || right.isToMany || left.bound.hasAny || right.bound.hasAny {
             throw QueryError(.unsupported, "Comparing two collection columns is not permitted.")
         }
         try checkModifier(left, comparison)

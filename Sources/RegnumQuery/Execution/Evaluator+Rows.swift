@@ -30,6 +30,8 @@ extension Evaluator {
             return try withEntry(key, number, table, location) { leaf, index in
                 index.map { test.matches(leaf.values, $0, type) } ?? test.matchesNull
             } ?? test.matchesNull
+        case .nested(let number, let steps, let test):
+            return try !forEachNested(number, steps, table, location) { !test.matches($0) }
         case .through(let through):
             if case .entry(let number, let key, _) = through.step,
                 try self.link(key, number, table, location) == nil
@@ -58,6 +60,9 @@ extension Evaluator {
                 return true
             }
             return test.matches(int: count)
+        case .text(let text):
+            if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
+            return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
         case .geo(let test): return try lies(test, table, location)
         }
     }
@@ -166,6 +171,30 @@ extension Evaluator {
         return found
     }
 
+    /// Calls `body` with each value that the steps lead to, until it returns false; gives false then.
+    @discardableResult
+    private func forEachNested(
+        _ number: Int, _ steps: [NestedStep], _ table: Table, _ location: RowLocation, _ body: (Value) -> Bool
+    ) throws(EngineError) -> Bool {
+        if table.definition.columns[number].collection != .dictionary {
+            return try table.value(number, at: location).forEachNested(steps[...], body)
+        }
+        let rest = steps.dropFirst()
+        switch steps.first {
+        case .key(let key)?:
+            let value = try withEntry(key, number, table, location) { leaf, index in
+                index.map { leaf.values.value($0) } ?? .null
+            }
+            return (value ?? .null).forEachNested(rest, body)
+        case .any?:
+            return try table.forEachLeaf(number, location) { list in
+                for index in 0..<list.count where !list.value(index).forEachNested(rest, body) { return false }
+                return true
+            }
+        case .index?, nil: return body(.null)
+        }
+    }
+
     /// Where the link of a dictionary's key leads; nil where it is null or not there.
     private func link(
         _ key: String, _ number: Int, _ table: Table, _ location: RowLocation
@@ -188,6 +217,11 @@ extension Evaluator {
                     try withEntry(key, number, other, place) { leaf, index in
                         index.map { leaf.values.value($0) } ?? .null
                     } ?? .null
+            case .nested(let number, let steps):
+                try forEachNested(number, steps, other, place) { value in
+                    result = value
+                    return false
+                }
             case .elements, .keys: break
             }
             return false
@@ -257,6 +291,27 @@ extension Evaluator {
             return true
         }
         return total.result(aggregate.kind)
+    }
+}
+
+extension Value {
+    /// Calls `body` with each value that the steps lead to, null where they lead nowhere, until it returns false; gives
+    /// false then.
+    fileprivate func forEachNested(_ steps: ArraySlice<NestedStep>, _ body: (Value) -> Bool) -> Bool {
+        guard let step = steps.first else { return body(self) }
+        let rest = steps.dropFirst()
+        switch (step, self) {
+        case (.key(let key), .dictionary(let entries)):
+            let found = entries.first { $0.key.utf8.elementsEqual(key.utf8) }
+            return (found?.value ?? .null).forEachNested(rest, body)
+        case (.index(let index), .list(let values)):
+            let isThere = index >= 0 && index < Int64(values.count)
+            return (isThere ? values[Int(index)] : .null).forEachNested(rest, body)
+        case (.any, .dictionary(let entries)): return entries.allSatisfy { $0.value.forEachNested(rest, body) }
+        case (.any, .list(let values)): return values.allSatisfy { $0.forEachNested(rest, body) }
+        case (.any, _): return true
+        case (.key, _), (.index, _): return body(.null)
+        }
     }
 }
 

@@ -50,6 +50,20 @@ struct Evaluator {
             for row in 0..<count where mask.hasRow(row) {
                 if test.matches(int: Int64(bitPattern: group.pointee.key(at: row))) { out.insertRow(row) }
             }
+        case .text(let text):
+            statistics?.pointee.hasRead = true
+            out.clearRows()
+            let passing = try passingTexts(text, table)
+            for row in 0..<count where mask.hasRow(row) {
+                let key = group.pointee.key(at: row)
+                var passes = false
+                if let passing {
+                    passes = passing.contains(key)
+                } else {
+                    passes = try table.hasTerm(text.term, ObjectKey(key), inTextIndexOf: text.column)
+                }
+                if passes { out.insertRow(row) }
+            }
         case .through(let through):
             statistics?.pointee.hasRead = true
             try follow(through, group, mask: mask, out: out)
@@ -250,6 +264,17 @@ struct Evaluator {
                 }
             return passing
         }
+    }
+
+    /// The objects of the index, where enough of them are asked about.
+    func passingTexts(_ text: TextNode, _ table: Table) throws(EngineError) -> KeyBitmap? {
+        if let passing = text.passing { return passing }
+        let estimate = try table.textEstimate(text.term, inTextIndexOf: text.column)
+        guard expectedRows >= 16 + estimate / 64, let limit = try table.keyLimit() else { return nil }
+        let passing = KeyBitmap(limit: limit)
+        for key in try table.keys(with: text.term, inTextIndexOf: text.column) { passing.insert(key.rawValue) }
+        text.passing = passing
+        return passing
     }
 
     /// True where the node is the `@count` of backlinks and all of them have been counted.

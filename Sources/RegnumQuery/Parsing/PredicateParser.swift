@@ -142,7 +142,9 @@ package struct PredicateParser {
     private var isBehindOperand: Bool {
         switch token {
         case .symbol(let symbol): symbol != "(" && symbol != "{" && symbol != "-"
-        case .word(let word, false): ComparisonOperator(rawValue: word.uppercased()) != nil
+        case .word(let word, false):
+            // `text` is a common name of properties, and no property called `any` is searched.
+            ComparisonOperator(rawValue: word.uppercased()).map { $0 != .text } ?? false
         default: false
         }
     }

@@ -11,6 +11,8 @@ package struct IndexAccess: Sendable {
     package var estimate: Int
     /// True where every entry passes the condition.
     package var isExact: Bool
+    /// A full-text index: the term that is looked for, instead of ranges.
+    package var term: TextTerm? = nil
 }
 
 /// How the rows are found that may match: through indexes, whose entries together hold all of them, or by a scan.
@@ -34,7 +36,9 @@ extension Access {
     /// The cheapest way. O(log n) for each condition with an index.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
         let scan = Access(estimate: table.count, rest: predicate)
-        guard let predicate, table.definition.columns.indices.contains(where: { table.hasIndex($0) }) else {
+        guard let predicate,
+            table.definition.columns.indices.contains(where: { table.hasIndex($0) || table.hasTextIndex($0) })
+        else {
             return scan
         }
         guard let found = try through(predicate, table) else { return scan }
@@ -76,6 +80,11 @@ extension Access {
             let estimate = try estimate(ranges, number, table)
             let index = IndexAccess(column: number, ranges: ranges, estimate: estimate, isExact: isExact)
             return Access(indexes: [index], estimate: estimate, rest: isExact ? nil : predicate)
+        case .text(let path, .term(let term)):
+            guard path.steps.isEmpty, case .column(let number, _) = path.end else { return nil }
+            let estimate = try table.textEstimate(term, inTextIndexOf: number)
+            let index = IndexAccess(column: number, ranges: [], estimate: estimate, isExact: true, term: term)
+            return Access(indexes: [index], estimate: estimate)
         default: return nil
         }
     }
@@ -90,7 +99,9 @@ extension Access {
     }
 
     /// True where the entries are the matches, each once, and `estimate` is their number.
-    var isCount: Bool { indexes.count == 1 && rest == nil && indexes[0].ranges.count <= 32 }
+    var isCount: Bool {
+        indexes.count == 1 && rest == nil && indexes[0].ranges.count <= 32 && indexes[0].term == nil
+    }
 
     /// The keys of all entries, ascending and each once.
     func keys(_ table: Table) throws(EngineError) -> [ObjectKey] {
@@ -99,6 +110,14 @@ extension Access {
         var isAscending = true
         var last: UInt64 = 0
         for index in indexes {
+            if let term = index.term {
+                for key in try table.keys(with: term, inTextIndexOf: index.column) {
+                    if key.rawValue <= last { isAscending = false }
+                    last = key.rawValue
+                    keys.append(key)
+                }
+                continue
+            }
             for range in index.ranges {
                 try table.forEachKey(inIndexOf: index.column, range) { key in
                     if key <= last { isAscending = false }

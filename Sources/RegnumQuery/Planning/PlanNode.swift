@@ -15,6 +15,8 @@ indirect enum PlanNode {
     case dictionaryKeys(Int, ValueTest)
     /// The value of a dictionary's key passes.
     case entry(Int, String, ColumnType, ValueTest)
+    /// Some value within a mixed value passes.
+    case nested(Int, [NestedStep], ValueTest)
     /// The object itself: its key passes the test.
     case key(ValueTest)
     /// Some object one step away passes.
@@ -23,6 +25,8 @@ indirect enum PlanNode {
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     case subquery(BoundPath, PlanNode, ValueTest)
+    /// The text of a column has a term.
+    case text(TextNode)
     /// The embedded object itself lies in an area.
     case geo(GeoTest)
 }
@@ -56,6 +60,18 @@ final class AggregateNode {
     }
 }
 
+final class TextNode {
+    let column: Int
+    let term: TextTerm
+    /// The objects that have the term, for the run.
+    @exclusivity(unchecked) var passing: KeyBitmap?
+
+    init(_ column: Int, _ term: TextTerm) {
+        self.column = column
+        self.term = term
+    }
+}
+
 enum Planner {
     static func plan(_ predicate: BoundPredicate) -> PlanNode {
         switch predicate {
@@ -70,6 +86,13 @@ enum Planner {
         case .compareAggregate(let aggregate, let comparison, let path):
             return .compareAggregate(aggregate, comparison, path)
         case .subquery(let path, let inner, let test): return .subquery(path, plan(inner), test)
+        case .text(let path, let search):
+            guard case .column(let column, _) = path.end else { preconditionFailure("a search in no column") }
+            // Steps in front of the last one say nothing of a null link where any of them leads to many.
+            let matchesNull = !path.isToMany && search.matchesNothing
+            return path.steps.reversed().reduce(search.plan(column)) { inner, step in
+                .through(Through(step: step, inner: inner, matchesNull: matchesNull))
+            }
         case .geo(let path, let test):
             return path.steps.reversed().reduce(.geo(test)) { inner, step in
                 .through(Through(step: step, inner: inner, matchesNull: false))
@@ -94,6 +117,7 @@ enum Planner {
             case .elements(let number, let type): return .elements(number, type, test)
             case .keys(let number): return .dictionaryKeys(number, test)
             case .entry(let number, let key, let type): return .entry(number, key, type, test)
+            case .nested(let number, let nested): return .nested(number, nested, test)
             case .object: return .key(test)
             }
         }
@@ -141,8 +165,9 @@ extension PlanNode {
         case .key: 2
         case .elements, .dictionaryKeys, .entry: 30
         case .through(let through): 10 + through.inner.cost
-        case .aggregate, .comparePaths, .compareAggregate: 100
+        case .aggregate, .comparePaths, .compareAggregate, .nested: 100
         case .subquery(_, let inner, _): 100 + inner.cost
+        case .text: 20
         case .geo: 150
         }
     }

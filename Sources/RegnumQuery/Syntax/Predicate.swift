@@ -25,6 +25,8 @@ package enum ComparisonOperator: String, Sendable, CaseIterable {
     case contains = "CONTAINS"
     case like = "LIKE"
     case matches = "MATCHES"
+    /// Full-text search.
+    case text = "TEXT"
 
     /// The operator that says the same with the sides exchanged, or nil where there is none.
     var flipped: ComparisonOperator? {

@@ -77,6 +77,25 @@ struct QueryPrintingTests {
             Printed("(toys.@count > %@)", 1) { $0.toys.count > 5 },
             Printed("(marks.@sum > %@)", 1) { $0.marks.sum > 5 },
             Printed("(toys.@min.price == %@)", 1) { $0.toys.price.min == 5 },
+            Printed("(name !=[c] %@)", 1) { $0.name.notEquals("a", options: .caseInsensitive) },
+            Printed("(name == nick)", 0) { $0.name.equals($0.nick) },
+            Printed("(name LIKE nick)", 0) { $0.name.like($0.nick) },
+            Printed("(NOT age BETWEEN {%@, %@})", 2) { !$0.age.contains(1...5) },
+            Printed("NOT (((age == %@) && (name == %@)) || isTall == true)", 2) {
+                !($0.age == 5 && $0.name == "a" || $0.isTall)
+            },
+            Printed("((marks.@min >= %@) && (marks.@max <= %@))", 2) { $0.marks.contains(1...5) },
+            Printed("(ANY marks > %@)", 1) { $0.marks > 5 },
+            Printed("(ANY marks != %@)", 1) { $0.marks != 5 },
+            Printed("(marks.@avg == %@)", 1) { $0.marks.avg == 5 },
+            Printed("(toys.@count == age)", 0) { $0.toys.count == $0.age },
+            Printed("(NOT SUBQUERY(toys, $col1, ($col1.price > %@)).@count > %@)", 2) {
+                !(($0.toys.price > 5).count > 2)
+            },
+            Printed(
+                "((SUBQUERY(toys, $col1, ($col1.price > %@)).@count > %@) && "
+                    + "(SUBQUERY(toys, $col2, ($col2.name == %@)).@count == %@))", 4
+            ) { ($0.toys.price > 5).count > 2 && ($0.toys.name == "a").count == 0 },
             Printed("(ANY fans.age == %@)", 1) { $0.fans.age == 5 },
             Printed("(ANY toys.tags == %@)", 1) { $0.toys.tags == "x" },
             Printed("(SUBQUERY(toys, $col1, ($col1.price > %@)).@count > %@)", 2) { ($0.toys.price > 5).count > 2 },

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The full-text index of one column: a tree of bytes with one entry for each word of each object's text, and one for
+// each text with words.
+//
+//   value         key
+//   folded word   object key << 16 | place of the word, from 0; at most 65,535
+//   null          object key << 16 | number of words; at most 65,535
+//
+// So the entries of a word lie together, by object and place, which is all that searches for words, for phrases, and
+// ranking need. The text of a list is that of its elements; between two of them a place is left free.
+
+import RegnumSystem
+
+package final class TextIndex {
+    let tree: IndexTree
+
+    /// Object keys must be below it.
+    static let keyLimit: UInt64 = 1 << 48
+
+    init(space: BlockSpace, root: BlockRef, count: UInt64) {
+        tree = IndexTree(space: space, kind: .bytes, root: root, count: count)
+    }
+
+    static func entryKey(_ key: UInt64, _ place: Int) -> UInt64 { key << 16 | UInt64(min(place, TextWords.lastPlace)) }
+
+    // MARK: Changing
+
+    func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
+        guard key < Self.keyLimit else { throw .limit("A class with full-text indexes had more than 2^48 objects.") }
+        var words = 0
+        try Self.forEachWord(location, column, table) { (word, place) throws(EngineError) in
+            try tree.insert(bytes: word, key: Self.entryKey(key, place))
+            words += 1
+        }
+        if words > 0 { try tree.insertNull(key: Self.entryKey(key, words)) }
+    }
+
+    func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
+        var words = 0
+        try Self.forEachWord(location, column, table) { (word, place) throws(EngineError) in
+            _ = try tree.remove(bytes: word, key: Self.entryKey(key, place))
+            words += 1
+        }
+        if words > 0 { _ = try tree.removeNull(key: Self.entryKey(key, words)) }
+    }
+
+    /// The words of an object's text as it is stored, with their places.
+    static func forEachWord(
+        _ location: RowLocation, _ column: Int, _ table: Table,
+        _ body: (UnsafeRawBufferPointer, Int) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        var place = 0
+        let view = location.group.pointee.columns[column]
+        if table.definition.columns[column].collection == .none {
+            if view.isNull(location.row) { return }
+            var bytes = view.bytes(location.row)
+            if view.isBlob(location.row) { bytes = try table.blob(bytes) }
+            try TextWords.forEach(in: bytes) { (word, _) throws(EngineError) in
+                try body(word, place)
+                place += 1
+                return true
+            }
+            return
+        }
+        let tree = table.elementTree(column)
+        _ = try tree.forEachLeaf(try table.storedCollection(column, location)) { leaf throws(EngineError) in
+            guard case .stored(let stored) = leaf else { preconditionFailure("a stored collection that has changed") }
+            for i in 0..<stored.values.count where !stored.values.isNull(i) {
+                let before = place
+                try TextWords.forEach(in: stored.values.bytes(i)) { (word, _) throws(EngineError) in
+                    try body(word, place)
+                    place += 1
+                    return true
+                }
+                if place > before { place += 1 }
+            }
+            return true
+        }
+    }
+}
+
+/// What the index is asked for at a time. Words are folded, as `TextWords` gives them.
+package enum TextTerm: Sendable, Equatable {
+    case word([UInt8])
+    /// All words that begin so.
+    case prefix([UInt8])
+    /// Words one behind the other; of the last one only the beginning where `isOpen`.
+    case phrase([[UInt8]], isOpen: Bool)
+}
+
+extension Table {
+    package func hasTextIndex(_ column: Int) -> Bool { textIndexes[column] != nil }
+
+    func textTree(_ column: Int) throws(EngineError) -> IndexTree {
+        guard let index = textIndexes[column] else { preconditionFailure("no full-text index") }
+        try flushOpenCollection()
+        return index.tree
+    }
+
+    /// No fewer than the objects with the term, mostly not many more. O(log n).
+    package func textEstimate(_ term: TextTerm, inTextIndexOf column: Int) throws(EngineError) -> Int {
+        let tree = try textTree(column)
+        switch term {
+        case .word(let word):
+            return try Bytes.borrow(word) { bytes throws(EngineError) in try tree.count(bytes: bytes) }
+        case .prefix(let prefix): return try count(inPrefix: prefix, tree)
+        case .phrase(let words, let isOpen):
+            var least = Int.max
+            for (i, word) in words.enumerated() {
+                let isPrefix = isOpen && i == words.count - 1
+                least = min(least, try textEstimate(isPrefix ? .prefix(word) : .word(word), inTextIndexOf: column))
+            }
+            return least
+        }
+    }
+
+    private func count(inPrefix prefix: [UInt8], _ tree: IndexTree) throws(EngineError) -> Int {
+        let first = try Bytes.borrow(prefix) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
+        guard let after = Bytes.successor(prefix) else { return Int(clamping: tree.count) - first }
+        return try Bytes.borrow(after) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) } - first
+    }
+
+    /// The objects whose text has the term, ascending. O(entries of the term).
+    package func keys(with term: TextTerm, inTextIndexOf column: Int) throws(EngineError) -> [ObjectKey] {
+        guard case .word(let word) = term else { return Self.unique(try textPlaces(term, column)) }
+        var keys: [ObjectKey] = []
+        var last: UInt64 = 0
+        try forEachEntry(word, column) { entry in
+            if entry >> 16 != last { keys.append(ObjectKey(entry >> 16)) }
+            last = entry >> 16
+        }
+        return keys
+    }
+
+    /// Where the term stands or begins: object key << 16 | place, ascending.
+    func textPlaces(_ term: TextTerm, _ column: Int) throws(EngineError) -> [UInt64] {
+        switch term {
+        case .word(let word):
+            var entries: [UInt64] = []
+            try forEachEntry(word, column) { entries.append($0) }
+            return entries
+        case .prefix(let prefix): return try entries(inPrefix: prefix, column)
+        case .phrase(let words, let isOpen): return try entries(ofPhrase: words, isOpen: isOpen, column)
+        }
+    }
+
+    private static func unique(_ entries: [UInt64]) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        for entry in entries where keys.last?.rawValue != entry >> 16 { keys.append(ObjectKey(entry >> 16)) }
+        return keys
+    }
+
+    private func entries(
+        ofPhrase words: [[UInt8]], isOpen: Bool, _ column: Int
+    ) throws(EngineError) -> [UInt64] {
+        var found: [UInt64]?
+        for (i, word) in words.enumerated() {
+            let isPrefix = isOpen && i == words.count - 1
+            let entries = try textPlaces(isPrefix ? .prefix(word) : .word(word), column)
+            guard let before = found else {
+                found = entries
+                continue
+            }
+            found = Self.followed(before, by: entries, distance: UInt64(i))
+            if found?.isEmpty == true { return [] }
+        }
+        return found ?? []
+    }
+
+    /// Those of `starts` that have an entry `distance` places behind. Words behind the last place follow each other.
+    private static func followed(_ starts: [UInt64], by entries: [UInt64], distance: UInt64) -> [UInt64] {
+        var kept: [UInt64] = []
+        var j = 0
+        for start in starts {
+            let place = min(start & 0xFFFF + distance, UInt64(TextWords.lastPlace))
+            let wanted = start & ~0xFFFF | place
+            while j < entries.count, entries[j] < wanted { j += 1 }
+            if j < entries.count, entries[j] == wanted { kept.append(start) }
+        }
+        return kept
+    }
+
+    private func entries(inPrefix prefix: [UInt8], _ column: Int) throws(EngineError) -> [UInt64] {
+        let tree = try textTree(column)
+        var left = try count(inPrefix: prefix, tree)
+        var entries: [UInt64] = []
+        // The count may be damaged: memory follows what is really there.
+        entries.reserveCapacity(min(left, 1 << 16))
+        var cursor = IndexCursor(tree)
+        var isThere = try Bytes.seek(&cursor, prefix, key: 0)
+        while isThere, left > 0 {
+            entries.append(cursor.key)
+            left -= 1
+            isThere = try cursor.next()
+        }
+        entries.sort()
+        return entries
+    }
+
+    /// Each entry of a word, ascending: object key << 16 | place.
+    private func forEachEntry(_ word: [UInt8], _ column: Int, _ body: (UInt64) -> Void) throws(EngineError) {
+        let tree = try textTree(column)
+        try Bytes.borrow(word) { bytes throws(EngineError) in
+            var left = try tree.count(bytes: bytes)
+            var cursor = IndexCursor(tree)
+            var isThere = left > 0 ? try cursor.seek(bytes: bytes) : false
+            while isThere, left > 0 {
+                body(cursor.key)
+                left -= 1
+                isThere = try cursor.next()
+            }
+        }
+    }
+
+    /// Whether an object's text has the term, without a look at other objects but for prefixes. O(log n) and the
+    /// object's entries.
+    package func hasTerm(_ term: TextTerm, _ key: ObjectKey, inTextIndexOf column: Int) throws(EngineError) -> Bool {
+        switch term {
+        case .word(let word): return try !places(of: word, key, column).isEmpty
+        case .prefix(let prefix):
+            var found = false
+            guard let location = try locate(key) else { return false }
+            try flushOpenCollection()
+            try TextIndex.forEachWord(location, column, self) { word, _ in
+                if word.starts(with: prefix) { found = true }
+            }
+            return found
+        case .phrase(let words, let isOpen):
+            var starts: [UInt64]?
+            for (i, word) in words.enumerated() {
+                let isPrefix = isOpen && i == words.count - 1
+                let entries = isPrefix ? try placesOfPrefix(word, key, column) : try places(of: word, key, column)
+                starts = starts.map { Self.followed($0, by: entries, distance: UInt64(i)) } ?? entries
+                if starts?.isEmpty == true { return false }
+            }
+            return true
+        }
+    }
+
+    private func places(of word: [UInt8], _ key: ObjectKey, _ column: Int) throws(EngineError) -> [UInt64] {
+        let tree = try textTree(column)
+        return try Bytes.borrow(word) { bytes throws(EngineError) in
+            var entries: [UInt64] = []
+            let low = try tree.rank(bytes: bytes, key: key.rawValue << 16)
+            var left = try tree.rank(bytes: bytes, key: (key.rawValue + 1) << 16) - low
+            var cursor = IndexCursor(tree)
+            var isThere = left > 0 ? try cursor.seek(bytes: bytes, key: key.rawValue << 16) : false
+            while isThere, left > 0 {
+                entries.append(cursor.key)
+                left -= 1
+                isThere = try cursor.next()
+            }
+            return entries
+        }
+    }
+
+    private func placesOfPrefix(_ prefix: [UInt8], _ key: ObjectKey, _ column: Int) throws(EngineError) -> [UInt64] {
+        guard let location = try locate(key) else { return [] }
+        try flushOpenCollection()
+        var entries: [UInt64] = []
+        try TextIndex.forEachWord(location, column, self) { word, place in
+            if word.starts(with: prefix) { entries.append(TextIndex.entryKey(key.rawValue, place)) }
+        }
+        return entries
+    }
+}

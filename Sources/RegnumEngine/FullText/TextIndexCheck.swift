@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a full-text index holds what the texts of the objects hold, and nothing else.
+
+import RegnumSystem
+
+extension Table {
+    /// What is wrong with it, in words. Every entry is looked for, and their number compared.
+    func textFindings(_ column: Int) throws(EngineError) -> [String] {
+        let tree = try textTree(column)
+        var entries = 0
+        var missing = 0
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let key = group.pointee.key(at: row)
+                var words = 0
+                var isWhole = true
+                let location = RowLocation(group: group, row: row)
+                try TextIndex.forEachWord(location, column, self) { (word, place) throws(EngineError) in
+                    words += 1
+                    let entry = TextIndex.entryKey(key, place)
+                    if try !tree.contains(bytes: word, key: entry) { isWhole = false }
+                }
+                if words > 0, try !tree.containsNull(key: TextIndex.entryKey(key, words)) { isWhole = false }
+                entries += words + (words > 0 ? 1 : 0)
+                if !isWhole { missing += 1 }
+            }
+            return true
+        }
+        var findings: [String] = []
+        if entries != Int(clamping: tree.count) {
+            findings.append("\(tree.count) entries of words, the texts have \(entries)")
+        }
+        if missing > 0 { findings.append("words of \(missing) objects are not in the full-text index") }
+        return findings
+    }
+}

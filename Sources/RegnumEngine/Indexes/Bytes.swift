@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of bytes handed to an index tree.
+
+enum Bytes {
+    static func borrow<R>(
+        _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: bytes)
+        return try body(UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]))
+    }
+
+    static func seek(_ cursor: inout IndexCursor, _ bytes: [UInt8], key: UInt64) throws(EngineError) -> Bool {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: bytes)
+        return try cursor.seek(bytes: UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]), key: key)
+    }
+
+    /// The first bytes behind all that begin with `bytes`; nil where there are none.
+    static func successor(_ bytes: [UInt8]) -> [UInt8]? {
+        var next = bytes
+        while let last = next.popLast() {
+            if last < 255 { return next + [last + 1] }
+        }
+        return nil
+    }
+}
