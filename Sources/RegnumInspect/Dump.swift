@@ -41,7 +41,7 @@ extension Inspector {
         var words = ["\(column.name): \(type)"]
         if column.isPrimaryKey { words.append("primary key") }
         if column.isIndexed { words.append("indexed") }
-        if column.isFullText { words.append("full text") }
+        if column.isContentIndexed { words.append(column.type == .string ? "full text" : "location") }
         if column.isHidden { words.append("hidden") }
         return words.joined(separator: ", ")
     }

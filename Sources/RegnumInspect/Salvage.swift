@@ -90,7 +90,7 @@ private struct Salvage {
                 NewColumn(
                     name: column.name, type: column.type, collection: column.collection,
                     isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
-                    isHidden: column.isHidden, isFullText: column.isFullText,
+                    isHidden: column.isHidden, isContentIndexed: column.isContentIndexed,
                     targetName: column.target.flatMap { source.table($0)?.definition.name })
             })
     }

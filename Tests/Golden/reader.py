@@ -522,8 +522,9 @@ class Database:
         need(order == sorted(order), 'a tree is not in order')
         if role == 3:
             # What a word is, a reader need not know: only that each entry belongs to an object.
+            column = next(column for column in table['columns'] if column['key'] == column_key)
             keys = {row[0] for row in table['rows']}
-            need(all(key >> 16 in keys for _, key in found), 'a full-text index names an object that is not there')
+            need(all((key >> 16 if column['type'] == 'string' else key) in keys for _, key in found), 'a full-text index names an object that is not there')
             return
         position = [column['key'] for column in table['columns']].index(column_key)
         column = table['columns'][position]

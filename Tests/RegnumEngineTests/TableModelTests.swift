@@ -20,7 +20,7 @@ private struct ModelRun {
     static let people: NewTable = {
         var table = DatabaseTests.people
         for i in table.columns.indices where ["email", "tags"].contains(table.columns[i].name) {
-            table.columns[i].isFullText = true
+            table.columns[i].isContentIndexed = true
         }
         return table
     }()

@@ -50,7 +50,7 @@ final class CrashRun: @unchecked Sendable {
     static let rows = NewTable(
         name: "Row",
         columns: [
-            NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string, isFullText: true),
+            NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string, isContentIndexed: true),
             NewColumn(name: "list", type: .int, collection: .list),
         ])
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])

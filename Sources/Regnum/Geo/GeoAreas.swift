@@ -2,6 +2,7 @@
 // The areas of queries: whether they are areas, what lies in them, and how messages show them.
 
 internal import Foundation
+internal import RegnumEngine
 internal import RegnumQuery
 
 /// A value that stands on the right of IN as an area.
@@ -30,7 +31,8 @@ extension GeoBox: GeoArea {
     var shape: GeoShape {
         let (south, north) = (bottomLeft.latitude, topRight.latitude)
         let (west, east) = (bottomLeft.longitude, topRight.longitude)
-        return GeoShape(shown: shownPolygon([corners]), flaw: nil) { latitude, longitude in
+        let box = PlaceBox(south: south, north: north, west: west, east: east)
+        return GeoShape(shown: shownPolygon([corners]), flaw: nil, bounds: box.parts) { latitude, longitude in
             guard latitude >= south, latitude <= north else { return false }
             return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
         }
@@ -49,7 +51,7 @@ extension GeoCircle: GeoArea {
     /// Its edge belongs to it.
     var shape: GeoShape {
         let shown = "GeoCircle(\(center.shown), \(GeoPoint.text(radiusInRadians)))"
-        if radiusInRadians >= .pi { return GeoShape(shown: shown, flaw: nil) { _, _ in true } }
+        if radiusInRadians >= .pi { return GeoShape(shown: shown, flaw: nil, bounds: nil) { _, _ in true } }
         let middle = SpherePoint(center)
         // The square of the chord between points of that distance.
         let half = sin(radiusInRadians / 2)
@@ -57,7 +59,9 @@ extension GeoCircle: GeoArea {
         // No farther north or south than the radius.
         let reach = radiusInRadians * 180 / .pi + 1e-9
         let latitudes = (center.latitude - reach)...(center.latitude + reach)
-        return GeoShape(shown: shown, flaw: nil) { latitude, longitude in
+        let bounds = PlaceBox.around(
+            latitude: center.latitude, longitude: center.longitude, radius: radiusInRadians)
+        return GeoShape(shown: shown, flaw: nil, bounds: bounds) { latitude, longitude in
             guard latitudes.contains(latitude) else { return false }
             let chord = SpherePoint(latitude: latitude, longitude: longitude) - middle
             return chord.dot(chord) <= limit
@@ -73,13 +77,30 @@ extension GeoPolygon: GeoArea {
         let loops = points.map { $0.count < 3 ? nil : SphereLoop($0) }
         let shown = shownPolygon(rings)
         if let flaw = Self.flaw(points, loops) {
-            return GeoShape(shown: shown, flaw: flaw) { _, _ in false }
+            return GeoShape(shown: shown, flaw: flaw, bounds: nil) { _, _ in false }
         }
         let whole = loops.compactMap { $0 }
-        return GeoShape(shown: shown, flaw: nil) { latitude, longitude in
+        return GeoShape(shown: shown, flaw: nil, bounds: Self.bounds(points[0])) { latitude, longitude in
             let point = SpherePoint(latitude: latitude, longitude: longitude)
             return whole[0].contains(point) && !whole.dropFirst().contains { $0.contains(point) }
         }
+    }
+
+    /// Those of a cap of the sphere around all corners. One of less than half the sphere holds the arcs between them,
+    /// and what they surround.
+    private static func bounds(_ ring: [SpherePoint]) -> [PlaceBox]? {
+        var sum = (x: 0.0, y: 0.0, z: 0.0)
+        for point in ring { sum = (sum.x + point.x, sum.y + point.y, sum.z + point.z) }
+        let length = (sum.x * sum.x + sum.y * sum.y + sum.z * sum.z).squareRoot()
+        guard length > 1e-6 * Double(ring.count) else { return nil }
+        let middle = SpherePoint(x: sum.x / length, y: sum.y / length, z: sum.z / length)
+        // By the chord, whose length is exact for small arcs too.
+        let farthest = ring.map { ($0 - middle).dot($0 - middle) }.max() ?? 4
+        let radius = 2 * asin(min(1, farthest.squareRoot() / 2)) + 1e-9
+        guard radius < 1.4 else { return nil }
+        return PlaceBox.around(
+            latitude: asin(max(-1, min(1, middle.z))) * 180 / .pi, longitude: atan2(middle.y, middle.x) * 180 / .pi,
+            radius: radius)
     }
 
     /// Without points that repeat the one before, and the last, which is the first.
@@ -171,4 +192,33 @@ extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
 
     /// As `geoWithin(_:)` of a box. Misuse for a polygon whose edges cross, or whose holes are not inside.
     public func geoWithin(_ value: GeoPolygon) -> Query<Bool> { comparison(.isIn, value) }
+}
+
+extension PlaceBox {
+    /// Boxes that hold all points of that distance in radians; nil where it is the whole earth.
+    fileprivate static func around(latitude: Double, longitude: Double, radius: Double) -> [PlaceBox]? {
+        if radius >= .pi / 2 { return nil }
+        let margin = 1e-6
+        let reach = radius * 180 / .pi + margin
+        let (south, north) = (latitude - reach, latitude + reach)
+        if south <= -90 || north >= 90 { return [PlaceBox(south: south, north: north, west: -180, east: 180)] }
+        let sine = sin(radius + margin * .pi / 180) / cos(latitude * .pi / 180)
+        let width = asin(min(1, sine)) * 180 / .pi + margin
+        if width >= 90 { return [PlaceBox(south: south, north: north, west: -180, east: 180)] }
+        let (west, east) = (longitude - width, longitude + width)
+        let box =
+            west < -180
+            ? PlaceBox(south: south, north: north, west: west + 360, east: east)
+            : PlaceBox(south: south, north: north, west: west, east: east > 180 ? east - 360 : east)
+        return box.parts
+    }
+
+    /// Two where it goes across the date line.
+    fileprivate var parts: [PlaceBox] {
+        if west <= east { return [self] }
+        return [
+            PlaceBox(south: south, north: north, west: west, east: 180),
+            PlaceBox(south: south, north: north, west: -180, east: east),
+        ]
+    }
 }

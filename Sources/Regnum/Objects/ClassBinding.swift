@@ -121,7 +121,7 @@ package final class ClassBinding {
                 guard column < definition.columns.count else { return false }
                 var (now, before) = (definition.columns[column], old.columns[column])
                 (now.isIndexed, before.isIndexed) = (false, false)
-                (now.isFullText, before.isFullText) = (false, false)
+                (now.isContentIndexed, before.isContentIndexed) = (false, false)
                 return now == before
             }
     }

@@ -27,7 +27,7 @@ extension ClassSchema {
         dynamic.columnName = property.columnName
         dynamic.isIndexed = property.isIndexed
         dynamic.isPrimaryKey = property.isPrimaryKey
-        dynamic.isFullText = property.isFullText
+        dynamic.isContentIndexed = property.isContentIndexed
         dynamic.targetName = property.targetName
         dynamic.originProperty = property.originProperty
         return dynamic
@@ -44,7 +44,7 @@ extension ClassSchema {
             fieldType: Any.self)
         property.isIndexed = column.isIndexed
         property.isPrimaryKey = column.isPrimaryKey
-        property.isFullText = column.isFullText
+        property.isContentIndexed = column.isContentIndexed
         property.targetName = column.target.flatMap { session.table($0)?.definition.name }
         return property
     }

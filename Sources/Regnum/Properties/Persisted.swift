@@ -28,7 +28,7 @@ public struct Persisted<Value: _Persistable> {
     /// Bits of `flags`.
     @usableFromInline static var indexedFlag: UInt8 { 1 }
     @usableFromInline static var primaryKeyFlag: UInt8 { 2 }
-    @usableFromInline static var fullTextFlag: UInt8 { 8 }
+    @usableFromInline static var contentFlag: UInt8 { 8 }
     /// The object is managed, so `stored` is not its value. Only kept where the class can be encoded.
     static var managedFlag: UInt8 { 4 }
 
@@ -119,6 +119,9 @@ public enum PropertyIndex: Sendable {
     case values
     /// Of the words in texts: makes the property searchable with `TEXT`, `fullTextMatches(_:)` and `search(_:in:)`.
     case fullText
+    /// Of places: for the list `coordinates` (longitude, latitude) of an embedded class that areas are asked for, so
+    /// that an area finds its places without a look at the others.
+    case location
 }
 
 extension Persisted where Value.PersistedType: _QueryString {
@@ -141,7 +144,9 @@ extension Persisted where Value.PersistedType: _QueryString {
         switch kind {
         case .none: 0
         case .values: indexedFlag
-        case .fullText: fullTextFlag
+        case .fullText: contentFlag
+        // Refused when the schema is built.
+        case .location: contentFlag | indexedFlag
         }
     }
 }
@@ -158,7 +163,23 @@ where
             switch kind {
             case .none: 0
             case .values: Self.indexedFlag
-            case .fullText: Self.fullTextFlag
+            case .fullText: Self.contentFlag
+            case .location: Self.contentFlag | Self.indexedFlag
+            }
+    }
+}
+
+extension Persisted where Value: RealmCollection, Value.Element == Double {
+    /// A list whose first two numbers are degrees east and north, with an index of the places; `values` and `fullText`
+    /// are refused when the schema is built.
+    public init(indexed kind: PropertyIndex) {
+        stored = Value._unset
+        flags =
+            switch kind {
+            case .none: 0
+            case .values: Self.indexedFlag
+            case .fullText: Self.indexedFlag | Self.contentFlag
+            case .location: Self.contentFlag
             }
     }
 }

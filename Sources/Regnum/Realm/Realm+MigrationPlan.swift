@@ -178,11 +178,12 @@ extension RealmCare where Self == Realm {
             }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {
             guard let column = table.definition.columns.first(where: { $0.name == property.columnName }),
-                column.isIndexed != property.isIndexed || column.isFullText != property.isFullText
+                column.isIndexed != property.isIndexed || column.isContentIndexed != property.isContentIndexed
             else { continue }
             let made =
-                property.isFullText
-                ? "searchable by its words" : property.isIndexed ? "indexed" : "unindexed"
+                property.isContentIndexed
+                ? property.columnType == .string ? "searchable by its words" : "indexed by places"
+                : property.isIndexed ? "indexed" : "unindexed"
             changes.append(
                 change("Property '\(schema.name).\(property.name)' has been made \(made).", table.count, needs: false))
         }

@@ -75,7 +75,7 @@ final class SchemaWork {
                     new.columns[place].isNullable = wanted.isNullable
                     new.columns[place].isIndexed = wanted.isIndexed
                     new.columns[place].isPrimaryKey = wanted.isPrimaryKey
-                    new.columns[place].isFullText = wanted.isFullText
+                    new.columns[place].isContentIndexed = wanted.isContentIndexed
                     continue
                 }
                 park(place, of: &new)
@@ -88,7 +88,7 @@ final class SchemaWork {
                 ColumnDefinition(
                     key: key, name: wanted.name, type: wanted.type, collection: wanted.collection,
                     isNullable: wanted.isNullable, isIndexed: wanted.isIndexed, isPrimaryKey: wanted.isPrimaryKey,
-                    isFullText: wanted.isFullText, target: target))
+                    isContentIndexed: wanted.isContentIndexed, target: target))
         }
         for place in new.columns.indices where !new.columns[place].isHidden {
             if !wantedNames.contains(new.columns[place].name) { park(place, of: &new) }
@@ -106,7 +106,7 @@ final class SchemaWork {
         definition.columns[place].isHidden = true
         definition.columns[place].isIndexed = false
         definition.columns[place].isPrimaryKey = false
-        definition.columns[place].isFullText = false
+        definition.columns[place].isContentIndexed = false
     }
 
     /// The block stored a primary key.

@@ -27,7 +27,7 @@ package struct ClassProperty: @unchecked Sendable {
     package var shape: _PropertyShape
     package var storage: Storage
     package var isIndexed = false
-    package var isFullText = false
+    package var isContentIndexed = false
     package var isPrimaryKey = false
     /// Name of the class that links lead to.
     package var targetName: String?
@@ -71,7 +71,7 @@ package struct ClassProperty: @unchecked Sendable {
         NewColumn(
             name: columnName, type: columnType, collection: shape.collectionKind,
             isNullable: shape.isOptional && !hasTarget || shape.type == .any, isIndexed: isIndexed,
-            isPrimaryKey: isPrimaryKey, isFullText: isFullText, targetName: targetName)
+            isPrimaryKey: isPrimaryKey, isContentIndexed: isContentIndexed, targetName: targetName)
     }
 
     // MARK: Values of an object

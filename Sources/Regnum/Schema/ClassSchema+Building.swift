@@ -86,7 +86,7 @@ extension ClassSchema {
             let flags = wrapper.flags(at: address)
             property.isIndexed = flags & 1 != 0
             property.isPrimaryKey = flags & 2 != 0
-            property.isFullText = flags & 8 != 0
+            property.isContentIndexed = flags & 8 != 0
             if type is any _LinkingObjectsProtocol.Type {
                 property.originProperty = origin(of: type, instance, field.offset)
             }

@@ -88,11 +88,14 @@ extension ClassSchema {
                         + "'int', 'objectId', or 'uuid' property.")
             }
         }
-        if property.isFullText, shape.type != .string || shape.isCollection && !property.isList {
-            throw SchemaProblem(
-                "Property '\(className).\(property.name)' of type '\(shape.type.text)' cannot have a full-text index: "
-                    + "only strings and lists of strings can."
-            )
+        if property.isContentIndexed {
+            let isText = shape.type == .string && (!shape.isCollection || property.isList)
+            if property.isIndexed || !isText && !(shape.type == .double && property.isList) {
+                throw SchemaProblem(
+                    "Property '\(className).\(property.name)' of type '\(shape.type.text)' cannot have that index: "
+                        + "fullText is for strings and lists of strings, location for lists of Double."
+                )
+            }
         }
         if property.isIndexed {
             let isIndexable = [.int, .bool, .string, .date, .objectId, .UUID, .any].contains(shape.type)

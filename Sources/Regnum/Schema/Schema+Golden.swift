@@ -43,7 +43,7 @@ extension SchemaText where Self == Schema {
         } else if property.isIndexed {
             words.append("indexed")
         }
-        if property.info.isFullText { words.append("full-text") }
+        if property.info.isContentIndexed { words.append(property.type == .string ? "full-text" : "location") }
         return words.joined(separator: " ")
     }
 

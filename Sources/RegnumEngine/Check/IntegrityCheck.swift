@@ -144,7 +144,7 @@ package enum IntegrityCheck {
             for (i, column) in table.definition.columns.enumerated() {
                 let path = "\(name).\(column.name)"
                 if let tree = table.indexes[i]?.tree { check(tree, "\(path) > index", limit) }
-                if let tree = table.textIndexes[i]?.tree { check(tree, "\(path) > full text", limit) }
+                if let tree = table.contentIndexes[i]?.tree { check(tree, "\(path) > contents", limit) }
                 attempt("\(path) > backlinks") { walk throws(EngineError) in
                     if let tree = try table.backlinkTrees[i]?.settled() {
                         walk.check(tree, "\(path) > backlinks", limit)
@@ -161,9 +161,9 @@ package enum IntegrityCheck {
                     attempt("\(path) > index") { (walk) throws(EngineError) in try walk.checkIndex(table, i) }
                 }
                 attempt(path) { (walk) throws(EngineError) in try walk.checkElements(table, i) }
-                if table.textIndexes[i] != nil {
-                    attempt("\(path) > full text") { (walk) throws(EngineError) in
-                        for text in try table.textFindings(i) { walk.find(5, "\(path): \(text)") }
+                if table.contentIndexes[i] != nil {
+                    attempt("\(path) > contents") { (walk) throws(EngineError) in
+                        for text in try table.contentFindings(i) { walk.find(5, "\(path): \(text)") }
                     }
                 }
                 if table.backlinkTrees[i] != nil {

@@ -46,14 +46,14 @@ package struct ColumnDefinition: Sendable, Equatable {
     package var isPrimaryKey: Bool
     /// A system column: kept with the object, never shown as a property.
     package var isHidden: Bool
-    /// Of a String or a list of such: with a full-text index.
-    package var isFullText: Bool
+    /// With an index of contents: of a String or a list of such the words, of a list of Double the place on the earth.
+    package var isContentIndexed: Bool
     /// The table that links lead to.
     package var target: TableKey?
 
     package init(
         key: ColumnKey, name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
-        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isFullText: Bool = false,
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isContentIndexed: Bool = false,
         target: TableKey? = nil
     ) {
         self.key = key
@@ -64,7 +64,7 @@ package struct ColumnDefinition: Sendable, Equatable {
         self.isIndexed = isIndexed
         self.isPrimaryKey = isPrimaryKey
         self.isHidden = isHidden
-        self.isFullText = isFullText
+        self.isContentIndexed = isContentIndexed
         self.target = target
     }
 }
@@ -99,12 +99,12 @@ package struct NewColumn: Sendable, Equatable {
     package var isIndexed: Bool
     package var isPrimaryKey: Bool
     package var isHidden: Bool
-    package var isFullText: Bool
+    package var isContentIndexed: Bool
     package var targetName: String?
 
     package init(
         name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
-        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isFullText: Bool = false,
+        isIndexed: Bool = false, isPrimaryKey: Bool = false, isHidden: Bool = false, isContentIndexed: Bool = false,
         targetName: String? = nil
     ) {
         self.name = name
@@ -114,7 +114,7 @@ package struct NewColumn: Sendable, Equatable {
         self.isIndexed = isIndexed
         self.isPrimaryKey = isPrimaryKey
         self.isHidden = isHidden
-        self.isFullText = isFullText
+        self.isContentIndexed = isContentIndexed
         self.targetName = targetName
     }
 }

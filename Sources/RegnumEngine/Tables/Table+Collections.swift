@@ -113,13 +113,13 @@ extension Table {
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
         // The bytes of what it was stay as long as the transaction does.
-        try textIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
+        try contentIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
         group.makeWritable(open.column)
         switch try open.seal() {
         case .bytes(let bytes): bytes.withUnsafeBytes { group.setBytes(open.column, row, $0) }
         case .block(let ref, let length): group.setBlob(open.column, row, ref, length: length)
         }
-        try textIndexes[open.column]?.insert(location, open.column, open.key.rawValue, self)
+        try contentIndexes[open.column]?.insert(location, open.column, open.key.rawValue, self)
     }
 
     // MARK: Elements in place

@@ -20,7 +20,7 @@ extension Table {
         for (i, column) in definition.columns.enumerated() {
             guard let before = old.definition.columns.firstIndex(where: { $0.key == column.key }) else { continue }
             if indexes[i] != nil, let index = old.indexes[before] { indexes[i] = index }
-            if textIndexes[i] != nil, let text = old.textIndexes[before] { textIndexes[i] = text }
+            if contentIndexes[i] != nil, let text = old.contentIndexes[before] { contentIndexes[i] = text }
             if let links = old.backlinkTrees[before] { backlinkTrees[i] = links }
         }
     }
@@ -32,7 +32,7 @@ extension Table {
                 try deleteOwned(by: i)
                 try freeBlobs(i)
                 try indexes[i]?.tree.freeAll()
-                try textIndexes[i]?.tree.freeAll()
+                try contentIndexes[i]?.tree.freeAll()
                 try backlinkTrees[i]?.freeAll()
                 continue
             }
@@ -41,7 +41,7 @@ extension Table {
                 kept.target == column.target || backlinkTrees[i].map { $0.count == 0 } ?? true,
                 "links to another table")
             if !kept.isIndexed && !kept.isPrimaryKey { try indexes[i]?.tree.freeAll() }
-            if !kept.isFullText { try textIndexes[i]?.tree.freeAll() }
+            if !kept.isContentIndexed { try contentIndexes[i]?.tree.freeAll() }
         }
     }
 
@@ -75,7 +75,9 @@ extension Table {
     /// Enters every object into the indexes that are new. O(n log n).
     func fillIndexes(notIn old: TableDefinition) throws(EngineError) {
         for (i, column) in definition.columns.enumerated() {
-            if let text = textIndexes[i], old.columns.first(where: { $0.key == column.key })?.isFullText != true {
+            if let text = contentIndexes[i],
+                old.columns.first(where: { $0.key == column.key })?.isContentIndexed != true
+            {
                 try forEachGroup { group throws(EngineError) in
                     for row in 0..<group.pointee.count {
                         let location = RowLocation(group: group, row: row)

@@ -4,7 +4,7 @@
 // Laws kept here
 //  1. An index holds one entry for each object: its value (or null) and its key.
 //  2. The backlink tree of a link or mixed column holds one entry for each link: target, object.
-//  3. A full-text index holds one entry for each word of each object's text.
+//  3. An index of contents holds one entry for each word of each object's text, or for its place.
 //  4. No link leads to an object that is not there: deleting an object clears the links to it.
 
 import RegnumSystem
@@ -33,7 +33,7 @@ extension Table {
         let key = location.group.pointee.key(at: location.row)
         for column in definition.columns.indices {
             if let index = indexes[column] { try index.insert(location, column, key, self) }
-            if let text = textIndexes[column] { try text.insert(location, column, key, self) }
+            if let text = contentIndexes[column] { try text.insert(location, column, key, self) }
             if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
                 for target in try links(column, location) { try tree.insert(target: target, origin: key) }
             }
@@ -74,7 +74,7 @@ extension Table {
         let location = RowLocation(group: group.view, row: row)
         session.changeCount &+= 1
         if let index = indexes[column] { try index.remove(location, column, key.rawValue, self) }
-        var text = textIndexes[column]
+        var text = contentIndexes[column]
         if text != nil, try self.value(column, at: location) == value { text = nil }
         try text?.remove(location, column, key.rawValue, self)
         if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
@@ -183,7 +183,7 @@ extension Table {
     private func leave(_ location: RowLocation, _ key: UInt64) throws(EngineError) {
         for column in definition.columns.indices {
             if let index = indexes[column] { try index.remove(location, column, key, self) }
-            try textIndexes[column]?.remove(location, column, key, self)
+            try contentIndexes[column]?.remove(location, column, key, self)
             guard let tree = backlinkTrees[column] else { continue }
             for target in try links(column, location) { _ = try tree.remove(target: target, origin: key) }
         }
@@ -260,7 +260,7 @@ extension Table {
         try freeAllBlobs()
         try groups.removeAll()
         for index in indexes { try index?.tree.freeAll() }
-        for text in textIndexes { try text?.tree.freeAll() }
+        for text in contentIndexes { try text?.tree.freeAll() }
         for tree in backlinkTrees { try tree?.freeAll() }
         count = 0
         session.moved()
@@ -299,10 +299,10 @@ extension Table {
                 record.trees.append(
                     TreeRecord(column: column.key, role: .index, count: UInt64(index.tree.count), root: root))
             }
-            if let text = textIndexes[i] {
+            if let text = contentIndexes[i] {
                 let root = try text.tree.seal(into: session.space.sealer)
                 record.trees.append(
-                    TreeRecord(column: column.key, role: .fullText, count: text.tree.count, root: root))
+                    TreeRecord(column: column.key, role: .content, count: text.tree.count, root: root))
             }
             if let tree = backlinkTrees[i] {
                 let root = try tree.settled().seal(into: session.space.sealer)
@@ -323,8 +323,8 @@ extension Table {
             {
                 tree.rollback(root: r.root, count: r.count)
             }
-            if let text = textIndexes[i],
-                let r = record.trees.first(where: { $0.column == column.key && $0.role == .fullText })
+            if let text = contentIndexes[i],
+                let r = record.trees.first(where: { $0.column == column.key && $0.role == .content })
             {
                 text.tree.rollback(root: r.root, count: r.count)
             }

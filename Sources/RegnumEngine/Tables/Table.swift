@@ -11,8 +11,8 @@ package final class Table {
     let groups: GroupTree
     /// By column number; nil where there is no index.
     @exclusivity(unchecked) var indexes: [ColumnIndex?]
-    /// By column number; nil where there is no full-text index.
-    @exclusivity(unchecked) var textIndexes: [TextIndex?]
+    /// By column number; nil where there is no index of contents.
+    @exclusivity(unchecked) var contentIndexes: [ContentIndex?]
     /// By column number: (target key, object key) of each link of a link column; nil elsewhere.
     @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
     /// Columns of all tables whose links lead here; see `resolveOrigins`.
@@ -35,7 +35,7 @@ package final class Table {
         self.session = session
         map = ColumnMap(definition.columns)
         let guarded = definition.columns.map {
-            $0.isIndexed || $0.isPrimaryKey || $0.isFullText || $0.hasBacklinks || $0.collection != .none
+            $0.isIndexed || $0.isPrimaryKey || $0.isContentIndexed || $0.hasBacklinks || $0.collection != .none
         }
         hasGuards = guarded.contains(true)
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
@@ -45,7 +45,7 @@ package final class Table {
         nextKey = record.nextObjectKey
         count = Int(record.count)
         indexes = []
-        textIndexes = []
+        contentIndexes = []
         backlinkTrees = []
         for column in definition.columns {
             let index = record.trees.first { $0.column == column.key && $0.role == .index }
@@ -54,10 +54,11 @@ package final class Table {
                 column.isIndexed || column.isPrimaryKey
                     ? ColumnIndex(column, space: session.space, root: index?.root ?? .none, count: index?.count ?? 0)
                     : nil)
-            let text = record.trees.first { $0.column == column.key && $0.role == .fullText }
-            textIndexes.append(
-                column.isFullText
-                    ? TextIndex(space: session.space, root: text?.root ?? .none, count: text?.count ?? 0) : nil)
+            let text = record.trees.first { $0.column == column.key && $0.role == .content }
+            contentIndexes.append(
+                column.isContentIndexed
+                    ? ContentIndex(column, space: session.space, root: text?.root ?? .none, count: text?.count ?? 0)
+                    : nil)
             backlinkTrees.append(
                 column.hasBacklinks
                     ? LinkTree(space: session.space, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
@@ -77,8 +78,8 @@ package final class Table {
             let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
             indexes[i]?.tree.rollback(root: index?.root ?? .none, count: index?.count ?? 0)
             backlinkTrees[i]?.rollback(root: links?.root ?? .none, count: links?.count ?? 0)
-            guard let text = textIndexes[i] else { continue }
-            let record = record.trees.first { $0.column == column.key && $0.role == .fullText }
+            guard let text = contentIndexes[i] else { continue }
+            let record = record.trees.first { $0.column == column.key && $0.role == .content }
             text.tree.rollback(root: record?.root ?? .none, count: record?.count ?? 0)
         }
     }
@@ -95,6 +96,11 @@ package final class Table {
         }
         resolveOwnership()
     }
+
+    /// The session it belongs to.
+    package var owner: Session { session }
+    /// Another table of the session.
+    package func other(_ key: TableKey) -> Table? { session.table(key) }
 
     // MARK: Objects
 

@@ -5,13 +5,13 @@
 //   catalog, behind the block header (all integers little endian, packed)
 //     ref of the schema · u64 schema version (all ones = never set) · u64 next table key · u32 tables · per table:
 //       u32 table key · u32 trees · u64 next object key · u64 objects · ref of the row groups · per tree:
-//         u32 column key · u32 role (1 index, 2 backlinks, 3 full text) · u64 entries · ref
+//         u32 column key · u32 role (1 index, 2 backlinks, 3 contents) · u64 entries · ref
 //
 //   schema, behind the block header
 //     u32 features · per feature: u8 1 = required · string
 //     u32 tables · per table: u32 key · u32 next column key · u16 flags (1 embedded) · string name · u16 columns ·
 //       per column: u32 key · u8 type · u8 collection · u8 flags (1 nullable, 2 indexed, 4 primary key, 8 hidden,
-//         16 full text) · u8 0 · u32 target table (all ones = none) · string name
+//         16 index of contents) · u8 0 · u32 target table (all ones = none) · string name
 //   string: u16 byte count, UTF-8
 
 package struct Feature: Sendable, Equatable {
@@ -24,7 +24,7 @@ package struct Feature: Sendable, Equatable {
     }
 }
 
-package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, fullText = 3 }
+package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, content = 3 }
 
 package struct TreeRecord: Sendable, Equatable {
     package var column: ColumnKey
@@ -67,7 +67,7 @@ package struct SchemaBlock: Sendable, Equatable {
                 writer.integer(
                     UInt8(
                         (column.isNullable ? 1 : 0) | (column.isIndexed ? 2 : 0) | (column.isPrimaryKey ? 4 : 0)
-                            | (column.isHidden ? 8 : 0) | (column.isFullText ? 16 : 0)))
+                            | (column.isHidden ? 8 : 0) | (column.isContentIndexed ? 16 : 0)))
                 writer.integer(UInt8(0))
                 writer.integer(column.target?.rawValue ?? .max)
                 writer.string(column.name)
@@ -110,12 +110,14 @@ package struct SchemaBlock: Sendable, Equatable {
             let target = try reader.integer(UInt32.self)
             let name = try reader.string()
             guard let type, let collection else { throw corrupted("a column has an unknown type", page: page) }
-            let isText = type == .string && (collection == .none || collection == .list)
+            let hasContents =
+                type == .string && collection == .none
+                || collection == .list && (type == .string || type == .double)
             table.columns.append(
                 ColumnDefinition(
                     key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
                     isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
-                    isFullText: isText && flags & 16 != 0, target: target == .max ? nil : TableKey(target)))
+                    isContentIndexed: hasContents && flags & 16 != 0, target: target == .max ? nil : TableKey(target)))
         }
         return table
     }

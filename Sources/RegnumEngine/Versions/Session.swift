@@ -363,7 +363,7 @@ package final class Session {
                 ColumnDefinition(
                     key: ColumnKey(UInt32(i + 1)), name: column.name, type: column.type, collection: column.collection,
                     isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
-                    isHidden: column.isHidden, isFullText: column.isFullText, target: target))
+                    isHidden: column.isHidden, isContentIndexed: column.isContentIndexed, target: target))
         }
         guard let key = keys[new.name] else { preconditionFailure("a new table without a key") }
         let definition = TableDefinition(

@@ -17,6 +17,23 @@ package struct GeoTest: Sendable {
     }
 }
 
+extension GeoTest {
+    /// Parts of the index of places that hold all objects of the area; nil where there is no index, or no bounds.
+    func ranges(_ table: Table) -> [ClosedRange<UInt64>]? {
+        guard table.hasPlaceIndex(coordinatesColumn), let bounds = shape.bounds else { return nil }
+        // The boxes lie apart, but the squares at their edges may not.
+        var ranges: [ClosedRange<UInt64>] = []
+        for range in bounds.flatMap({ PlaceCell.ranges(of: $0) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = ranges.last, range.lowerBound <= last.upperBound {
+                ranges[ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                ranges.append(range)
+            }
+        }
+        return ranges
+    }
+}
+
 extension PredicateBinder {
     /// Binds `path IN shape`.
     func within(

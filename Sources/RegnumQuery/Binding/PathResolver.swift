@@ -24,7 +24,7 @@ struct ResolvedPath {
     /// The class linked to, where the path ends at objects.
     var targetClass: QueryClass?
     /// The property has a full-text index.
-    var isFullText = false
+    var isContentIndexed = false
     /// The column of the dictionary that the path ends at.
     var dictionary: Int?
 
@@ -167,7 +167,8 @@ extension PredicateBinder {
         return ResolvedPath(
             written: text, bound: BoundPath(steps: steps, end: end), property: segment.name,
             className: current.name,
-            type: definition.type, isNullable: isNullable, targetClass: nil, isFullText: definition.isFullText,
+            type: definition.type, isNullable: isNullable, targetClass: nil,
+            isContentIndexed: definition.isContentIndexed,
             dictionary: dictionary)
     }
 

@@ -13,7 +13,7 @@ extension PredicateBinder {
         default:
             throw QueryError(.unsupported, "Operator 'TEXT' not supported for type '\(path.typeName)'")
         }
-        guard path.aggregate == nil, path.dictionary == nil, path.isFullText else {
+        guard path.aggregate == nil, path.dictionary == nil, path.isContentIndexed else {
             throw QueryError(
                 .unsupported,
                 "Column has no fulltext index: declare '\(path.className).\(path.property)' with "

@@ -67,7 +67,7 @@ extension Evaluator {
         }
     }
 
-    private func lies(_ test: GeoTest, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
+    func lies(_ test: GeoTest, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
         guard try isPoint(table, location, test.typeColumn) else { return false }
         // Longitude, latitude. A list may go on in further leaves.
         var degrees = (0.0, 0.0)

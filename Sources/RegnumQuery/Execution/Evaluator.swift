@@ -236,6 +236,9 @@ struct Evaluator {
     /// Looks at all objects at the other end once, if that is less work than following each row's links.
     private func passingObjects(_ through: Through) throws(EngineError) -> KeyBitmap? {
         guard let other = session.table(through.step.target) else { return nil }
+        if case .geo(let test) = through.inner, let ranges = test.ranges(other) {
+            return try passingPlaces(test, ranges, through.step, other)
+        }
         guard other.count / 16 <= expectedRows else { return nil }
         switch through.step {
         case .entry: return nil
@@ -275,6 +278,34 @@ struct Evaluator {
         for key in try table.keys(with: text.term, inTextIndexOf: text.column) { passing.insert(key.rawValue) }
         text.passing = passing
         return passing
+    }
+
+    /// Of the objects in the ranges of an index of places, those in the area.
+    private func passingPlaces(
+        _ test: GeoTest, _ ranges: [ClosedRange<UInt64>], _ step: PathStep, _ other: Table
+    ) throws(EngineError) -> KeyBitmap? {
+        switch step {
+        case .link, .links: break
+        case .entry, .backlinks: return nil
+        }
+        guard let limit = try other.keyLimit(),
+            try other.placeCount(in: ranges, inIndexOf: test.coordinatesColumn) / 16 <= expectedRows
+        else { return nil }
+        let passing = KeyBitmap(limit: limit)
+        for key in try places(test, ranges, other) { passing.insert(key.rawValue) }
+        return passing
+    }
+
+    /// The objects in the area, ascending.
+    func places(
+        _ test: GeoTest, _ ranges: [ClosedRange<UInt64>], _ table: Table
+    ) throws(EngineError) -> [ObjectKey] {
+        var found: [ObjectKey] = []
+        for key in try table.keys(in: ranges, inPlaceIndexOf: test.coordinatesColumn) {
+            guard let location = try table.locate(key) else { continue }
+            if try lies(test, table, location) { found.append(key) }
+        }
+        return found
     }
 
     /// True where the node is the `@count` of backlinks and all of them have been counted.

@@ -13,6 +13,15 @@ package struct IndexAccess: Sendable {
     package var isExact: Bool
     /// A full-text index: the term that is looked for, instead of ranges.
     package var term: TextTerm? = nil
+    /// An index of places of the embedded objects that the column links to.
+    var area: AreaAccess? = nil
+}
+
+/// An area, and the parts of the index that hold its places.
+struct AreaAccess: Sendable {
+    var test: GeoTest
+    var places: TableKey
+    var ranges: [ClosedRange<UInt64>]
 }
 
 /// How the rows are found that may match: through indexes, whose entries together hold all of them, or by a scan.
@@ -36,9 +45,7 @@ extension Access {
     /// The cheapest way. O(log n) for each condition with an index.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
         let scan = Access(estimate: table.count, rest: predicate)
-        guard let predicate,
-            table.definition.columns.indices.contains(where: { table.hasIndex($0) || table.hasTextIndex($0) })
-        else {
+        guard let predicate, predicate.hasGeo || table.hasAnyIndex else {
             return scan
         }
         guard let found = try through(predicate, table) else { return scan }
@@ -85,6 +92,15 @@ extension Access {
             let estimate = try table.textEstimate(term, inTextIndexOf: number)
             let index = IndexAccess(column: number, ranges: [], estimate: estimate, isExact: true, term: term)
             return Access(indexes: [index], estimate: estimate)
+        case .geo(let path, let test):
+            guard path.steps.count == 1, case .link(let column, let target)? = path.steps.first,
+                let places = table.other(target), let ranges = test.ranges(places)
+            else { return nil }
+            // Looking at a place and for its owner costs as much as several entries.
+            let estimate = try places.placeCount(in: ranges, inIndexOf: test.coordinatesColumn)
+            let area = AreaAccess(test: test, places: target, ranges: ranges)
+            let index = IndexAccess(column: column, ranges: [], estimate: estimate, isExact: true, area: area)
+            return Access(indexes: [index], estimate: estimate * 8)
         default: return nil
         }
     }
@@ -101,6 +117,7 @@ extension Access {
     /// True where the entries are the matches, each once, and `estimate` is their number.
     var isCount: Bool {
         indexes.count == 1 && rest == nil && indexes[0].ranges.count <= 32 && indexes[0].term == nil
+            && indexes[0].area == nil
     }
 
     /// The keys of all entries, ascending and each once.
@@ -110,6 +127,11 @@ extension Access {
         var isAscending = true
         var last: UInt64 = 0
         for index in indexes {
+            if let area = index.area {
+                isAscending = false
+                keys += try owners(area, index.column, table)
+                continue
+            }
             if let term = index.term {
                 for key in try table.keys(with: term, inTextIndexOf: index.column) {
                     if key.rawValue <= last { isAscending = false }
@@ -134,6 +156,36 @@ extension Access {
         unique.reserveCapacity(keys.count)
         for key in keys where unique.last != key { unique.append(key) }
         return unique
+    }
+}
+
+extension Access {
+    /// The objects whose embedded objects in the column lie in the area, each once.
+    private func owners(_ area: AreaAccess, _ column: Int, _ table: Table) throws(EngineError) -> [ObjectKey] {
+        guard let places = table.other(area.places) else { return [] }
+        let evaluator = Evaluator(session: table.owner, table: places, expectedRows: area.ranges.count)
+        var keys: [ObjectKey] = []
+        for key in try evaluator.places(area.test, area.ranges, places) {
+            keys += try places.backlinks(to: key, from: table, column: column)
+        }
+        return keys
+    }
+}
+
+extension BoundPredicate {
+    /// An area is asked for, whose index is that of another table.
+    fileprivate var hasGeo: Bool {
+        switch self {
+        case .geo: true
+        case .and(let parts), .or(let parts): parts.contains(where: \.hasGeo)
+        default: false
+        }
+    }
+}
+
+extension Table {
+    fileprivate var hasAnyIndex: Bool {
+        definition.columns.indices.contains { hasIndex($0) || hasTextIndex($0) }
     }
 }
 

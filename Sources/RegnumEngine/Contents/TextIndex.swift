@@ -11,38 +11,8 @@
 
 import RegnumSystem
 
-package final class TextIndex {
-    let tree: IndexTree
-
-    /// Object keys must be below it.
-    static let keyLimit: UInt64 = 1 << 48
-
-    init(space: BlockSpace, root: BlockRef, count: UInt64) {
-        tree = IndexTree(space: space, kind: .bytes, root: root, count: count)
-    }
-
+enum TextIndex {
     static func entryKey(_ key: UInt64, _ place: Int) -> UInt64 { key << 16 | UInt64(min(place, TextWords.lastPlace)) }
-
-    // MARK: Changing
-
-    func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
-        guard key < Self.keyLimit else { throw .limit("A class with full-text indexes had more than 2^48 objects.") }
-        var words = 0
-        try Self.forEachWord(location, column, table) { (word, place) throws(EngineError) in
-            try tree.insert(bytes: word, key: Self.entryKey(key, place))
-            words += 1
-        }
-        if words > 0 { try tree.insertNull(key: Self.entryKey(key, words)) }
-    }
-
-    func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
-        var words = 0
-        try Self.forEachWord(location, column, table) { (word, place) throws(EngineError) in
-            _ = try tree.remove(bytes: word, key: Self.entryKey(key, place))
-            words += 1
-        }
-        if words > 0 { _ = try tree.removeNull(key: Self.entryKey(key, words)) }
-    }
 
     /// The words of an object's text as it is stored, with their places.
     static func forEachWord(
@@ -89,10 +59,12 @@ package enum TextTerm: Sendable, Equatable {
 }
 
 extension Table {
-    package func hasTextIndex(_ column: Int) -> Bool { textIndexes[column] != nil }
+    package func hasTextIndex(_ column: Int) -> Bool {
+        contentIndexes[column] != nil && definition.columns[column].type == .string
+    }
 
     func textTree(_ column: Int) throws(EngineError) -> IndexTree {
-        guard let index = textIndexes[column] else { preconditionFailure("no full-text index") }
+        guard let index = contentIndexes[column] else { preconditionFailure("no full-text index") }
         try flushOpenCollection()
         return index.tree
     }

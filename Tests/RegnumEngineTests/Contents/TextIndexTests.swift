@@ -46,8 +46,8 @@ import Testing
     private static let table = NewTable(
         name: "Note",
         columns: [
-            NewColumn(name: "body", type: .string, isNullable: true, isFullText: true),
-            NewColumn(name: "parts", type: .string, collection: .list, isNullable: true, isFullText: true),
+            NewColumn(name: "body", type: .string, isNullable: true, isContentIndexed: true),
+            NewColumn(name: "parts", type: .string, collection: .list, isNullable: true, isContentIndexed: true),
         ])
 
     private static let vocabulary = [
@@ -195,8 +195,8 @@ import Testing
         let session = try database.makeSession()
         try session.beginWrite()
         var plain = Self.table
-        plain.columns[0].isFullText = false
-        plain.columns[1].isFullText = false
+        plain.columns[0].isContentIndexed = false
+        plain.columns[1].isContentIndexed = false
         try session.addTables([plain])
         let table = try #require(session.table(named: "Note"))
         for i in 0..<1500 {
@@ -205,17 +205,17 @@ import Testing
             try table.listInsert([.string("part \(i % 10)")], 1, of: key, at: 0)
         }
         try session.commitWrite()
-        for isFullText in [true, false, true] {
+        for isContentIndexed in [true, false, true] {
             try session.beginWrite()
             var definition = try #require(session.table(named: "Note")).definition
-            for column in 0...1 { definition.columns[column].isFullText = isFullText }
+            for column in 0...1 { definition.columns[column].isContentIndexed = isContentIndexed }
             try session.reshape([definition])
             try session.commitWrite()
             let report = IntegrityCheck.run(database)
             try #require(report.isClean, "\(report.findings)")
             let table = try #require(session.table(named: "Note"))
-            #expect(table.hasTextIndex(0) == isFullText)
-            if isFullText {
+            #expect(table.hasTextIndex(0) == isContentIndexed)
+            if isContentIndexed {
                 #expect(try table.keys(with: .word(Array("1234".utf8)), inTextIndexOf: 0).map(\.rawValue) == [1235])
                 #expect(
                     try table.keys(with: .phrase(TextWords.words("part 7"), isOpen: false), inTextIndexOf: 1).count
