@@ -5,6 +5,7 @@
 // An unfiltered, unsorted table never gets a key array: its positions are asked of the table.
 
 package import RegnumEngine
+internal import RegnumObservation
 package import RegnumQuery
 
 package final class ResultsState {
@@ -44,6 +45,12 @@ package final class ResultsState {
 
     /// The class is observable.
     private let isTracked: Bool
+
+    /// The change count of the last look, and the rows of all tables that the elements depend on at that time; nil in a
+    /// write. See `renewed`.
+    private var seen: (changeCount: UInt64, rows: [BlockRef?]?)?
+    /// The tables that the elements depend on.
+    private lazy var tables: [TableKey] = findTables()
 
     /// What the last evaluation found, good while `stamp` is the session's change count.
     private var keys: [ObjectKey] = []
@@ -127,6 +134,43 @@ package final class ResultsState {
         return true
     }
 
+    // MARK: What is known already
+
+    /// The change count of now. Where other tables have changed and none that the elements depend on, what was found
+    /// before stays good.
+    private func renewed() -> UInt64 {
+        let now = realm.changeCount
+        if let seen, seen.changeCount == now { return now }
+        let rows = rowsOfNow()
+        if let seen, let before = seen.rows, let rows, before == rows {
+            let old = seen.changeCount
+            if stamp == old { stamp = now }
+            if counted?.stamp == old { counted?.stamp = now }
+            if head?.stamp == old { head?.stamp = now }
+            if tail?.stamp == old { tail?.stamp = now }
+        }
+        seen = (now, rows)
+        return now
+    }
+
+    private func rowsOfNow() -> [BlockRef?]? {
+        let session = realm.session
+        if session.isWriting { return nil }
+        return tables.map { session.table($0)?.rowsStamp }
+    }
+
+    private func findTables() -> [TableKey] {
+        var found: [TableKey] = []
+        if let binding { found.append(binding.tableKey) }
+        switch source {
+        case .list(let owner, _), .values(let owner, _, _), .backlinks(let owner, _):
+            found.append(owner.binding.tableKey)
+        case .table, .nothing: break
+        }
+        if let query { found += QueryRegion(query).otherTables }
+        return found
+    }
+
     // MARK: Elements
 
     /// Constant for a whole table; else what evaluation costs, once a change.
@@ -138,7 +182,7 @@ package final class ResultsState {
     }
 
     private func countOfNow(_ binding: ClassBinding) -> Int {
-        let now = realm.changeCount
+        let now = renewed()
         if stamp == now { return keys.count }
         if let counted, counted.stamp == now { return counted.count }
         if case .table = source, let query {
@@ -168,7 +212,7 @@ package final class ResultsState {
 
     private func madeHead(_ count: Int) -> [ObjectKey]? {
         guard case .table = source, let query else { return nil }
-        let now = realm.changeCount
+        let now = renewed()
         if stamp == now { return nil }
         if let head, head.stamp == now, head.keys.count >= count { return head.keys }
         let limit = count <= 32 ? 32 : Self.headLimit
@@ -181,7 +225,7 @@ package final class ResultsState {
     func firstKey() -> ObjectKey? {
         check()
         return realm.alone {
-            if case .table = source, let query, stamp != realm.changeCount {
+            if case .table = source, let query, stamp != renewed() {
                 if let head, head.stamp == realm.changeCount { return head.keys.first }
                 return run(query) { () throws(EngineError) in try query.first() }
             }
@@ -193,7 +237,7 @@ package final class ResultsState {
     func lastKey() -> ObjectKey? {
         check()
         return realm.alone {
-            let now = realm.changeCount
+            let now = renewed()
             if case .table = source, let query, stamp != now {
                 if let tail, tail.stamp == now { return tail.key }
                 let key = run(query) { () throws(EngineError) in try query.keys(last: 1) }.last
@@ -209,7 +253,7 @@ package final class ResultsState {
     var isEmpty: Bool {
         check()
         return realm.alone {
-            if case .table = source, query != nil, stamp != realm.changeCount, counted?.stamp != realm.changeCount {
+            if case .table = source, query != nil, stamp != renewed(), counted?.stamp != realm.changeCount {
                 return firstKey() == nil
             }
             return count == 0
@@ -228,7 +272,7 @@ package final class ResultsState {
     func currentKeys() -> [ObjectKey] {
         check()
         return realm.alone {
-            let now = realm.changeCount
+            let now = renewed()
             if stamp != now {
                 keys = evaluate()
                 stamp = now

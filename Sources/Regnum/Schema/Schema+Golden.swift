@@ -90,7 +90,7 @@ enum GoldenText {
                 + "`goldenText`, or from the command `regnum schema`.", fileURL: nil)
     }
 
-    /// `name: [list of|set of|map of] type[<Class>] [optional] [primary|indexed]`
+    /// `name: [list of|set of|map of] type[<Class>] [optional] [primary|indexed] [full-text|location]`
     private static func property(_ line: Substring, number: Int) -> ClassProperty? {
         guard let colon = line.range(of: ": ") else { return nil }
         let name = line[..<colon.lowerBound].trimmingCharacters(in: .whitespaces)
@@ -100,6 +100,7 @@ enum GoldenText {
             rest.removeLast(suffix.count)
             return true
         }
+        let isContentIndexed = take(suffix: " full-text") || take(suffix: " location")
         let isPrimary = take(suffix: " primary")
         let isIndexed = !isPrimary && take(suffix: " indexed")
         let isOptional = take(suffix: " optional")
@@ -126,6 +127,7 @@ enum GoldenText {
         var property = ClassProperty(
             name: name, offset: number, shape: shape, storage: .column, type: shape.dynamicType, fieldType: Any.self)
         property.isIndexed = isIndexed
+        property.isContentIndexed = isContentIndexed
         property.isPrimaryKey = isPrimary
         property.targetName = target
         return property

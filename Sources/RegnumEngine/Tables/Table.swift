@@ -97,6 +97,9 @@ package final class Table {
         resolveOwnership()
     }
 
+    /// Tells whether the rows of the table are those of another time; no write may be running.
+    package var rowsStamp: BlockRef? { groups.committedRoot }
+
     /// The session it belongs to.
     package var owner: Session { session }
     /// Another table of the session.
