@@ -8,7 +8,8 @@ extension RealmCore {
     /// True where the caller may use the Realm; `check` says the same by misuse.
     package var isHere: Bool {
         if session.database.isForked { return false }
-        return isFrozen || session.state.pointee.owner == currentThreadWord() || adoptsCaller?() == true
+        if isFrozen || session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
+        return adoptsCaller?() == true
     }
 
     /// Brings work to where the Realm's callbacks run, in the order of the calls; nil where nothing ever could: on a
