@@ -293,7 +293,7 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
         (
             After.AddedAndRemoved.self,
             [
-                "- Property 'ChangingPet.title' has been added.", "- Property 'ChangingPet.name' has been removed.",
+                "- Property 'ChangingPet.name' has been removed.", "- Property 'ChangingPet.title' has been added.",
             ]
         ),
         (

@@ -33,6 +33,8 @@ public final class Migration {
     private var failure: (any Error)?
     private var hasBegun = false
     private var isOver = false
+    /// How often tables got other columns since.
+    private var shapeCount = 0
 
     /// Why the migration did not go through.
     enum Failure: Error { case refused(String) }
@@ -125,15 +127,25 @@ public final class Migration {
         let oldBinding = old.dynamicBinding(before)
         let key = before.definition.key
         let step = MigrationControl.step(before.count)
+        var (oldObject, newObject) = (PassingAccessor(), PassingAccessor())
+        var newBinding = newTable(key).map { new.dynamicBinding($0) }
+        var shape = shapeCount
         for position in 0..<before.count {
             if position % step == 0, !goesOn(typeName, position, before.count) { return }
-            let object = engine { () throws(EngineError) in try before.key(atPosition: position) }
-            guard let after = newTable(key) else {
-                block(accessor(oldBinding, object), nil)
+            if shape != shapeCount {
+                newBinding = newTable(key).map { new.dynamicBinding($0) }
+                shape = shapeCount
+            }
+            let location = engine { () throws(EngineError) in try before.location(atPosition: position) }
+            let object = location.key
+            guard let newBinding else {
+                block(oldObject.at(object, location, oldBinding), nil)
                 continue
             }
-            if !engine({ () throws(EngineError) in try after.contains(object) }) { continue }
-            block(accessor(oldBinding, object), accessor(new.dynamicBinding(after), object))
+            guard let place = engine({ () throws(EngineError) in try newBinding.table.locate(object) }) else {
+                continue
+            }
+            block(oldObject.at(object, location, oldBinding), newObject.at(object, place, newBinding))
         }
         _ = goesOn(typeName, before.count, before.count)
     }
@@ -244,7 +256,26 @@ public final class Migration {
     }
 
     /// Tables have other columns now.
-    private func reshaped() { new.retireAccessors() }
+    private func reshaped() {
+        new.retireAccessors()
+        shapeCount += 1
+    }
+}
+
+/// The accessor that a block is given for one object after the other: a new one only where the block has kept it.
+private struct PassingAccessor {
+    private var object: MigrationObject?
+    private var binding: ClassBinding?
+
+    mutating func at(_ key: ObjectKey, _ location: RowLocation, _ binding: ClassBinding) -> MigrationObject {
+        if self.binding === binding, isKnownUniquelyReferenced(&object), let object {
+            binding.rebind(object, key, at: location)
+            return object
+        }
+        let made = unsafeDowncast(binding.makeAccessor(key), to: DynamicObject.self)
+        (object, self.binding) = (made, binding)
+        return made
+    }
 }
 
 /// What migrations can do beyond RealmSwift. A protocol, so that members of your own with these names win.

@@ -7,8 +7,13 @@ internal import RegnumSystem
 
 extension Realm {
     /// Brings the file of the configuration up to date, as opening it does. Throws `Realm.Error`; then the file is as
-    /// it was.
+    /// it was. Misuse while the process has it open.
     public static func performMigration(for configuration: Configuration = .defaultConfiguration) throws {
+        if RealmCache.shared.isOpen(try configuration.validated()) {
+            misuse(
+                "Cannot migrate Realms that are already open. Release all Realms, objects and collections of it first, "
+                    + "or migrate by opening it.")
+        }
         _ = try RealmOpening.open(configuration, queue: nil, origin: nil)
     }
 }

@@ -9,13 +9,15 @@ struct SchemaDifferences {
     let table: TableDefinition
     let session: Session
 
-    /// One sentence a difference. `toleratingColumns`: only what makes values unreadable (read-only files).
+    /// One sentence a difference: what went or changed in the order of the file, then what came, the key, the kind.
+    /// `toleratingColumns`: only what makes values unreadable (read-only files).
     func list(toleratingColumns: Bool) -> [String] {
         var found: [String] = []
         let stored = schema.properties.filter { !$0.isComputed }
-        for property in stored {
-            guard let column = table.columns.first(where: { $0.name == property.columnName && !$0.isHidden }) else {
-                if !toleratingColumns { found.append("Property '\(schema.name).\(property.name)' has been added.") }
+        let columns = table.columns.filter { !$0.isHidden }
+        for column in columns {
+            guard let property = stored.first(where: { $0.columnName == column.name }) else {
+                if !toleratingColumns { found.append("Property '\(schema.name).\(column.name)' has been removed.") }
                 continue
             }
             if let change = change(property, column) {
@@ -23,9 +25,9 @@ struct SchemaDifferences {
             }
         }
         if toleratingColumns { return found }
-        let names = Set(stored.map(\.columnName))
-        for column in table.columns where !column.isHidden && !names.contains(column.name) {
-            found.append("Property '\(schema.name).\(column.name)' has been removed.")
+        let names = Set(columns.map(\.name))
+        for property in stored where !names.contains(property.columnName) {
+            found.append("Property '\(schema.name).\(property.name)' has been added.")
         }
         if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
         if table.isEmbedded != schema.isEmbedded {

@@ -136,7 +136,7 @@ struct SchemaUpdate {
 
     /// One sentence for each difference that a schema version has to announce.
     private func differences(toleratingColumns: Bool = false) -> [String] {
-        settings.schema.classes.flatMap { schema in
+        settings.schema.classes.sorted { $0.name < $1.name }.flatMap { schema in
             session.table(named: schema.name).map {
                 SchemaDifferences(schema: schema, table: $0.definition, session: session).list(
                     toleratingColumns: toleratingColumns)
