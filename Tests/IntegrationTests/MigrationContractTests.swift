@@ -4,6 +4,8 @@
 
 import Foundation
 import RealmSwift
+import RegnumEngine
+import RegnumSystem
 import RegnumTestKit
 import Testing
 
@@ -253,6 +255,13 @@ struct MigrationContractTests {
 
     @Test("a file without classes has no version, and one that is none says what it is")
     func noVersion() throws {
+        let new = folder.file("new.realm")
+        _ = try Database.open(path: new.path, fileSystem: PosixFileSystem.shared)
+        let unversioned = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(new) }
+        #expect(unversioned?.code == .invalidDatabase && unversioned?.reason == .neverVersioned)
+        #expect(
+            unversioned?.localizedDescription.hasPrefix("Realm at path '\(new.path)' has not been initialized.") == true
+        )
         let empty = folder.file("empty.realm")
         try Data().write(to: empty)
         #expect(throws: Realm.Error.self) { try schemaVersionAtURL(empty) }

@@ -121,4 +121,67 @@ struct InspectorTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(throws: InspectionError.self) { _ = try Inspector(path: path, isReadOnly: true) }
     }
+
+    // MARK: Objects
+
+    @Test("objects are found and written by class name and predicate alone")
+    func query() throws {
+        try withFile { url, realm in
+            let inspector = try Inspector(fileURL: url)
+            var text = ""
+            #expect(try inspector.query("Ship", where: "id < 7 AND log == NULL", limit: 2, to: &text) == 6)
+            #expect(
+                text == "Ship #1 id=0 name=\"ship 0\" log=null fleet=Fleet#1\n"
+                    + "Ship #2 id=1 name=\"ship 1\" log=null fleet=Fleet#1\n")
+            text = ""
+            #expect(try inspector.query("Ship", where: "id == 5", to: &text) == 1)
+            #expect(text.hasPrefix("Ship #6 id=5 name=\"ship 5\" log=\"storm storm") && text.count < 200)
+            text = ""
+            #expect(try inspector.query("Ship", where: "fleet.name == '' AND id == 9", as: .json, to: &text) == 1)
+            #expect(
+                text == """
+                    [
+                    {"id": 9, "name": "ship 9", "log": null, "fleet": {"class": "Fleet", "key": 1}}
+                    ]
+
+                    """)
+            text = ""
+            #expect(try inspector.query("Ship", where: "id == -1", as: .json, to: &text) == 0)
+            #expect(text == "[]\n")
+            #expect(try inspector.count("Ship", where: "name BEGINSWITH 'ship 1'") == 1111)
+            withExtendedLifetime(realm) {}
+        }
+    }
+
+    @Test("objects are deleted by predicate, and links to them go")
+    func delete() throws {
+        try withFile { url, realm in
+            let inspector = try Inspector(fileURL: url)
+            #expect(try inspector.delete("Ship", where: "id >= 10") == 2_990)
+            realm.refresh()
+            #expect(realm.objects(Ship.self).count == 10)
+            #expect(try inspector.delete("Fleet", where: "TRUEPREDICATE") == 1)
+            realm.refresh()
+            #expect(realm.objects(Ship.self).allSatisfy { $0.fleet == nil })
+            #expect(inspector.integrityFindings() == [])
+        }
+    }
+
+    @Test("classes and predicates that are none are refused in words, and nothing is written")
+    func refusals() throws {
+        try withFile { url, realm in
+            let inspector = try Inspector(fileURL: url)
+            let before = realm.objects(Ship.self).count
+            let unknown = #expect(throws: InspectionError.self) { try inspector.count("Boat") }
+            #expect(unknown?.description.contains("has no class 'Boat'. It has: Fleet, Ship.") == true)
+            let malformed = #expect(throws: InspectionError.self) { try inspector.delete("Ship", where: "id ==") }
+            #expect(malformed?.description.hasPrefix("The predicate 'id ==' cannot be used: ") == true)
+            #expect(throws: InspectionError.self) { try inspector.delete("Ship", where: "nothing == 1") }
+            let readOnly = try Inspector(fileURL: url, isReadOnly: true)
+            #expect(throws: InspectionError.self) { try readOnly.delete("Ship", where: "id == 1") }
+            // A refused delete has given the writer's turn back.
+            try realm.write { realm.create(Fleet.self) }
+            #expect(realm.objects(Ship.self).count == before)
+        }
+    }
 }
