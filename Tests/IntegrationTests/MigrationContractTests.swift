@@ -253,6 +253,19 @@ struct MigrationContractTests {
         #expect(try schemaVersionAtURL(folder.file()) == 4)
     }
 
+    @Test("a Realm of a queue is migrated on it")
+    func onQueue() throws {
+        try makeOld()
+        let configuration = configuration(Old.types, 1) { migration, _ in
+            migration.enumerateObjects(ofType: "CMan") { old, new in new?["name"] = "\(old?["name"] ?? "") on a queue" }
+        }
+        let queue = DispatchQueue(label: "migration")
+        let name = try queue.sync {
+            try Realm(configuration: configuration, queue: queue).objects(Old.Man.self)[0].name
+        }
+        #expect(name == "Max on a queue")
+    }
+
     @Test("a file without classes has no version, and one that is none says what it is")
     func noVersion() throws {
         let new = folder.file("new.realm")

@@ -5,6 +5,7 @@
 
 internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 
 struct SchemaUpdate {
     let core: RealmCore
@@ -113,6 +114,10 @@ struct SchemaUpdate {
     }
 
     private func change(from old: UInt64, _ work: SchemaWork) throws {
+        // A Realm of a queue or an actor may have no thread of its own: its migration has this one.
+        let owner = session.state.pointee.owner
+        session.state.pointee.owner = CurrentThread.id
+        defer { session.state.pointee.owner = owner }
         do {
             if let block = configuration.migrationBlock {
                 let migration = Migration(work, before: try session.freeze(), settings: settings)
