@@ -3,8 +3,9 @@
 //
 // State and guards
 //   versions               its own mutex
-//   recorded, durable,     the writer gate and, among processes, the writer's lock of the shared file: only the
-//   latch                  session between `beginWrite` and its end touches them
+//   recorded               the writer gate and, among processes, the writer's lock of the shared file: only the
+//                          session between `beginWrite` and its end touches it
+//   line                   its own monitor
 //   open databases         `DatabaseRegistry`, one mutex; holds databases weakly
 
 package import RegnumSystem
@@ -24,6 +25,9 @@ package final class Database: @unchecked Sendable {
         package var encryptionKey: EncryptionKey?
         /// Sizes that large collections are cut to; tests make them small to get deep trees.
         package var elementTreeLimits = ElementTreeLimits()
+        /// How long relaxed commits may wait for a sync in the background, in nanoseconds. Nil: there is no such thread,
+        /// and tests say when to sync.
+        package var syncDelay: UInt64? = 500_000_000
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
@@ -47,12 +51,12 @@ package final class Database: @unchecked Sendable {
     let shared: SharedFile?
     package var isVolatile: Bool { options.isVolatile }
 
-    /// Newest commit known to be durable. Guard: gate.
-    var durable: UInt64
+    /// Commits on their way to the medium.
+    let line: CommitLine
     /// Free space, read from the file before the first write. Guard: gate.
     var recorded: RecordedSpace?
-    /// Set when a failed commit could not be undone: nothing is written until the file is opened again. Guard: gate.
-    var latch: String?
+    /// `line.generation` for which `recorded` holds. Guard: gate.
+    var recordedGeneration: UInt64 = 0
 
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
@@ -72,10 +76,16 @@ package final class Database: @unchecked Sendable {
         versions = VersionRegistry(Version(slot), shared: shared) { number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
-        durable = slot.version
+        line = CommitLine(slot, options.mutant)
+        versions.finish = { [weak self] () throws(EngineError) in
+            guard let self else { return }
+            try self.enterWriter()
+            self.leaveWriter()
+        }
     }
 
     deinit {
+        syncAtEnd()
         shared?.leave()
         // In the child of a fork the locks are the parent's: they go with its last descriptor.
         if !isForked { file.close() }
@@ -85,27 +95,17 @@ package final class Database: @unchecked Sendable {
     /// True in the child of a process that opened it.
     package var isForked: Bool { generation != ForkWatch.generation }
 
-    /// The version `number` from its slot, with its pages mapped; nil where the slot holds another one by now.
+    /// The version `number` from its slot, with its pages mapped; nil where no slot holds it.
     private static func load(
         _ number: UInt64, _ file: any File, _ seal: FileSeal, _ reader: BlockReader
     ) throws(EngineError) -> Version? {
-        guard let slot = try readSlot(number, file, seal), slot.version == number else { return nil }
-        try reader.extend(toPages: slot.highWater)
-        return Version(slot)
+        guard let placed = try readSlots(file, seal).first(where: { $0.slot.version == number }) else { return nil }
+        try reader.extend(toPages: placed.slot.highWater)
+        return Version(placed.slot)
     }
 
-    /// What the slot of commit `number` holds; nil where that is no commit.
-    private static func readSlot(
-        _ number: UInt64, _ file: any File, _ seal: FileSeal
-    ) throws(EngineError) -> CommitSlot? {
-        let page = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
-        defer { page.deallocate() }
-        do {
-            guard try file.read(page, at: CommitSlot.byteOffset(ofVersion: number)) == CommitSlot.byteCount else {
-                return nil
-            }
-        } catch { throw .system(error) }
-        return page.baseAddress.flatMap { CommitSlot(reading: $0, seal: seal) }
+    private static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
+        do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
     // MARK: The writer's turn
@@ -116,35 +116,96 @@ package final class Database: @unchecked Sendable {
         if !gate.tryEnter() { try WriterWait.during(self) { () throws(EngineError) in gate.enter() } }
         offers.hasEntered()
         do throws(EngineError) {
-            if let shared, try !shared.tryLockWriter() {
-                try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
-            }
-            if let shared, !shared.isWhole(header) { try restoreShared() }
-            let newest = try versions.pinNewest()
-            defer { versions.unpin(newest.number) }
-            if newest.number != durable {
-                durable = newest.number
-                recorded = nil
-            }
+            try lockWriter()
         } catch {
             leaveWriter()
             throw error
         }
     }
 
+    /// How long the lock among processes is kept from one commit to the next while others may be waiting for it.
+    private static let longestHold: UInt64 = 10_000_000
+
+    /// The lock among processes, where it is not held still for commits that stand in line.
+    private func lockWriter() throws(EngineError) {
+        let heldSince = line.monitor.withLock { () -> UInt64? in
+            line.isWriterInside = true
+            return line.isLockHeld ? line.lockedAt : nil
+        }
+        if let heldSince {
+            guard MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else { return }
+            settle()
+            line.monitor.withLock { releaseLock() }
+            // The processor to whoever waits.
+            CurrentThread.sleep(nanoseconds: 50_000)
+        }
+        if let shared, try !shared.tryLockWriter() {
+            try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
+        }
+        line.monitor.withLock {
+            line.isLockHeld = shared != nil
+            line.lockedAt = MonotonicClock.now()
+        }
+        if !isVolatile, !options.isReadOnly { try meetOthers() }
+    }
+
+    /// Learns what others have committed. What may not be on the medium is made durable first: the next commit relies
+    /// on it. Guard: gate and the writer's lock.
+    private func meetOthers() throws(EngineError) {
+        let isKnown = line.monitor.withLock { line.isKnown }
+        guard let shared else {
+            if !isKnown { try meet(versions.newest.number, isCertain: false) }
+            return
+        }
+        if let entry = shared.enter(header) {
+            if !isKnown || !entry.isOurs { try meet(entry.newest, isCertain: entry.isDurable) }
+        } else {
+            try restoreShared(shared)
+        }
+        if line.monitor.withLock({ line.mustRewrite }) { try syncAll() }
+    }
+
+    private func meet(_ number: UInt64, isCertain: Bool) throws(EngineError) {
+        let slots = try Self.readSlots(file, seal)
+        var found = slots.first { $0.slot.version == number }
+        let isFound = found != nil
+        // A process has ended between writing its slot and saying so.
+        if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
+        guard let found else { throw corrupted("the newest commit's slot is damaged") }
+        try reader.extend(toPages: found.slot.highWater)
+        line.monitor.withLock {
+            while line.isBusy { line.monitor.wait() }
+            line.meet(found, isCertain: isCertain && isFound)
+        }
+        versions.learn(Version(found.slot))
+        recorded = nil
+        if !isCertain || !isFound {
+            do throws(EngineError) { try syncAll() } catch {
+                // Nothing of it is written again: after a power loss there may be no older version to fall back on.
+                line.monitor.withLock {
+                    line.isKnown = false
+                    line.mustRewrite = false
+                }
+                throw error
+            }
+        }
+        if !isFound { versions.publish(Version(found.slot), isDurable: true) }
+    }
+
     /// Somebody has written over the file that processes share: the newest commit in the file counts, because a
     /// process writes its slot after everything else. Guard: gate and the writer's lock.
-    private func restoreShared() throws(EngineError) {
-        var newest = versions.newest.number
-        for parity in [0, 1] as [UInt64] {
-            if let slot = try Self.readSlot(parity, file, seal) { newest = max(newest, slot.version) }
-        }
-        versions.restore(header, newest: newest)
+    private func restoreShared(_ shared: SharedFile) throws(EngineError) {
+        let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
+        try meet(max(newest, versions.newest.number), isCertain: false)
+        versions.restore(header, newest: versions.newest.number)
     }
 
     func leaveWriter() {
         noteWriter(nil)
-        shared?.unlockWriter()
+        line.monitor.withLock {
+            line.isWriterInside = false
+            if line.commits.isEmpty { releaseLock() }
+        }
         gate.leave()
     }
 
@@ -185,13 +246,13 @@ package final class Database: @unchecked Sendable {
 
     package var isEncrypted: Bool { seal.cipher != nil }
 
-    /// Number of the newest version, of other processes too. One load.
     /// The file beside the database that tells of other processes' commits; nil where there are none.
     package var sharedPath: String? { shared?.watchedPath }
 
     /// Whether other processes are to tell of their commits, by writing to the file at `sharedPath`.
     package func listen(_ wanted: Bool) { shared?.listen(wanted) }
 
+    /// Number of the newest version, of other processes too. One load.
     package var newestVersion: UInt64 { versions.latestNumber }
 
     /// True where the file opens with that key, or without one where it is nil.

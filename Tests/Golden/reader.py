@@ -221,7 +221,7 @@ class Database:
 
     def read_slots(self):
         slots = []
-        for parity, start in enumerate((16384, 32768)):
+        for start in (16384, 32768):
             slot = self.data[start:start + PAGE]
             if self.file_key is not None:
                 plain = gcm_open(self.expand('regnum slot', 0), slot[:12], slot[16:4080], slot[4080:],
@@ -232,7 +232,6 @@ class Database:
             elif struct.unpack_from('<QQ', slot, 4080) != xxh3(slot[:4080], self.seed):
                 continue
             need(slot[:4] == b'RSLT' and number(slot, 4, 2) == 1, 'a slot has another format')
-            need(number(slot, 8, 8) % 2 == parity, 'a slot holds a commit of the other')
             slots.append(slot)
         slots.sort(key=lambda slot: -number(slot, 8, 8))
         for slot in slots:

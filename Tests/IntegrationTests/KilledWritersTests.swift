@@ -31,10 +31,12 @@ final class TransferCount: Object {
     static let kills = ProcessInfo.processInfo.environment["REGNUM_KILLS"].flatMap { Int($0) } ?? 12
     static let seed = ProcessInfo.processInfo.environment["REGNUM_SEED"].flatMap { UInt64($0) } ?? 20_261_121
 
-    static func configuration(_ folder: String) -> Realm.Configuration {
-        Realm.Configuration(
+    static func configuration(_ folder: String, _ durability: Durability = .full) -> Realm.Configuration {
+        var configuration = Realm.Configuration(
             fileURL: URL(fileURLWithPath: folder).appendingPathComponent("bank.realm"),
             objectTypes: [Account.self, TransferCount.self])
+        configuration.durability = durability
+        return configuration
     }
 
     @Test("killed writers lose nothing acknowledged and readers never see a wrong sum")
@@ -106,7 +108,9 @@ final class TransferCount: Object {
     static func write(_ path: String, _ writer: Int, _ seed: UInt64) throws {
         var random = Draws(seed: seed)
         dieLater(&random)
-        let realm = try Realm(configuration: configuration(path))
+        // No level loses anything by a kill, in whatever company.
+        let level: Durability = [.full, .relaxed, .relaxed, .paranoid][random.below(4)]
+        let realm = try Realm(configuration: configuration(path, level))
         let count = try #require(realm.object(ofType: TransferCount.self, forPrimaryKey: writer))
         let acknowledgement = Acknowledgement(path, writer)
         // A commit that was made and not acknowledged before the last kill is acknowledged now.

@@ -20,12 +20,30 @@ import Testing
         #expect(run.images >= RunSize.images)
     }
 
+    @Test("with commits of every level, and some not waited for, an image holds the last durable state or a later one")
+    func levels() throws {
+        let seed = RunSize.seed
+        let run = CrashRun(seed: seed, budget: RunSize.images, levels: true)
+        do {
+            try run.run()
+        } catch {
+            Issue.record("seed \(seed): \(error)")
+        }
+        #expect(run.images >= RunSize.images)
+    }
+
+    static let levelMutants: [ProtocolMutant] = [
+        .ownPagesInManifest, .relaxedSpaceReused, .coveredSpaceReused, .relaxedOverDurable,
+    ]
     static let mutants = ProtocolMutant.allCases.filter { $0 != .ghostCommit }
 
     @Test("the images find each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
     func mutant(_ mutant: ProtocolMutant, seed: Int) throws {
         #expect(throws: (any Error).self, "\(mutant) survived seed \(seed)") {
-            try CrashRun(seed: UInt64(seed) * 7919 + 13, budget: 20_000, mutant: mutant).run()
+            try CrashRun(
+                seed: UInt64(seed) * 7919 + 13, budget: 20_000, mutant: mutant,
+                levels: Self.levelMutants.contains(mutant)
+            ).run()
         }
     }
 }

@@ -56,12 +56,16 @@ final class CrashRun: @unchecked Sendable {
     static let counter = NewTable(name: "Counter", columns: [NewColumn(name: "commits", type: .int)])
 
     let mutant: ProtocolMutant?
+    /// Commits are of all levels, and some are not waited for.
+    let levels: Bool
     /// Files are encrypted with it.
     let key: EncryptionKey?
     var random: SeededRandom
     private(set) var images = 0
     private let budget: Int
     private var failure: RunFailure?
+    /// True where commits stand in line that nobody waits for.
+    private var isLineOpen = false
     /// The states that an image may hold now.
     private var allowed: [ModelState] = []
     /// Images of the making of a file, looked at when it is made: opening is not entered twice.
@@ -69,8 +73,11 @@ final class CrashRun: @unchecked Sendable {
     /// An image to go on from.
     private var chosen: SimulatedFileSystem?
 
-    init(seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil, key: EncryptionKey? = nil) {
+    init(
+        seed: UInt64, budget: Int, mutant: ProtocolMutant? = nil, levels: Bool = false, key: EncryptionKey? = nil
+    ) {
         random = SeededRandom(seed: seed)
+        self.levels = levels
         self.budget = budget
         self.mutant = mutant
         self.key = key
@@ -87,6 +94,7 @@ final class CrashRun: @unchecked Sendable {
         var files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 64 << 20)
         var state = ModelState()
         allowed = [state]
+        isLineOpen = false
         watch(files)
         deferred = []
         var database: Database? = try open(files)
@@ -101,11 +109,15 @@ final class CrashRun: @unchecked Sendable {
             var next = state
             try session.beginWrite()
             try change(session, &next)
-            allowed = [state, next]
-            try session.commitWrite()
+            // What a power loss may leave: the last durable state, or a later one, in order.
+            allowed.append(next)
+            if try commit(session) {
+                allowed = [next]
+            } else {
+                imagesOfNow(files, every: 1 + files.pendingOperationCount / 4)
+            }
             if let failure { throw failure }
             state = next
-            allowed = [state]
             if random.below(4) == 0 { examine(files.crash(model: .garbage, random: &random)) }
             if let failure { throw failure }
             if let image = chosen {
@@ -114,15 +126,37 @@ final class CrashRun: @unchecked Sendable {
                 files = image
                 watch(files)
                 database = nil
-                allowed = [state]
+                isLineOpen = false
                 deferred = []
                 let reopened = try open(files)
                 deferred = nil
                 state = try read(reopened)
+                allowed = [state]
                 database = reopened
             }
         }
         files.beforeSync.withLock { $0 = nil }
+    }
+
+    /// Ends the write; true where all is durable then.
+    private func commit(_ session: Session) throws -> Bool {
+        switch levels ? random.below(10) : 0 {
+        case 0, 1: try session.commitWrite(.full)
+        case 2: try session.commitWrite(.paranoid)
+        case 3, 4:
+            try session.commitWriteLater(random.below(2) == 0 ? .full : .paranoid) { _ in }
+            isLineOpen = true
+            return false
+        case 5:
+            try session.commitWrite(.relaxed)
+            try session.database.makeDurable()
+        default:
+            try session.commitWrite(.relaxed)
+            // Behind others it waits like them.
+            if !isLineOpen { return false }
+        }
+        isLineOpen = false
+        return true
     }
 
     private func watch(_ files: SimulatedFileSystem) {
@@ -130,10 +164,10 @@ final class CrashRun: @unchecked Sendable {
     }
 
     /// At a sync: images of every prefix of what is pending, by two models each.
-    private func imagesOfNow(_ files: SimulatedFileSystem) {
+    private func imagesOfNow(_ files: SimulatedFileSystem, every step: Int = 1) {
         if failure != nil { return }
         let models = LossModel.allCases
-        for count in 0...files.pendingOperationCount {
+        for count in stride(from: 0, through: files.pendingOperationCount, by: step) {
             for _ in 0..<2 {
                 let model = models[random.below(models.count)]
                 let image = files.crash(keepingFirst: count, model: model, random: &random)
@@ -183,6 +217,7 @@ final class CrashRun: @unchecked Sendable {
     func open(_ files: SimulatedFileSystem) throws -> Database {
         var options = Database.OpenOptions()
         options.mutant = mutant
+        options.syncDelay = nil
         options.encryptionKey = key
         // Trees of some levels from few elements.
         options.elementTreeLimits.leafByteCount = 120

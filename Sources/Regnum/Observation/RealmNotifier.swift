@@ -111,7 +111,7 @@ final class RealmNotifier: @unchecked Sendable {
                 isLocal = false
                 tell(.didChange, core)
             }
-        } else if core.session.version != core.session.database.newestVersion {
+        } else if core.session.version < core.session.database.newestVersion {
             tell(.refreshRequired, core)
         }
         deliver()

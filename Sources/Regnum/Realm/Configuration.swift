@@ -68,6 +68,8 @@ extension Realm {
         public var seedFilePath: URL?
         /// How many versions may be alive at a time before a write fails.
         public var maximumNumberOfActiveVersions: UInt?
+        /// See `durability`.
+        var storedDurability = Durability.full
 
         /// Makes a configuration; where both are given the identifier wins over the file.
         public init(

@@ -64,20 +64,36 @@ extension Realm {
             if core.isWriting { continue }
             let hasBegun: Bool
             do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
-            if hasBegun { return try finishWrite(block) }
+            if hasBegun { return try await finishWrite(actor, turns, turn, block) }
             turns.missed(turn)
         }
         turns.cancel(turn)
         throw CancellationError()
     }
 
-    private func finishWrite<Result>(_ block: () throws -> Result) throws -> Result {
+    /// Runs the block and commits; the turn is over before the changes are durable.
+    private func finishWrite<Result>(
+        _ actor: isolated any Actor, _ turns: TurnQueue, _ turn: UInt64, _ block: () throws -> Result
+    ) async throws -> Result {
         let result: Result
         do { result = try block() } catch {
             if core.isWriting { core.rollBack() }
             throw error
         }
-        if core.isWriting { try commit(silent: []) }
+        guard core.isWriting else { return result }
+        var refusal: (any Swift.Error)?
+        let failure = await withCheckedContinuation { (done: CheckedContinuation<EngineError?, Never>) in
+            do { try commitLater { done.resume(returning: $0) } } catch {
+                refusal = error
+                done.resume(returning: nil)
+            }
+            turns.finished(turn)
+        }
+        if let refusal { throw refusal }
+        if let failure {
+            core.comeBack()
+            throw core.error("write", failure)
+        }
         return result
     }
 

@@ -34,7 +34,8 @@ extension Realm {
     /// Ends the write transaction: its changes are visible at once, and `onComplete` is called when they are durable.
     ///
     /// - Parameters:
-    ///   - allowGrouping: true where several commits may become durable together.
+    ///   - allowGrouping: true where several commits may become durable together. They do so in any case where one is
+    ///     made while the disk is busy with another.
     ///   - onComplete: called where the Realm is confined to, with the error where the commit failed; then the
     ///     changes are rolled back.
     /// - Returns: what `cancelAsyncWrite` takes, which then only keeps `onComplete` from being called.
@@ -174,9 +175,17 @@ final class AsyncWrites {
 
     func commit(_ onComplete: (((any Swift.Error)?) -> Void)?) -> AsyncTransactionId {
         let id = nextID()
-        var failure: (any Swift.Error)?
-        do { try Realm(core: core).commit(silent: []) } catch { failure = error }
-        finishLater(id, onComplete, failure)
+        let home = Home(core: core)
+        if let onComplete { completions[id] = onComplete }
+        do {
+            try Realm(core: core).commitLater { [place] error in
+                place.perform {
+                    home.core.check()
+                    if error != nil { home.core.comeBack() }
+                    home.writes?.finish(id, error.map { home.core.error("write", $0) })
+                }
+            }
+        } catch { finishLater(id, onComplete, error) }
         return id
     }
 

@@ -181,6 +181,24 @@ extension Realm {
         core.didShowOtherVersion()
         core.notifier?.didCommit(silent: tokens)
     }
+
+    /// Commits without waiting for the medium; `onDone` is called on any thread when the changes are durable, or have
+    /// failed: then `core.comeBack()` is due where the Realm is confined to.
+    func commitLater(_ onDone: @escaping @Sendable (EngineError?) -> Void) throws {
+        let (database, own) = (core.settings.database, core.notifier)
+        do {
+            try core.session.commitWriteLater { [weak database] error in
+                if error == nil, let database { CommitBoard.committed(database, by: own) }
+                onDone(error)
+            }
+            Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
+        } catch {
+            // The engine has rolled back.
+            core.afterRollback()
+            throw core.error("write", error)
+        }
+        core.notifier?.didCommit(silent: [])
+    }
 }
 
 // MARK: Versions
@@ -247,7 +265,8 @@ extension RealmCore {
     func begin() throws(EngineError) {
         touch()
         let before = session.version
-        try session.beginWrite()
+        // Observers are only told of what is durable.
+        try session.beginWrite(settled: notifier != nil)
         didBegin(after: before)
     }
 
@@ -255,7 +274,7 @@ extension RealmCore {
     func begin(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
         touch()
         let before = session.version
-        guard try session.beginWrite(acceptingTurn: number) else { return false }
+        guard try session.beginWrite(acceptingTurn: number, settled: notifier != nil) else { return false }
         didBegin(after: before)
         return true
     }
@@ -274,6 +293,14 @@ extension RealmCore {
     func rollBack() {
         session.rollbackWrite()
         Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
+        afterRollback()
+        notifier?.schedule()
+    }
+
+    /// After a commit that was not waited for has failed: shows the version before it.
+    func comeBack() {
+        // A write that goes on fails when it is committed.
+        guard !isWriting, engine({ () throws(EngineError) in try session.comeBack() }) else { return }
         afterRollback()
         notifier?.schedule()
     }

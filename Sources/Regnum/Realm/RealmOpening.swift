@@ -38,6 +38,7 @@ enum RealmOpening {
             core = RealmCore(
                 session: try database.makeSession(origin: origin), isReadOnly: configuration.readOnly)
         } catch { throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error) }
+        core.session.durability = configuration.durability.level
         core.configurationBox = settings
         if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
         settings.home = confinement.description(queue, actor)

@@ -40,6 +40,7 @@ package enum IntegrityCheck {
             return IntegrityReport(findings: [Finding(law: 2, text: "\(error)")])
         }
         defer { database.leaveWriter() }
+        database.settle()
         var walk = Walk(database)
         do throws(EngineError) { try walk.run() } catch { walk.find(2, "\(error)") }
         return walk.report

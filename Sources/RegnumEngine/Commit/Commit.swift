@@ -4,25 +4,32 @@
 //   1 the free log gets its block, its size bounded before anything has a place
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is met before anything is written
-//   4 blocks, then the slot that does not hold the last durable commit, then one sync
-//     (more than 1 MiB: blocks, sync, slot, sync, and no manifest to check at the next open)
-//   5 the version is published
+//   4 the blocks are written
+//   5 the commit stands in line for the slot that does not hold the last durable commit, then one sync
+//     (more than 1 MiB: sync, slot, sync, and no manifest to check at the next open), and is published
+//     (`CommitLine.swift`, `Syncing.swift`)
 //
 // A failure before the slot is written leaves nothing to undo. After it the slot is cleared; if that fails too,
 // the database is latched. A failed sync is never repeated for the same bytes: the next commit is built on the
-// version before and writes all its pages anew.
+// last durable version and writes all its pages anew.
 
 import RegnumSystem
 
 extension Database {
     /// Free space as of the newest version. Guard: gate.
     func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
-        if let recorded { return recorded }
+        let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
+        if let recorded, recordedGeneration == generation { return recorded }
         let newest = versions.newest
-        let loaded = try RecordedSpace.load(newest.freeLog, highWater: newest.highWater, reader)
+        let reserved = abandoned.flatMap { old in
+            old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
+        }
+        let loaded = try RecordedSpace.load(
+            newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
         // Of small files every block was looked at when they were opened.
         try loaded.checkRoots(newest, try loaded.vacant(), reader)
         recorded = loaded
+        recordedGeneration = generation
         return loaded
     }
 
@@ -39,7 +46,11 @@ extension Database {
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
         let others = try shared?.pinsOfOthers() ?? []
         let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
-        try free.reclaim(pins: pins, floor: others.compactMap(\.floor).min(), durable: durable)
+        var (durable, covered) = line.monitor.withLock { (line.durable, line.covered) }
+        if options.mutant == .relaxedSpaceReused { durable = .max }
+        if options.mutant == .coveredSpaceReused { covered = .max }
+        try free.reclaim(
+            pins: pins, floor: others.compactMap(\.floor).min(), durable: durable, covered: covered)
     }
 
     /// True for a block that lies in the second half of a file of which more than half is free: written anew it
@@ -49,13 +60,35 @@ extension Database {
         return UInt64(space.freePages) > space.highWater / 2 && ref.page > space.highWater / 2
     }
 
-    /// Makes what the transaction has sealed the next version; `catalog` is its pending root. The version comes
-    /// back pinned once. Guard: gate.
-    func commit(_ blocks: BlockSpace, catalog: BlockRef) throws(EngineError) -> Version {
-        if let latch { throw .latched(latch) }
-        let before = versions.newest
-        let number = before.number + 1
+    /// What a session hands over to be committed.
+    struct Sealed {
+        var blocks: BlockSpace
+        /// The pending root.
+        var catalog: BlockRef
+        /// The version that it was built on, and its ticket where that is not known to be durable.
+        var before: Version
+        var base: CommitTicket?
+    }
+
+    /// What came of it. With a ticket the version is not durable yet, nor published.
+    struct Made {
+        var version: Version
+        var ticket: CommitTicket?
+        /// True where `shrinkIfLong` is due.
+        var isFileLong: Bool
+    }
+
+    /// Makes what the transaction has sealed the next version, pinned once. Guard: gate.
+    func commit(
+        _ sealed: Sealed, _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
+    ) throws(EngineError) -> Made {
+        let (blocks, before) = (sealed.blocks, sealed.before)
+        let number = try line.monitor.withLock { () throws(EngineError) in
+            try line.check(sealed.base)
+            return max(before.number + 1, line.leastNumber)
+        }
         var space = try loadRecordedSpace()
+        let generation = recordedGeneration
         let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
         if options.mutant == .freedPagesReusedAtOnce {
@@ -77,25 +110,119 @@ extension Database {
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
         if options.mutant == .ghostCommit { nonce = 7 }
         sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
-        var slot = CommitSlot(
-            version: number, nonce: nonce, previousDurable: durable, highWater: space.free.highWater,
-            catalog: sealer.placed(catalog), freeLog: sealer.placed(log.ref))
+        let slot = CommitSlot(
+            version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
+            catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
         let fileByteCount = try reserve(pages: space.free.highWater)
         try writeBlocks(sealer)
         try reader.extend(toPages: space.free.highWater)
-        if !isVolatile { try writeSlot(&slot, placement.runs) }
-
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
+
+        let ticket = isVolatile ? nil : try enlist(slot, placement.runs, sealed.base, wanted, onDone)
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
         recorded = space
-        durable = number
+        recordedGeneration = generation
         let version = Version(slot)
-        versions.publishPinned(version)
-        shrink(fileByteCount, toPages: version.highWater)
-        return version
+        if isVolatile {
+            line.monitor.withLock { line.durable = number }
+            versions.publishPinned(version)
+        }
+        return Made(
+            version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
+    }
+
+    /// Takes the commit into the line, or publishes it where it is relaxed and the line is empty. Pins its version.
+    private func enlist(
+        _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ wanted: CommitDurability,
+        _ onDone: (@Sendable (EngineError?) -> Void)?
+    ) throws(EngineError) -> CommitTicket? {
+        let byteCount = runs.reduce(0) { $0 + $1.pageCount } << 12
+        let limit = wanted == .relaxed ? Self.manifestByteLimit : FormatLimits.manifestByteCount
+        var manifest: [CommitSlot.Run]?
+        if wanted != .paranoid, byteCount <= limit, runs.count <= CommitSlot.manifestLimit {
+            let logPage = options.mutant == .freeLogNotInManifest ? slot.freeLog.page : nil
+            manifest = Self.without(logPage, runs).map { hashed($0) }
+        }
+        let ticket = CommitTicket(onDone)
+        let relaxed = try line.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
+            // Only one at a time touches the slots.
+            while wanted == .relaxed, line.isBusy { line.monitor.wait() }
+            try line.check(base)
+            if wanted == .relaxed, line.commits.isEmpty, !line.mustRewrite, let own = manifest,
+                line.unsyncedByteCount + byteCount <= Self.manifestByteLimit
+            {
+                let all = options.mutant == .ownPagesInManifest ? own : joined(line.unsynced, own)
+                if all.count <= CommitSlot.manifestLimit {
+                    line.isBusy = true
+                    return all
+                }
+            }
+            line.commits.append(
+                CommitLine.Commit(
+                    version: Version(slot), slot: slot, runs: runs, manifest: manifest, byteCount: byteCount,
+                    ticket: ticket))
+            versions.pin(slot.version)
+            return nil
+        }
+        guard let relaxed else { return ticket }
+        try publishRelaxed(slot, relaxed, byteCount)
+        return nil
+    }
+
+    private func publishRelaxed(
+        _ slot: CommitSlot, _ manifest: [CommitSlot.Run], _ byteCount: Int
+    ) throws(EngineError) {
+        var slot = slot
+        slot.manifest = manifest
+        var work = line.monitor.withLock { line.work() }
+        slot.previousDurable = work.durable
+        if options.mutant == .relaxedOverDurable, slot.version & 1 == 0 {
+            work.offset = CommitSlot.otherByteOffset(work.offset)
+        }
+        let bytes = bytes(of: slot)
+        do throws(SystemError) {
+            try file.write(bytes, at: work.offset)
+        } catch {
+            abandonSlot(work)
+            line.monitor.withLock {
+                line.isBusy = false
+                line.monitor.tellAll()
+            }
+            throw .system(error)
+        }
+        versions.publishPinned(Version(slot))
+        line.monitor.withLock {
+            if line.unsyncedSlot == nil { line.unsyncedSince = MonotonicClock.now() }
+            line.unsynced = manifest
+            line.unsyncedByteCount += byteCount
+            line.unsyncedSlot = bytes
+            line.newest = slot.version
+            line.isBusy = false
+            line.monitor.tellAll()
+        }
+        syncSoon()
+    }
+
+    private func hashed(_ run: Extent) -> CommitSlot.Run {
+        let tag = seal.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
+        return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
+    }
+
+    /// Runs one after the other; small ones that touch are made one, so that many small commits fit into a manifest.
+    private func joined(_ before: [CommitSlot.Run], _ own: [CommitSlot.Run]) -> [CommitSlot.Run] {
+        var all = before
+        for run in own {
+            if let last = all.last?.extent, last.end == run.extent.page, last.pageCount + run.extent.pageCount <= 16 {
+                let both = Extent(page: last.page, pageCount: last.pageCount + run.extent.pageCount)
+                all[all.count - 1] = hashed(both)
+            } else {
+                all.append(run)
+            }
+        }
+        return all
     }
 
     private func freedExtents(_ blocks: BlockSpace, _ chain: [BlockRef], death: UInt64) -> [PendingExtent] {
@@ -130,7 +257,7 @@ extension Database {
     /// By how much a file of that length grows at a time.
     private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
 
-    /// Lengthens the file to hold `pages`, in steps that grow with it. Returns its length.
+    /// Lengthens the file to hold `pages`, in steps that grow with it. Returns how long it was.
     private func reserve(pages: UInt64) throws(EngineError) -> Int {
         do {
             let now = try file.byteCount()
@@ -141,20 +268,29 @@ extension Database {
             } catch  where error.kind == .noSpace {
                 try file.allocate(needed)
             }
-            return try file.byteCount()
+            return now
         } catch { throw .system(error) }
     }
 
-    /// Cuts the end of the file where it is much longer than its newest version needs and no other process has it
-    /// open. Called when that version is durable: older ones that are still read need nothing of the end, or it
-    /// would not be free. Nothing is lost where it fails. Guard: gate.
-    private func shrink(_ byteCount: Int, toPages pages: UInt64) {
+    private static func isLong(_ byteCount: Int, pages: UInt64) -> Bool {
         let needed = max(Int(pages) << 12, Opening.newFileByteCount)
-        let step = Self.growth(needed)
-        guard byteCount - needed > 3 * step else { return }
+        return byteCount - needed > 3 * growth(needed)
+    }
+
+    /// Cuts the end of the file where it is much longer than its newest version needs and no other process has it
+    /// open. Older versions that are still read need nothing of the end, or it would not be free; only while all
+    /// commits are durable, so that what a power loss leaves fits too. Nothing is lost where it fails. Not while
+    /// the thread has the gate.
+    func shrinkIfLong(_ version: Version) {
+        do { try enterWriter() } catch { return }
+        defer { leaveWriter() }
+        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
+            line.monitor.withLock({ line.isIdle }), versions.newest == version
+        else { return }
         let cut = {
-            self.reader.shrink(toPages: pages)
-            try? self.file.truncate(needed + step)
+            self.reader.shrink(toPages: version.highWater)
+            let needed = max(Int(version.highWater) << 12, Opening.newFileByteCount)
+            try? self.file.truncate(needed + Self.growth(needed))
         }
         if let shared { shared.ifAlone(cut) } else { cut() }
     }
@@ -183,52 +319,12 @@ extension Database {
         }
     }
 
-    /// Writes the slot and makes the commit durable.
-    private func writeSlot(_ slot: inout CommitSlot, _ runs: [Extent]) throws(EngineError) {
-        let total = runs.reduce(0) { $0 + $1.pageCount } << 12
-        slot.isTwoStep = total > FormatLimits.manifestByteCount || runs.count > CommitSlot.manifestLimit
-        if slot.isTwoStep {
-            do { try file.sync(.data) } catch { throw .system(error) }
-        } else {
-            let logPage = options.mutant == .freeLogNotInManifest ? slot.freeLog.page : nil
-            slot.manifest = Self.without(logPage, runs).map { run in
-                let tag = seal.hash.tag(reader.fileBase + Int(run.page) << 12, run.pageCount << 12)
-                return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
-            }
-        }
-        let page = UnsafeMutableRawPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
-        defer { page.deallocate() }
-        slot.write(to: page, seal: seal)
-        let offset = CommitSlot.byteOffset(ofVersion: options.mutant == .oneSlot ? 0 : slot.version)
-        do {
-            try file.write(UnsafeRawBufferPointer(start: page, count: CommitSlot.byteCount), at: offset)
-            if options.mutant == .acknowledgedBeforeSync, slot.version & 1 == 0 { return }
-            try file.sync(.data)
-        } catch {
-            abandonSlot(at: offset)
-            throw .system(error)
-        }
-    }
-
     /// For a mutant: the runs without the last block, which is the free log.
     private static func without(_ logPage: UInt64?, _ runs: [Extent]) -> [Extent] {
         guard let logPage else { return runs }
         return runs.compactMap { run in
             guard logPage >= run.page, logPage < run.end else { return run }
             return logPage == run.page ? nil : Extent(page: run.page, pageCount: Int(logPage - run.page))
-        }
-    }
-
-    /// After a failed write or sync of a slot: makes sure that it can never count.
-    private func abandonSlot(at offset: Int) {
-        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: CommitSlot.byteCount, alignment: 16)
-        defer { zeros.deallocate() }
-        zeros.initializeMemory(as: UInt8.self, repeating: 0)
-        do {
-            try file.write(UnsafeRawBufferPointer(zeros), at: offset)
-            try file.sync(.data)
-        } catch {
-            latch = "an earlier commit failed and could not be undone; open the file again to write to it"
         }
     }
 }

@@ -120,7 +120,7 @@ struct FileCopy {
         let bytes = UnsafeRawBufferPointer(start: page, count: 4096)
         do {
             slot.write(to: page, seal: seal)
-            try file.write(bytes, at: CommitSlot.byteOffset(ofVersion: slot.version))
+            try file.write(bytes, at: FormatLimits.slotBByteOffset)
             header.write(to: page)
             try file.write(bytes, at: FormatLimits.headerCopyByteOffset)
             try file.write(bytes, at: 0)

@@ -74,11 +74,12 @@ struct Opening {
 
     /// Nobody else has the file open: makes it, or recovers what the last process left.
     private func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
-        if try isNew() {
+        let isNew = try isNew()
+        if isNew {
             guard !options.isReadOnly else { throw EngineError.notADatabase(path: path, why: .tooSmall) }
             try makeFile()
         }
-        return try recover(shared)
+        return try recover(shared, isNew: isNew)
     }
 
     /// Others have the file open and may be writing: their newest version counts, nothing is recovered.
@@ -88,7 +89,7 @@ struct Opening {
         try shared.join(header)
         while true {
             guard let number = shared.newest else { throw .lockFile(path: path + ".lock") }
-            if let slot = try readSlots(seal).first(where: { $0.version == number }) {
+            if let slot = try readSlots(seal).first(where: { $0.slot.version == number })?.slot {
                 try reader.extend(toPages: slot.highWater)
                 try checkFeatures(slot, reader)
                 let database = Database(
@@ -97,9 +98,28 @@ struct Opening {
                 try BlockWalk.checkSmall(database)
                 return database
             }
-            // Two commits have passed since the number was read; if not, the slot is damaged.
-            if shared.newest == number { throw corrupted("the newest commit's slot is damaged") }
+            // Commits have passed since the number was read. If not, a writer is between the slot and the number, or has
+            // ended there.
+            if shared.newest == number, try !finishCommit(shared, seal, after: number) {
+                throw corrupted("the newest commit's slot is damaged")
+            }
         }
+    }
+
+    /// Where the slot of the newest version is not there, and a newer one is: publishes that one. False where there is
+    /// none.
+    private func finishCommit(
+        _ shared: SharedFile, _ seal: FileSeal, after number: UInt64
+    ) throws(EngineError) -> Bool {
+        try shared.lockWriter()
+        defer { shared.unlockWriter() }
+        guard shared.newest == number else { return true }
+        let slots = try readSlots(seal)
+        if slots.contains(where: { $0.slot.version == number }) { return true }
+        guard let last = slots.map(\.slot.version).max(), last > number else { return false }
+        do { try file.sync(.data) } catch { throw .system(error) }
+        shared.newest = last
+        return true
     }
 
     private func makeSeal(_ header: FileHeader) throws(EngineError) -> FileSeal {
@@ -125,7 +145,7 @@ struct Opening {
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
             // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
             guard let seal = try? makeSeal(header) else { return false }
-            return try readSlots(seal).allSatisfy { $0.version <= 1 }
+            return try readSlots(seal).allSatisfy { $0.slot.version <= 1 }
         }
         // All zero to the end, or not made by us.
         return try isUnfinished(count)
@@ -136,7 +156,7 @@ struct Opening {
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
         let reserved = Int(FormatLimits.reservedPages) << 12
         guard count == Self.newFileByteCount || count == reserved else { return false }
-        let firstSlot = CommitSlot.byteOffset(ofVersion: 1)
+        let firstSlot = FormatLimits.slotBByteOffset
         for offset in stride(from: 0, to: count, by: 4096) {
             let isWritten =
                 offset == firstSlot || offset == FormatLimits.headerCopyByteOffset
@@ -191,7 +211,7 @@ struct Opening {
             let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
             defer { page.deallocate() }
             slot.write(to: page, seal: seal)
-            try write(UnsafeRawBufferPointer(start: page, count: 4096), at: CommitSlot.byteOffset(ofVersion: 1))
+            try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.slotBByteOffset)
             header.write(to: page)
             try write(UnsafeRawBufferPointer(start: page, count: 4096), at: FormatLimits.headerCopyByteOffset)
             try file.sync(.full)
@@ -213,24 +233,26 @@ struct Opening {
 
     // MARK: Opening
 
-    func recover(_ shared: SharedFile?) throws(EngineError) -> Database {
+    func recover(_ shared: SharedFile?, isNew: Bool = false) throws(EngineError) -> Database {
         let count = try byteCount()
         let header = try readHeader(count)
         let seal = try makeSeal(header)
         let reader = try makeReader(seal)
 
-        var rejected: [CommitSlot] = []
-        let slots = try readSlots(seal).sorted { $0.version > $1.version }
-        for slot in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
+        var rejected: [CommitSlot.Placed] = []
+        let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+        for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
+            let slot = placed.slot
             if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
                 throw corrupted("the file is too short")
             }
             guard isWhole(slot, reader, byteCount: count) else {
-                rejected.append(slot)
+                rejected.append(placed)
                 continue
             }
             try checkFeatures(slot, reader)
-            try shared?.reset(header, newest: slot.version, permissions: try permissions())
+            try shared?.reset(
+                header, newest: slot.version, isDurable: isNew, permissions: try permissions())
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                 reader: reader, slot: slot, shared: shared)
@@ -239,7 +261,7 @@ struct Opening {
             if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
             return database
         }
-        if rejected.contains(where: { $0.highWater > UInt64(count >> 12) }) {
+        if rejected.contains(where: { $0.slot.highWater > UInt64(count >> 12) }) {
             throw corrupted("the file ends before its content does")
         }
         throw corrupted("no commit of the file is whole")
@@ -282,17 +304,8 @@ struct Opening {
         return try FileHeader(reading: page, path: path)
     }
 
-    private func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot] {
-        var slots: [CommitSlot] = []
-        for offset in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
-            let page = try readPage(at: offset)
-            defer { page.deallocate() }
-            guard let slot = CommitSlot(reading: page, seal: seal),
-                CommitSlot.byteOffset(ofVersion: slot.version) == offset || options.mutant == .oneSlot
-            else { continue }
-            slots.append(slot)
-        }
-        return slots
+    private func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
+        do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
     /// True if the file holds everything that the commit wrote.
@@ -316,11 +329,11 @@ struct Opening {
         }
     }
 
-    private func clear(_ slot: CommitSlot) throws(EngineError) {
+    private func clear(_ slot: CommitSlot.Placed) throws(EngineError) {
         let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
         defer { zeros.deallocate() }
         zeros.initializeMemory(as: UInt8.self, repeating: 0)
-        try write(UnsafeRawBufferPointer(zeros), at: CommitSlot.byteOffset(ofVersion: slot.version))
+        try write(UnsafeRawBufferPointer(zeros), at: slot.byteOffset)
         do { try file.sync(.data) } catch { throw .system(error) }
     }
 

@@ -19,4 +19,12 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case freeLogNotInManifest
     /// No nonce in blocks, and rejected slots are left in place: an abandoned commit can come back.
     case ghostCommit
+    /// The manifest of a slot names the pages of its own commit only, not of those before it that are not durable.
+    case ownPagesInManifest
+    /// Space that a commit freed is used again before that commit is durable.
+    case relaxedSpaceReused
+    /// Space is used again that the manifest of the last durable commit names, although it was freed before that one.
+    case coveredSpaceReused
+    /// A relaxed commit may take the slot of the last durable one.
+    case relaxedOverDurable
 }

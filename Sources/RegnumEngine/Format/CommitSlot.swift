@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the two root records of a file. Everything that changes with a commit is in the slot, so the two share
-// nothing; commits alternate between them and never write the slot of the last durable commit.
+// nothing; a commit never writes the slot of the last durable commit.
 //
 //   offset size  meaning
 //        0    4  magic "RSLT"
@@ -21,8 +21,9 @@
 // In an encrypted file: nonce, ciphertext of bytes 0 ..< 4,064, GCM tag (`Encryption/BlockCipher.swift`). The runs
 // are hashed as they lie in the file.
 //
-// A commit is whole if its slot's hash holds and each run of its manifest hashes to what the slot says: so one
-// sync for data and slot together is enough.
+// The manifest names all that was written since the durable commit before it: several commits may have become
+// durable together, or not at all yet. A commit is whole if its slot's hash holds and each run of its manifest hashes
+// to what the slot says: so one sync for data and slot together is enough.
 
 import RegnumSystem
 
@@ -131,8 +132,32 @@ package struct CommitSlot: Sendable, Equatable {
         }
     }
 
-    /// Where the slot of commit `version` lies: they alternate.
-    package static func byteOffset(ofVersion version: UInt64) -> Int {
-        version & 1 == 0 ? FormatLimits.slotAByteOffset : FormatLimits.slotBByteOffset
+    /// Where the two slots lie.
+    package static let byteOffsets = [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset]
+
+    /// Where the slot lies that is not at `offset`.
+    package static func otherByteOffset(_ offset: Int) -> Int {
+        offset == FormatLimits.slotAByteOffset ? FormatLimits.slotBByteOffset : FormatLimits.slotAByteOffset
+    }
+
+    /// The slots of the file that hold, with where they lie.
+    static func readAll(_ file: any File, seal: FileSeal) throws(SystemError) -> [Placed] {
+        let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+        defer { page.deallocate() }
+        var slots: [Placed] = []
+        for offset in byteOffsets {
+            guard try file.read(page, at: offset) == byteCount, let base = page.baseAddress,
+                let slot = CommitSlot(reading: base, seal: seal)
+            else { continue }
+            slots.append(Placed(slot: slot, byteOffset: offset, bytes: [UInt8](page)))
+        }
+        return slots
+    }
+
+    struct Placed: Sendable {
+        var slot: CommitSlot
+        var byteOffset: Int
+        /// As they lie in the file.
+        var bytes: [UInt8]
     }
 }

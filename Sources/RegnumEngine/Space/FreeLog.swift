@@ -132,10 +132,11 @@ package struct RecordedSpace: Sendable {
         return known < Self.pageEntries && known + free.freeExtents.count < Self.pageEntries
     }
 
-    /// Reads the state that the free log `newest` describes.
-    package static func load(_ newest: BlockRef, highWater: UInt64, _ reader: BlockReader) throws(EngineError)
-        -> RecordedSpace
-    {
+    /// Reads the state that the free log `newest` describes. What it says of `reserved` does not count: these are
+    /// pending, and recorded with the next commit.
+    package static func load(
+        _ newest: BlockRef, highWater: UInt64, _ reader: BlockReader, reserving reserved: [PendingExtent] = []
+    ) throws(EngineError) -> RecordedSpace {
         var records: [FreeLog.Record] = []
         var chain: [BlockRef] = []
         var ref = newest
@@ -183,10 +184,16 @@ package struct RecordedSpace: Sendable {
                 space.deltaByteCount += FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
             }
         }
-        for entry in pending { space.free.addPending(entry) }
         guard records[0].highWater == highWater, space.free.highWater == highWater else {
             throw corrupted("the free log and the commit disagree", page: newest.page)
         }
+        for entry in reserved {
+            try space.free.take(entry.extent, outOf: &pending)
+            pending.append(entry)
+            // The next commit writes a snapshot: a delta could not say it.
+            space.deltaByteCount = FreeLog.deltaByteLimit + 1
+        }
+        for entry in pending { space.free.addPending(entry) }
         return space
     }
 }

@@ -84,11 +84,16 @@ package struct FreeSpace: Sendable {
 
     /// Frees what no pinned version needs. `pins` ascending; every version from `floor` on counts as pinned;
     /// `durable` is the newest durable commit.
-    package mutating func reclaim(pins: [UInt64], floor: UInt64? = nil, durable: UInt64) throws(EngineError) {
+    /// The manifest of its slot names what was written after `covered`: that stays as it is.
+    package mutating func reclaim(
+        pins: [UInt64], floor: UInt64? = nil, durable: UInt64, covered: UInt64 = .max
+    ) throws(EngineError) {
         guard !pending.isEmpty else { return }
         var kept: [PendingExtent] = []
         for entry in pending {
-            if entry.death <= durable, entry.death <= floor ?? .max, !Self.isNeeded(entry, pins) {
+            if entry.death <= durable, entry.birth <= covered, entry.death <= floor ?? .max,
+                !Self.isNeeded(entry, pins)
+            {
                 try release(entry.extent)
             } else {
                 kept.append(entry)

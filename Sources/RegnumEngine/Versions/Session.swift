@@ -33,14 +33,20 @@ package final class Session {
     /// A frozen session stays at its version.
     package let isFrozen: Bool
     private var isSchemaChanged = false
+    /// What its commits wait for where they do not say themselves.
+    package var durability = CommitDurability.full
+    /// Of `current`, where that is not known to be durable.
+    private var ticket: CommitTicket?
     /// Where in a program it was made, for who asks why a version is kept.
     private let origin: SessionOrigin?
 
     /// Takes over one pin of `version`.
     init(
-        _ database: Database, at version: Version, isFrozen: Bool = false, origin: SessionOrigin? = nil
+        _ database: Database, at version: Version, isFrozen: Bool = false, origin: SessionOrigin? = nil,
+        ticket: CommitTicket? = nil
     ) throws(EngineError) {
         self.origin = origin
+        self.ticket = ticket
         self.database = database
         self.isFrozen = isFrozen
         current = version
@@ -117,8 +123,19 @@ package final class Session {
 
     /// Advances to the newest version; false where there is none newer, while writing and when frozen.
     package func refresh() throws(EngineError) -> Bool {
-        if state.pointee.isWriting || isFrozen || database.versions.latestNumber == current.number { return false }
-        let next = try database.versions.pinNewest()
+        if state.pointee.isWriting || isFrozen { return false }
+        switch standing {
+        case .durable: if database.versions.latestNumber == current.number { return false }
+        // Nothing newer is published before it.
+        case .waiting: return false
+        case .failed: break
+        }
+        try come(to: try database.versions.pinNewest())
+        return true
+    }
+
+    /// Shows a version that is pinned for it, durable or with its ticket.
+    private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
         let last = current
         do throws(EngineError) {
             try load(next)
@@ -128,9 +145,24 @@ package final class Session {
             throw error
         }
         current = next
+        ticket = nextTicket
         noteVersion()
         database.versions.unpin(last.number)
         moved()
+    }
+
+    /// Whether what is shown is on the medium.
+    private var standing: CommitTicket.State {
+        guard let ticket, !isFrozen else { return .durable }
+        let state = database.line.monitor.withLock { ticket.state }
+        if case .durable = state { self.ticket = nil }
+        return state
+    }
+
+    /// Leaves a version that has been abandoned for the newest one; true where that was so. Not while writing.
+    package func comeBack() throws(EngineError) -> Bool {
+        guard case .failed = standing else { return false }
+        try come(to: try database.versions.pinNewest())
         return true
     }
 
@@ -139,7 +171,8 @@ package final class Session {
     /// place that opened this session stands for it.
     package func freeze(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
         database.versions.pinAgain(current)
-        return try Session(database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen)
+        return try Session(
+            database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen, ticket: ticket)
     }
 
     /// Comes to the version that `other` shows, older or newer, and never while writing. The caller has made
@@ -147,18 +180,7 @@ package final class Session {
     package func move(to other: Session) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen && other.database === database)
         database.versions.pinAgain(other.current)
-        let last = current
-        do throws(EngineError) {
-            try load(other.current)
-        } catch {
-            database.versions.unpin(other.current.number)
-            try? load(last)
-            throw error
-        }
-        current = other.current
-        noteVersion()
-        database.versions.unpin(last.number)
-        moved()
+        try come(to: other.current, other.ticket)
     }
 
     /// Shows `version`: reads its catalog and points the tables at its roots.
@@ -199,25 +221,37 @@ package final class Session {
 
     // MARK: Writing
 
-    /// Waits for the writer's turn, then advances to the newest version.
-    package func beginWrite() throws(EngineError) {
+    /// Waits for the writer's turn, then advances to the newest version. That may be one that is not durable yet, and
+    /// that nobody else sees: should it fail, the commit of this write fails too. With `settled` it is waited for.
+    package func beginWrite(settled: Bool = false) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         try database.enterWriter()
-        try startWrite()
+        try startWrite(settled)
     }
 
     /// As `beginWrite`, with the turn that `Database.offerTurn` has offered under that number; false where it is gone.
-    package func beginWrite(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
+    package func beginWrite(acceptingTurn number: UInt64, settled: Bool = false) throws(EngineError) -> Bool {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         guard database.offers.accept(number) else { return false }
-        try startWrite()
+        try startWrite(settled)
         return true
     }
 
-    private func startWrite() throws(EngineError) {
+    private func startWrite(_ settled: Bool) throws(EngineError) {
         database.noteWriter(WriterNote(.thread(CurrentThread.id), origin: origin))
         do throws(EngineError) {
-            _ = try refresh()
+            if settled { database.settle() }
+            let tip = database.line.monitor.withLock { database.line.commits.last }
+            if let tip {
+                if tip.version.number != current.number {
+                    database.versions.pin(tip.version.number)
+                    try come(to: tip.version, tip.ticket)
+                }
+            } else {
+                // With the turn, the newest version is the one that is known here.
+                let isNewest = ticket == nil && database.versions.newest.number == current.number
+                if !isNewest { _ = try refresh() }
+            }
             try database.reclaim()
         } catch {
             database.leaveWriter()
@@ -227,13 +261,43 @@ package final class Session {
         isSchemaChanged = false
     }
 
-    /// Makes the changes durable and visible to others. After an error the transaction has been rolled back.
-    package func commitWrite() throws(EngineError) {
+    /// Makes the changes visible to others, and durable as is wanted (nil: as the session's `durability` says).
+    /// After an error the transaction has been rolled back.
+    package func commitWrite(_ wanted: CommitDurability? = nil) throws(EngineError) {
+        let made = try commit(wanted ?? durability, nil)
+        guard let waited = made.ticket else {
+            if made.isFileLong, database.isVolatile { database.shrinkIfLong(current) }
+            return
+        }
+        do throws(EngineError) {
+            try database.wait(for: waited)
+            ticket = nil
+        } catch {
+            do { _ = try comeBack() } catch {
+                fatalError("the newest version cannot be read any more: \(error)")
+            }
+            throw error
+        }
+        if made.isFileLong { database.shrinkIfLong(current) }
+    }
+
+    /// As `commitWrite`, but does not wait: the session shows the changes, others see them when they are durable. Then
+    /// `onDone` is called on any thread; with an error the changes are abandoned, and `comeBack` is due.
+    package func commitWriteLater(
+        _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void
+    ) throws(EngineError) {
+        if try commit(wanted ?? durability, onDone).ticket == nil { onDone(nil) } else { database.syncSoon() }
+    }
+
+    private func commit(
+        _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
+    ) throws(EngineError) -> Database.Made {
         precondition(state.pointee.isWriting, "no write to commit")
-        let next: Version
+        let made: Database.Made
         do throws(EngineError) {
             let root = try seal()
-            next = try database.commit(space, catalog: root)
+            made = try database.commit(
+                Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)
         } catch {
             rollbackWrite()
             throw error
@@ -249,13 +313,14 @@ package final class Session {
         }
         space.reset()
         let last = current
-        current = next
+        current = made.version
+        ticket = made.ticket
         noteVersion()
         database.versions.unpin(last.number)
         moved()
         state.pointee.isWriting = false
-        database.shared?.ring()
         database.leaveWriter()
+        return made
     }
 
     /// Forgets all changes of the transaction.
@@ -273,6 +338,14 @@ package final class Session {
         moved()
         state.pointee.isWriting = false
         database.leaveWriter()
+        // What others have committed and is shown now may still fail.
+        guard let ticket else { return }
+        do {
+            do { try database.wait(for: ticket) } catch {}
+            _ = try comeBack()
+        } catch {
+            fatalError("the newest version cannot be read any more: \(error)")
+        }
     }
 
     /// The catalog and schema of what is seen, with pending refs where a write has changed something: the tables

@@ -4,12 +4,14 @@
 // process, and whoever needs a slot or a pin asks for the lock of its owner first.
 //
 //   offset size  meaning
-//        0    8  magic "RLCK" and layout 2
+//        0    8  magic "RLCK" and layout 3
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
 //       64   16  device and inode of this very file
 //      512    8  number of the newest version (atomic)
 //      520    8  slots in use: none from this number on has ever been claimed (atomic)
+//      528    8  the last writer: number of its slot + 1 (atomic)
+//      536    8  number of the last version known to be durable (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -29,6 +31,9 @@
 //
 // Pinning: store the pin, then read the newest version again; if it has moved, pin that one. A writer collects pins
 // after it has the writer's lock and before it takes space, so it sees a pin or the reader sees its version.
+//
+// A look at the file's length comes before each use of the mapped bytes, and is most of what a use costs: so one call
+// does all that a step of a commit needs.
 
 import RegnumSystem
 import Synchronization
@@ -45,7 +50,9 @@ final class SharedFile: @unchecked Sendable {
     private static let listeningWord = 64
     private static let writingWord = 65
     private static let bellOffset = 1024
-    private static let magic: UInt64 = 0x0000_0002_4B43_4C52
+    private static let lastWriterOffset = 528
+    private static let durableOffset = 536
+    private static let magic: UInt64 = 0x0000_0003_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     private static let firstSlotByte = 1 << 62 + 1000
@@ -137,20 +144,38 @@ final class SharedFile: @unchecked Sendable {
             base.load(fromByteOffset: 64, as: UInt64.self) == file.identity.device,
             base.load(fromByteOffset: 72, as: UInt64.self) == file.identity.inode
         else { return false }
-        let boot = Array(Machine.bootIdentifier.utf8.prefix(40))
-        return (0..<40).allSatisfy {
-            base.load(fromByteOffset: 24 + $0, as: UInt8.self) == ($0 < boot.count ? boot[$0] : 0)
-        }
+        for (i, word) in Self.bootWords.enumerated()
+        where base.load(fromByteOffset: 24 + i * 8, as: UInt64.self) != word { return false }
+        return true
     }
 
-    /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's.
-    func reset(_ header: FileHeader, newest: UInt64, permissions: UInt32) throws(EngineError) {
+    /// The boot identifier as it lies in the file.
+    private static let bootWords: [UInt64] = {
+        var words = [UInt64](repeating: 0, count: 5)
+        for (i, byte) in Machine.bootIdentifier.utf8.prefix(40).enumerated() {
+            words[i / 8] |= UInt64(byte) << UInt64(i % 8 * 8)
+        }
+        return words.map { UInt64(littleEndian: $0) }
+    }()
+
+    /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's;
+    /// `isDurable` says that the newest version is known to be on the medium, else what is left by the last process
+    /// tells.
+    func reset(
+        _ header: FileHeader, newest: UInt64, isDurable: Bool, permissions: UInt32
+    ) throws(EngineError) {
+        var isDurable = isDurable
         do {
-            if try !reuse(permissions) { try make(permissions) }
+            if try !reuse(permissions) {
+                try make(permissions)
+            } else if isMapped, isValid(header), word(at: Self.durableOffset).checked == newest {
+                isDurable = true
+            }
         } catch { throw .system(error) }
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
+        if isDurable { word(at: Self.durableOffset).value = newest }
         slotsInUse = 0
         try claimSlot()
     }
@@ -161,8 +186,9 @@ final class SharedFile: @unchecked Sendable {
         base.storeBytes(of: header.identifierHigh, toByteOffset: 16, as: UInt64.self)
         base.storeBytes(of: file.identity.device, toByteOffset: 64, as: UInt64.self)
         base.storeBytes(of: file.identity.inode, toByteOffset: 72, as: UInt64.self)
-        let boot = Array(Machine.bootIdentifier.utf8.prefix(40))
-        for i in 0..<40 { base.storeBytes(of: i < boot.count ? boot[i] : 0, toByteOffset: 24 + i, as: UInt8.self) }
+        for (i, word) in Self.bootWords.enumerated() {
+            base.storeBytes(of: word, toByteOffset: 24 + i * 8, as: UInt64.self)
+        }
         base.storeBytes(of: Self.magic, as: UInt64.self)
     }
 
@@ -265,6 +291,10 @@ final class SharedFile: @unchecked Sendable {
     /// no free word, everything from the oldest on is kept.
     func pin(_ number: UInt64, among pins: some Collection<UInt64>) {
         guard slot >= 0, isMapped else { return }
+        show(number, among: pins)
+    }
+
+    private func show(_ number: UInt64, among pins: some Collection<UInt64>) {
         for word in 1...Self.pinsPerSlot {
             guard let found = pinWord(slot, word).checked else {
                 showAll(pins, number)
@@ -312,8 +342,7 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// Lets the others hear of a commit. A look at each slot where nobody listens.
-    func ring() {
-        guard slot >= 0, isMapped else { return }
+    private func ring() {
         for i in 0..<slotsInUse where i != slot && pinWord(i, Self.listeningWord).value == 1 {
             // Who is not told looks for himself after a second.
             withUnsafeBytes(of: UInt8(1)) { try? file?.write($0, at: Self.bellOffset) }
@@ -361,10 +390,37 @@ final class SharedFile: @unchecked Sendable {
         return nil
     }
 
-    /// True if what all processes read first is whole. Below the writer's lock.
-    func isWhole(_ header: FileHeader) -> Bool {
-        isMapped && isValid(header) && word(at: 512).checked != nil && word(at: 520).checked != nil
+    /// What a writer finds.
+    struct Entry {
+        var newest: UInt64
+        /// Whether this process was the last one to write.
+        var isOurs: Bool
+        var isDurable: Bool
     }
+
+    /// What a writer must know of the others; nil where the file has been damaged. Below the writer's lock.
+    func enter(_ header: FileHeader) -> Entry? {
+        guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, word(at: 520).checked != nil
+        else { return nil }
+        let last = word(at: Self.lastWriterOffset)
+        let isOurs = last.checked == UInt64(slot + 1)
+        if !isOurs { last.value = UInt64(slot + 1) }
+        return Entry(newest: newest, isOurs: isOurs, isDurable: word(at: Self.durableOffset).checked == newest)
+    }
+
+    /// True where other processes have, or had, the file open.
+    var hasCompany: Bool { isMapped && slotsInUse > 1 }
+
+    /// Shows a new version to all; `unshown` are versions of it and before it that this process pins.
+    func publish(_ number: UInt64, isDurable: Bool, unshown: [UInt64], among pins: some Collection<UInt64>) {
+        guard slot >= 0, isMapped else { return }
+        for number in unshown { show(number, among: pins) }
+        word(at: 512).value = number
+        if isDurable { word(at: Self.durableOffset).value = number }
+        ring()
+    }
+
+    func noteDurable(_ number: UInt64) { if isMapped { word(at: Self.durableOffset).value = number } }
 
     /// Writes the head again after damage. Pins of others count as unknown until they have been written again.
     /// Below the writer's lock.

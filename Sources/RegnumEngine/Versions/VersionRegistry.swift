@@ -51,6 +51,8 @@ package final class VersionRegistry: Sendable {
     private struct State {
         var newest: Version
         var pins: [UInt64: Int] = [:]
+        /// Pinned versions that are not yet published, nor shown as pinned to other processes.
+        var unshown: [UInt64] = []
         /// By the address of the session's state.
         var sessions: [UInt: SessionPin] = [:]
     }
@@ -61,6 +63,9 @@ package final class VersionRegistry: Sendable {
     private let shared: SharedFile?
     /// Reads a version that another process has committed from its slot; nil where it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
+    /// Waits for the process that writes, and finishes a commit of which only the number is missing. Set once,
+    /// before anybody else sees this object.
+    nonisolated(unsafe) var finish: () throws(EngineError) -> Void = {}
 
     init(
         _ newest: Version, shared: SharedFile?, load: @escaping @Sendable (UInt64) throws(EngineError) -> Version?
@@ -79,8 +84,16 @@ package final class VersionRegistry: Sendable {
 
     /// Keeps the newest version readable until `unpin`.
     package func pinNewest() throws(EngineError) -> Version {
+        while true {
+            if let version = try tryPinNewest() { return version }
+            // Its slot is written over and the next number is not there: a process is at it, or has ended there.
+            try finish()
+        }
+    }
+
+    private func tryPinNewest() throws(EngineError) -> Version? {
         try state.withLock { state throws(EngineError) in
-            while true {
+            for _ in 0..<1000 {
                 let number = latestNumber
                 if state.pins[number] == nil { shared?.pin(number, among: state.pins.keys) }
                 guard latestNumber == number,
@@ -94,6 +107,23 @@ package final class VersionRegistry: Sendable {
                 state.pins[number, default: 0] += 1
                 return version
             }
+            return nil
+        }
+    }
+
+    /// Keeps a version readable that is not published yet.
+    func pin(_ number: UInt64) {
+        state.withLock { state in
+            if state.pins[number] == nil { state.unshown.append(number) }
+            state.pins[number, default: 0] += 1
+        }
+    }
+
+    /// Takes notice of the newest version that another process has made. Guard: the gate.
+    func learn(_ version: Version) {
+        state.withLock { state in
+            state.newest = version
+            newestNumber.store(version.number, ordering: .releasing)
         }
     }
 
@@ -110,18 +140,29 @@ package final class VersionRegistry: Sendable {
             let count = state.pins[number, default: 0]
             precondition(count > 0, "unpinning a version that nobody holds")
             state.pins[number] = count == 1 ? nil : count - 1
-            if count == 1 { shared?.unpin(number, remaining: state.pins.keys) }
+            guard count == 1 else { return }
+            if let place = state.unshown.firstIndex(of: number) {
+                state.unshown.remove(at: place)
+            } else {
+                shared?.unpin(number, remaining: state.pins.keys)
+            }
         }
     }
 
-    /// Shows a new version to readers, already pinned once for its writer.
+    /// Shows a new version to readers, pinned once for its writer.
     package func publishPinned(_ version: Version) {
+        pin(version.number)
+        publish(version, isDurable: false)
+    }
+
+    /// Shows a new version to readers.
+    func publish(_ version: Version, isDurable: Bool) {
         state.withLock { state in
             state.newest = version
-            state.pins[version.number, default: 0] += 1
-            shared?.pin(version.number, among: state.pins.keys)
             newestNumber.store(version.number, ordering: .releasing)
-            shared?.newest = version.number
+            let shown = state.unshown.filter { $0 <= version.number }
+            state.unshown.removeAll { $0 <= version.number }
+            shared?.publish(version.number, isDurable: isDurable, unshown: shown, among: state.pins.keys)
         }
     }
 

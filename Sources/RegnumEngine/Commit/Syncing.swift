@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making commits durable: who waits for one does it himself where nobody else is at it, so that many writers share
+// a sync; a thread of the database does it for relaxed commits and for those that nobody waits for.
+//
+// A failed sync is never repeated for the same bytes. Commits in line are abandoned. The pages of relaxed commits,
+// which others have seen, are written again from what is mapped, if that still has the hashes of the manifest.
+
+import RegnumSystem
+
+extension Database {
+    /// Bytes that a slot's manifest covers at most: what an opening may have to hash.
+    static let manifestByteLimit = 16 << 20
+
+    // MARK: Waiting
+
+    /// Returns when the commit is durable, or throws why it is abandoned.
+    package func wait(for ticket: CommitTicket) throws(EngineError) {
+        while takeSync(if: { ticket.isWaiting }) { sync() }
+        if let error = line.monitor.withLock({ ticket.failure }) { throw error }
+    }
+
+    /// Returns when no commit stands in line: with the gate, when the newest version is the published one.
+    func settle() {
+        while takeSync(if: { !self.line.commits.isEmpty }) { sync() }
+    }
+
+    /// Waits until every commit so far is on the medium. Any thread.
+    package func makeDurable() throws(EngineError) {
+        if line.monitor.withLock({ line.mustRewrite && !line.isLockHeld }) {
+            // Other processes must not write meanwhile.
+            try enterWriter()
+            leaveWriter()
+        }
+        try syncAll()
+    }
+
+    /// As `makeDurable`, for the holder of the gate.
+    func syncAll() throws(EngineError) {
+        while takeSync(if: { !self.line.isIdle }) {
+            if let error = sync() { throw error }
+        }
+        if let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
+    }
+
+    /// True where there is something to do, which is the caller's then; waits while somebody else is at it.
+    private func takeSync(if isWanted: () -> Bool) -> Bool {
+        line.monitor.withLock {
+            while line.isBusy {
+                if !isWanted() { return false }
+                line.monitor.wait()
+            }
+            guard isWanted() else { return false }
+            line.isBusy = true
+            return true
+        }
+    }
+
+    /// Makes everything durable that stands in line or is unsynced. The caller has set `isBusy`, which ends with it.
+    @discardableResult
+    func sync() -> EngineError? {
+        let work = line.monitor.withLock { line.work() }
+        var failure: EngineError?
+        var isSlotTouched = false
+        do throws(SystemError) {
+            if work.mustRewrite { try rewrite(work) }
+            if let last = work.last {
+                var slot = last.slot
+                slot.previousDurable = work.durable
+                slot.isTwoStep = work.manifest == nil
+                if slot.isTwoStep { try file.sync(.data) }
+                slot.manifest = work.manifest ?? []
+                isSlotTouched = true
+                try writeSlot(slot, at: work.offset)
+            }
+            if options.mutant != .acknowledgedBeforeSync || (work.last?.slot.version ?? 1) & 1 != 0 {
+                try file.sync(.data)
+            }
+        } catch {
+            failure = .system(error)
+            if isSlotTouched { abandonSlot(work) }
+        }
+        if failure == nil {
+            if let last = work.last {
+                versions.publish(last.version, isDurable: true)
+            } else {
+                shared?.noteDurable(work.newest)
+            }
+        }
+        let done = line.monitor.withLock {
+            let done = failure.map { line.fail($0) } ?? line.succeed(work)
+            line.isBusy = false
+            if line.commits.isEmpty, !line.isWriterInside { releaseLock() }
+            line.monitor.tellAll()
+            return done
+        }
+        for ticket in done { ticket.onDone?(failure) }
+        return failure
+    }
+
+    /// Inside the monitor: other processes may write.
+    func releaseLock() {
+        if line.isLockHeld { shared?.unlockWriter() }
+        line.isLockHeld = false
+    }
+
+    // MARK: Slots
+
+    func writeSlot(_ slot: CommitSlot, at offset: Int) throws(SystemError) {
+        try file.write(bytes(of: slot), at: offset)
+    }
+
+    func bytes(of slot: CommitSlot) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: CommitSlot.byteCount) { buffer, count in
+            if let base = buffer.baseAddress { slot.write(to: UnsafeMutableRawPointer(base), seal: seal) }
+            count = CommitSlot.byteCount
+        }
+    }
+
+    /// After a failed write or sync of a slot: makes sure that it can never count. The relaxed commit that was in its
+    /// place comes back.
+    func abandonSlot(_ work: CommitLine.Work) {
+        do throws(SystemError) {
+            try file.write(work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount), at: work.offset)
+            try file.sync(.data)
+        } catch {
+            line.monitor.withLock {
+                line.latch =
+                    "an earlier commit failed and could not be undone; open the file again to write to it"
+            }
+        }
+    }
+
+    /// Writes the pages of relaxed commits again, and their slot.
+    private func rewrite(_ work: CommitLine.Work) throws(SystemError) {
+        for run in work.rewrites {
+            let start = Int(run.extent.page) << 12
+            let bytes = [UInt8](
+                UnsafeRawBufferPointer(start: reader.fileBase + start, count: run.extent.pageCount << 12))
+            let tag = bytes.withUnsafeBytes { raw in raw.baseAddress.map { seal.hash.tag($0, raw.count) } }
+            guard let tag, tag.low == run.low, tag.high == run.high else {
+                line.monitor.withLock {
+                    line.latch =
+                        "commits that were not yet on the medium are lost; open the file again to write to it"
+                }
+                throw SystemError(.io, "sync", path)
+            }
+            try file.write(bytes, at: start)
+        }
+        if let slot = work.slot { try file.write(slot, at: work.offset) }
+    }
+
+    // MARK: In the background
+
+    /// Sees to it that what is relaxed now, or stands in line with nobody who waits, is durable soon.
+    func syncSoon() {
+        guard options.syncDelay != nil else { return }
+        let isStarting = line.monitor.withLock {
+            line.monitor.tellAll()
+            defer { line.hasThread = true }
+            return !line.hasThread
+        }
+        guard isStarting else { return }
+        let isStarted = DetachedThread.start { [line, delay = options.syncDelay ?? 0, weak self] in
+            while line.waitForWork(delay) {
+                // Held for the sync only: the file must not stay open for this.
+                guard let database = self, !database.isForked else { return }
+                // What fails is tried again, and told to the next writer.
+                try? database.makeDurable()
+            }
+        }
+        if !isStarted {
+            line.monitor.withLock { line.hasThread = false }
+            // As good as in the background, and never left undone.
+            try? makeDurable()
+        }
+    }
+
+    /// For the last one who lets go of the database.
+    func syncAtEnd() {
+        if !isForked, !options.isReadOnly, !isVolatile {
+            try? makeDurable()
+        }
+        line.monitor.withLock {
+            line.isClosed = true
+            line.monitor.tellAll()
+        }
+    }
+}
+
+extension CommitLine {
+    /// Waits until there is something to sync; false where the thread has nothing to do any more.
+    fileprivate func waitForWork(_ delay: UInt64) -> Bool {
+        monitor.withLock {
+            var idleSince = MonotonicClock.now()
+            while true {
+                let now = MonotonicClock.now()
+                if isClosed || (isIdle && now - idleSince > 2_000_000_000) || latch != nil {
+                    hasThread = false
+                    return false
+                }
+                if !isIdle { idleSince = now }
+                if commits.contains(where: { $0.ticket.onDone != nil }) { return true }
+                if unsyncedSlot != nil, commits.isEmpty, now >= unsyncedSince + delay { return true }
+                monitor.wait(
+                    until: unsyncedSlot != nil ? max(now + 1_000_000, unsyncedSince + delay) : now + 2_000_000_000)
+            }
+        }
+    }
+}
+
+extension File {
+    func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        var failure: SystemError?
+        bytes.withUnsafeBytes { raw in
+            do throws(SystemError) { try write(raw, at: offset) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of durability and commits that share a sync: how often each waits for the medium, what a power loss may take
+// back, and what a failed sync does.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Synchronization
+import Testing
+
+@Suite struct DurabilityTests {
+    static let path = "/d/a.realm"
+
+    private func options() -> Database.OpenOptions {
+        var options = Database.OpenOptions()
+        // Nothing happens but what the test says.
+        options.syncDelay = nil
+        return options
+    }
+
+    private func files(_ seed: UInt64 = 1) -> SimulatedFileSystem {
+        SimulatedFileSystem(seed: seed, reservedByteCount: 64 << 20)
+    }
+
+    private func open(_ files: SimulatedFileSystem) throws -> Database {
+        try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options())
+    }
+
+    private func makeFile(_ files: SimulatedFileSystem) throws -> Session {
+        let session = try open(files).makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite()
+        return session
+    }
+
+    private func insert(_ session: Session, _ id: Int, _ durability: CommitDurability? = nil) throws {
+        try session.beginWrite()
+        try SpaceTests.insert(try #require(session.table(named: "Row")), id, id % 7 * 300)
+        try session.commitWrite(durability)
+    }
+
+    /// Inserts without waiting; what becomes of it is counted.
+    private func insertLater(_ session: Session, _ id: Int, _ count: Done) throws {
+        try session.beginWrite()
+        try SpaceTests.insert(try #require(session.table(named: "Row")), id, id % 7 * 300)
+        try session.commitWriteLater { error in
+            count.counts.withLock { if error == nil { $0.durable += 1 } else { $0.failed += 1 } }
+        }
+    }
+
+    final class Done: Sendable {
+        let counts = Mutex((durable: 0, failed: 0))
+        var durable: Int { counts.withLock { $0.durable } }
+        var failed: Int { counts.withLock { $0.failed } }
+    }
+
+    /// The rows, which must be those of the first commits, whole.
+    private func count(_ files: SimulatedFileSystem) throws -> Int {
+        let database = try open(files)
+        let report = IntegrityCheck.run(database)
+        try #require(report.isClean, "\(report.findings)")
+        let session = try database.makeSession()
+        guard let table = session.table(named: "Row") else { return 0 }
+        for position in 0..<table.count {
+            let key = try table.key(atPosition: position)
+            #expect(try table.value(0, of: key) == .int(Int64(position)))
+        }
+        return table.count
+    }
+
+    /// After a power loss that left only what was confirmed.
+    private func nothing(_ files: SimulatedFileSystem) -> SimulatedFileSystem {
+        var random = SeededRandom(seed: 1)
+        return files.crash(keepingFirst: 0, model: .everything, random: &random)
+    }
+
+    private func rows(_ session: Session) -> Int { session.table(named: "Row")?.count ?? -1 }
+
+    // MARK: Levels
+
+    @Test(
+        "each level waits as often as it says",
+        arguments: zip([CommitDurability.paranoid, .full, .relaxed], [2, 1, 0]))
+    func syncs(level: CommitDurability, perCommit: Int) throws {
+        let files = files()
+        let session = try makeFile(files)
+        let before = files.operationCount(of: "sync")
+        for id in 0..<5 { try insert(session, id, level) }
+        #expect(files.operationCount(of: "sync") - before == 5 * perCommit)
+        #expect(rows(session) == 5)
+        // Visible to another process at once.
+        #expect(rows(try open(files).makeSession()) == 5)
+    }
+
+    @Test("after a power loss the first commits are there, down to the last durable one at least", arguments: 1...4)
+    func powerLoss(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let files = files(seed)
+        let session = try makeFile(files)
+        var durable = 0
+        for id in 0..<(RunScale.isOptimized ? 200 : 40) {
+            let level: CommitDurability = [.relaxed, .relaxed, .relaxed, .full, .paranoid][random.below(5)]
+            try insert(session, id, level)
+            if level != .relaxed { durable = id + 1 }
+            if random.below(11) == 0 {
+                try session.database.makeDurable()
+                durable = id + 1
+            }
+            for model in LossModel.allCases {
+                let found = try count(files.crash(model: model, random: &random))
+                #expect(found >= durable && found <= id + 1, "\(model): \(found) rows, \(durable) durable, \(id + 1)")
+            }
+        }
+    }
+
+    @Test("closing the last instance makes relaxed commits durable")
+    func close() throws {
+        let files = files()
+        var session: Session? = try makeFile(files)
+        for id in 0..<30 { if let session { try insert(session, id, .relaxed) } }
+        session = nil
+        var random = SeededRandom(seed: 2)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 30) }
+    }
+
+    @Test("relaxed commits become durable in the background")
+    func background() throws {
+        let files = files()
+        var options = Database.OpenOptions()
+        options.syncDelay = 1_000_000
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+            .makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite(.relaxed)
+        try insert(session, 0, .relaxed)
+        let end = MonotonicClock.now() + 20_000_000_000
+        while files.pendingOperationCount > 0, MonotonicClock.now() < end {
+            CurrentThread.sleep(nanoseconds: 1_000_000)
+        }
+        #expect(try count(nothing(files)) == 1)
+    }
+
+    @Test("a great many relaxed commits, and a very large one, find room in one slot")
+    func manyRelaxed() throws {
+        let files = files()
+        let session = try makeFile(files)
+        var random = SeededRandom(seed: 5)
+        for id in 0..<400 { try insert(session, id, .relaxed) }
+        try session.beginWrite()
+        for id in 400..<4400 { try SpaceTests.insert(try #require(session.table(named: "Row")), id, 5000) }
+        try session.commitWrite(.relaxed)
+        // More than a manifest may cover: it was waited for.
+        #expect(try count(nothing(files)) == 4400)
+        try insert(session, 4400, .relaxed)
+        for model in LossModel.allCases {
+            #expect((4400...4401).contains(try count(files.crash(model: model, random: &random))))
+        }
+    }
+
+    @Test("the next writer makes durable what a process that is gone has left", arguments: [true, false])
+    func nextWriter(isKnown: Bool) throws {
+        let files = files()
+        let first = try makeFile(files)
+        let other = try open(files).makeSession()
+        if isKnown { try insert(other, 0, .full) }
+        for id in rows(other)..<6 { try insert(first, id, .relaxed) }
+        let before = files.operationCount(of: "sync")
+        try insert(other, 6, .full)
+        // Once for what the other has left open, once for its own.
+        #expect(files.operationCount(of: "sync") - before == 2)
+        try insert(first, 7, .full)
+        var random = SeededRandom(seed: 9)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 8) }
+    }
+
+    @Test("a process that ends before its commit is on the medium leaves nothing that a power loss can break later")
+    func killedBeforeSync() throws {
+        for seed in UInt64(1)...(RunScale.isOptimized ? 40 : 6) {
+            let files = files(seed)
+            var session: Session? = try makeFile(files)
+            for id in 0..<4 { if let session { try insert(session, id) } }
+            // Killed before its sync: its slot is in the file, and nothing of the commit on the medium.
+            files.beforeSync.withLock { $0 = { $0.crashAfterCall($0.operationCount) } }
+            if let session { #expect(throws: EngineError.self) { try insert(session, 4) } }
+            session = nil
+            files.beforeSync.withLock { $0 = nil }
+            files.crashAfterCall(.max)
+            let next = try open(files).makeSession()
+            let found = rows(next)
+            #expect(found == 5)
+            for id in found..<found + 4 {
+                files.beforeSync.withLock {
+                    $0 = { files in
+                        var random = SeededRandom(seed: seed &* 31 &+ UInt64(id))
+                        for count in 0...files.pendingOperationCount {
+                            let image = files.crash(keepingFirst: count, model: .garbage, random: &random)
+                            image.beforeSync.withLock { $0 = nil }
+                            let rows = (try? self.count(image)) ?? -1
+                            if rows < min(id, found) || rows > id + 1 { Issue.record("seed \(seed): \(rows) of \(id)") }
+                        }
+                    }
+                }
+                try insert(next, id)
+                files.beforeSync.withLock { $0 = nil }
+                #expect(try count(nothing(files)) == id + 1)
+            }
+        }
+    }
+
+    // MARK: Failures
+
+    @Test(
+        "a commit of which any call fails is abandoned, and the next one writes its pages anew",
+        arguments: [CommitDurability.full, .paranoid, .relaxed])
+    func failedCall(level: CommitDurability) throws {
+        let files = files()
+        let session = try makeFile(files)
+        var rows = 0
+        for turn in 0..<14 {
+            try insert(session, rows, level)
+            rows += 1
+            try session.beginWrite()
+            try SpaceTests.insert(try #require(session.table(named: "Row")), rows, 10)
+            files.failure = SimulatedFailure(call: files.operationCount + turn, kind: .io, isPersistent: false)
+            let failed = (try? session.commitWrite(level)) == nil
+            files.failure = nil
+            if !failed { rows += 1 }
+            #expect(self.rows(session) == rows)
+            if level == .relaxed { try session.database.makeDurable() }
+            var random = SeededRandom(seed: UInt64(turn))
+            for model in LossModel.allCases {
+                #expect(try count(files.crash(model: model, random: &random)) == rows, "turn \(turn), \(model)")
+            }
+        }
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    @Test("relaxed commits survive a failed sync: their pages are written again")
+    func rewritten() throws {
+        let files = files()
+        let session = try makeFile(files)
+        var random = SeededRandom(seed: 3)
+        for round in 0..<6 {
+            for id in 0..<3 { try insert(session, rows(session) + 0 * id, .relaxed) }
+            files.failure = SimulatedFailure(
+                call: files.operationCount(of: "sync"), kind: .io, isPersistent: round % 2 == 0, operation: "sync")
+            #expect(throws: EngineError.self) { try session.database.makeDurable() }
+            files.failure = nil
+            if round % 3 == 0 { try insert(session, rows(session), .full) }
+            if round % 3 == 1 { try insert(session, rows(session), .relaxed) }
+            try session.database.makeDurable()
+            for model in LossModel.allCases {
+                #expect(try count(files.crash(model: model, random: &random)) == rows(session), "\(round) \(model)")
+            }
+        }
+    }
+
+    @Test("a full disk is met before anything is written", arguments: [CommitDurability.full, .paranoid, .relaxed])
+    func fullDisk(level: CommitDurability) throws {
+        let files = files()
+        let session = try makeFile(files)
+        for id in 0..<3 { try insert(session, id, level) }
+        try session.beginWrite()
+        for id in 3..<200 { try SpaceTests.insert(try #require(session.table(named: "Row")), id, 3000) }
+        let before = files.contents(of: Self.path)
+        let writes = files.operationCount(of: "write")
+        files.failure = SimulatedFailure(call: files.operationCount, kind: .noSpace, isPersistent: true)
+        let error = #expect(throws: EngineError.self) { try session.commitWrite(level) }
+        files.failure = nil
+        if case .system(let system) = error {
+            #expect(system.kind == .noSpace)
+        } else {
+            Issue.record("\(error as Any)")
+        }
+        #expect(files.operationCount(of: "write") == writes)
+        #expect(files.contents(of: Self.path) == before)
+        try insert(session, 3, level)
+        #expect(try count(files) == 4)
+    }
+
+    // MARK: Sharing a sync
+
+    @Test("commits that nobody waits for share one sync, and are seen by others when it is done")
+    func shared() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let database = first.database
+        let second = try database.makeSession()
+        let reader = try database.makeSession()
+        let other = try open(files).makeSession()
+        let done = Done()
+        let before = files.operationCount(of: "sync")
+        for id in 0..<6 { try insertLater(id % 2 == 0 ? first : second, id, done) }
+        #expect(files.operationCount(of: "sync") == before)
+        #expect(rows(second) == 6 && rows(first) == 5)
+        #expect(try !reader.refresh() && !other.refresh())
+        #expect(try rows(database.makeSession()) == 0)
+        var random = SeededRandom(seed: 4)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 0) }
+        try database.makeDurable()
+        #expect(files.operationCount(of: "sync") == before + 1)
+        #expect(done.durable == 6)
+        #expect(try reader.refresh() && other.refresh())
+        #expect(rows(reader) == 6 && rows(other) == 6)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 6) }
+        // The lock among processes was kept until then.
+        try insert(other, 6)
+        try insert(first, 7)
+        #expect(try count(files) == 8)
+    }
+
+    @Test("when a shared sync fails all its commits do, also the write that was built on them", arguments: 0..<3)
+    func sharedFailure(call: Int) throws {
+        let files = files()
+        let first = try makeFile(files)
+        let database = first.database
+        let second = try database.makeSession()
+        try insert(second, 0, call == 2 ? .relaxed : .full)
+        let done = Done()
+        for id in 1..<5 { try insertLater(first, id, done) }
+        let frozen = try first.freeze()
+        try second.beginWrite()
+        #expect(rows(second) == 5)
+        try SpaceTests.insert(try #require(second.table(named: "Row")), 5, 100)
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: call == 1 ? "write" : "sync"), kind: .io, isPersistent: false,
+            operation: call == 1 ? "write" : "sync")
+        #expect(throws: EngineError.self) { try database.makeDurable() }
+        files.failure = nil
+        #expect(done.failed == 4)
+        #expect(throws: EngineError.self) { try second.commitWrite() }
+        #expect(rows(second) == 1)
+        // Who has not noticed reads what was abandoned until he moves.
+        #expect(rows(first) == 5)
+        for id in 1..<30 { try insert(second, id) }
+        #expect(rows(frozen) == 5)
+        #expect(try frozen.table(named: "Row").map { try $0.value(0, of: $0.key(atPosition: 4)) } == .int(4))
+        #expect(try first.comeBack())
+        #expect(rows(first) == 30)
+        var random = SeededRandom(seed: 4)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 30) }
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    @Test("a write that is cancelled shows what is durable, where that which it was built on has failed")
+    func cancelled() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let second = try first.database.makeSession()
+        let done = Done()
+        try insertLater(first, 0, done)
+        try second.beginWrite()
+        #expect(rows(second) == 1)
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
+        second.rollbackWrite()
+        files.failure = nil
+        #expect(done.failed == 1)
+        #expect(rows(second) == 0)
+        #expect(try first.comeBack())
+        try insert(second, 0)
+        #expect(try count(files) == 1)
+    }
+
+    @Test("threads that commit share syncs, and every commit is there when it returns")
+    func threads() throws {
+        let folder = "/tmp/regnum-durability-\(CurrentProcess.id)-\(MonotonicClock.now())"
+        try PosixFileSystem.shared.makeDirectories(folder)
+        defer { for name in ["a.realm", "a.realm.lock"] { try? PosixFileSystem.shared.remove(folder + "/" + name) } }
+        let path = folder + "/a.realm"
+        let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite()
+        let (threads, commits) = (8, 25)
+        let failures = Mutex<[String]>([])
+        let running = Atomic(threads)
+        for thread in 0..<threads {
+            #expect(
+                DetachedThread.start {
+                    do {
+                        let session = try database.makeSession()
+                        for i in 0..<commits {
+                            try session.beginWrite()
+                            guard let table = session.table(named: "Row") else { break }
+                            let before = table.count
+                            try SpaceTests.insert(table, thread * 1000 + i, 100)
+                            try session.commitWrite(thread == 3 && i % 5 == 0 ? .relaxed : nil)
+                            let others = try database.makeSession().table(named: "Row")?.count ?? 0
+                            if others <= before { failures.withLock { $0.append("\(others) after \(before)") } }
+                        }
+                    } catch { failures.withLock { $0.append("\(error)") } }
+                    running.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+                })
+        }
+        let end = MonotonicClock.now() + 60_000_000_000
+        while running.load(ordering: .acquiring) > 0, MonotonicClock.now() < end {
+            CurrentThread.sleep(nanoseconds: 1_000_000)
+        }
+        #expect(failures.withLock { $0 } == [])
+        _ = try session.refresh()
+        #expect(rows(session) == threads * commits)
+        let report = IntegrityCheck.run(database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+}
