@@ -101,6 +101,6 @@ class LevelRow: Object {
         }
         // The last one that is told of shows all.
         for await count in counts.stream where count == 20 { break }
-        queue.sync { token?.invalidate() }
+        queue.sync { token.map { $0.invalidate() } ?? () }
     }
 }

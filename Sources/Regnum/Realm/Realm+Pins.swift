@@ -54,6 +54,9 @@ extension RealmCare where Self == Realm {
     /// line that made it, and every other process. Look here when a file grows, or when
     /// `maximumNumberOfActiveVersions` is exceeded.
     ///
+    /// What was frozen is named by the line that opened its Realm: a `freeze` that took its caller's place as parameters
+    /// would be of another type than RealmSwift's, which programs pass as a value and use for protocols of their own.
+    ///
     /// On the Realm's own thread. O(open Realms).
     public func pins() -> [VersionPin] {
         let realm: Realm = self

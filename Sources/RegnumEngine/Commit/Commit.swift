@@ -127,7 +127,7 @@ extension Database {
         recordedGeneration = generation
         let version = Version(slot)
         if isVolatile {
-            line.monitor.withLock { line.durable = number }
+            line.monitor.withLock { line.setVolatile(number) }
             versions.publishPinned(version)
         }
         return Made(

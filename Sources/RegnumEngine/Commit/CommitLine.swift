@@ -174,6 +174,12 @@ final class CommitLine: @unchecked Sendable {
         return done
     }
 
+    /// In memory every commit is as durable as it will ever be.
+    func setVolatile(_ number: UInt64) {
+        durable = number
+        covered = number
+    }
+
     private func setSynced() {
         unsynced = []
         unsyncedByteCount = 0
