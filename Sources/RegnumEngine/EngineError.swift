@@ -25,6 +25,12 @@ package enum EngineError: Error, Equatable {
     case fileExists(path: String)
     /// A value is over a limit of the format (`FormatLimits`).
     case limit(String)
+    /// While committing: objects break a rule that the file keeps, a unique constraint or a delete rule.
+    case refused(Refusal, String)
+
+    package enum Refusal: String, Sendable {
+        case duplicate, deniedDelete
+    }
 
     package enum NotADatabase: String, Sendable {
         case tooSmall, wrongMagic, oldRealmCore, directory

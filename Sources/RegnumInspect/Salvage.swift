@@ -74,8 +74,10 @@ private struct Salvage {
             try target.addTables(source.tables.map { newTable($0.definition) })
             for feature in source.features { target.addFeature(feature) }
             if source.schemaVersion != Catalog.neverSet { target.setSchemaVersion(source.schemaVersion) }
+            try copyRules()
             for table in source.tables { try copyObjects(table) }
             for table in source.tables { try copyLinks(table) }
+            try dropBrokenConstraints()
             try target.commitWrite()
         } catch {
             if target.isWriting { target.rollbackWrite() }
@@ -93,6 +95,40 @@ private struct Salvage {
                     isHidden: column.isHidden, isContentIndexed: column.isContentIndexed,
                     targetName: column.target.flatMap { source.table($0)?.definition.name })
             })
+    }
+
+    /// Constraints and delete rules of the tables. New columns have the same numbers as the old ones, not the same keys.
+    private func copyRules() throws(EngineError) {
+        var definitions: [TableDefinition] = []
+        for table in source.tables {
+            guard var copy = target.table(named: table.definition.name)?.definition else { continue }
+            let old = table.definition
+            for i in copy.columns.indices {
+                copy.columns[i].deleteRule = old.columns[i].deleteRule
+                copy.columns[i].originRule = old.columns[i].originRule
+            }
+            for unique in old.uniques {
+                let columns = unique.columns.compactMap { key in
+                    old.columns.firstIndex { $0.key == key }.map { copy.columns[$0].key }
+                }
+                copy.uniques.append(UniqueDefinition(key: ColumnKey(copy.nextColumnKey), columns: columns))
+                copy.nextColumnKey += 1
+            }
+            if copy != target.table(copy.key)?.definition { definitions.append(copy) }
+        }
+        if !definitions.isEmpty { try target.reshape(definitions) }
+    }
+
+    /// Values that were lost may have made objects alike.
+    private mutating func dropBrokenConstraints() throws(EngineError) {
+        for table in target.tables {
+            let broken = try table.brokenConstraints()
+            if broken.isEmpty { continue }
+            var definition = table.definition
+            definition.uniques.removeAll { unique in broken.contains { $0.key == unique.key } }
+            report.lose("\(definition.name) > \(broken.count) unique constraints: objects have the same values")
+            try target.reshape([definition])
+        }
     }
 
     // MARK: Objects

@@ -525,6 +525,11 @@ class Database:
             keys = {row[0] for row in table['rows']}
             need(all((key >> 16 if column['type'] == 'string' else key) in keys for _, key in found), 'a full-text index names an object that is not there')
             return
+        if role == 4:
+            # The values of several columns one behind the other: only that each entry belongs to an object.
+            keys = {row[0] for row in table['rows']}
+            need(all(key in keys for _, key in found), 'a unique tree names an object that is not there')
+            return
         position = [column['key'] for column in table['columns']].index(column_key)
         column = table['columns'][position]
         expected = []

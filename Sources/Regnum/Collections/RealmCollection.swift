@@ -13,6 +13,8 @@ where Element: RealmCollectionValue, Index == Int {}
 public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator == RLMIterator<Element> {
     /// How it is observed.
     var _watched: _Watched { get }
+    /// Its elements as a query sees them.
+    var _handle: _ResultsHandle { get }
     /// The first element, or nil where there is none.
     var first: Element? { get }
     /// The last element, or nil where there is none.

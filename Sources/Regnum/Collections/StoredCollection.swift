@@ -262,6 +262,8 @@ protocol AnyOwnedCollection: AnyObject {
     func trace(_ recorder: _KeyPathRecorder, as name: String?)
     /// The elements while unmanaged, for the engine; of a map the values.
     var rawItems: [_RawValue] { get }
+    /// The elements as the engine has them.
+    var engineValues: [Value] { get }
     /// Of a map the keys that belong to `rawItems`; else empty.
     var rawKeys: [String] { get }
     var anyElements: [Any] { get }

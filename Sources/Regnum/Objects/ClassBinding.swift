@@ -122,6 +122,8 @@ package final class ClassBinding {
                 var (now, before) = (definition.columns[column], old.columns[column])
                 (now.isIndexed, before.isIndexed) = (false, false)
                 (now.isContentIndexed, before.isContentIndexed) = (false, false)
+                (now.deleteRule, before.deleteRule) = (.nullify, .nullify)
+                (now.originRule, before.originRule) = (.nullify, .nullify)
                 return now == before
             }
     }

@@ -28,6 +28,7 @@ extension ClassSchema {
         dynamic.isIndexed = property.isIndexed
         dynamic.isPrimaryKey = property.isPrimaryKey
         dynamic.isContentIndexed = property.isContentIndexed
+        dynamic.isAutoIncremented = property.isAutoIncremented
         dynamic.targetName = property.targetName
         dynamic.originProperty = property.originProperty
         return dynamic

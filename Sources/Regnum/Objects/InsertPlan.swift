@@ -25,6 +25,8 @@ final class InsertPlan {
     /// Values of any type, which may hold links, and embedded objects that stand for custom types.
     let mixed: [InsertStep]
     let primaryKey: InsertStep?
+    /// Place of the property that numbers new objects, and its column.
+    let autoIncrement: (property: Int, column: Int)?
     private let schema: ClassSchema
 
     init(_ binding: ClassBinding) {
@@ -53,6 +55,7 @@ final class InsertPlan {
         self.collections = collections
         self.mixed = mixed
         self.primaryKey = primaryKey
+        autoIncrement = binding.schema.autoIncremented.map { ($0, binding.columns[$0]) }
     }
 
     deinit { steps.deallocate() }

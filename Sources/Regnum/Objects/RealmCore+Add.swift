@@ -18,7 +18,7 @@ extension RealmCore {
     }
 
     /// Of this Realm: nothing to do.
-    private func addManaged(_ object: ObjectBase) {
+    func addManaged(_ object: ObjectBase) {
         if object.isInvalidated {
             misuse("Adding a deleted or invalidated object to a Realm is not permitted")
         }
@@ -39,9 +39,10 @@ extension RealmCore {
         return object.rowKey
     }
 
-    private func insert(_ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy) {
+    func insert(_ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy) {
         let plan = binding.insertPlan
         let table = binding.table
+        if let place = plan.autoIncrement { number(object, binding, place) }
         if let step = plan.primaryKey, let existing = existingKey(object, step, binding) {
             if update == .error { refuseDuplicate(object, step, binding) }
             return self.update(object, binding, existing, update)
@@ -187,7 +188,7 @@ extension RealmCore {
 
     /// Writes the values of an unmanaged object into the row that has its primary key, and makes it its
     /// accessor.
-    private func update(
+    func update(
         _ object: ObjectBase, _ binding: ClassBinding, _ existing: ObjectKey, _ update: Realm.UpdatePolicy
     ) {
         // Bound first, so that a cycle that leads back here finds it managed.
@@ -195,7 +196,7 @@ extension RealmCore {
         let memory = Unmanaged.passUnretained(object).toOpaque()
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let column = binding.columns[number]
-            if property.isPrimaryKey { continue }
+            if property.isPrimaryKey || property.isAutoIncremented && isUnnumbered(object, property) { continue }
             let owned = OwnedTargets(property, binding, column, of: existing, update)
             if property.isOwnedCollection {
                 let collection = property.existingCollection(in: object)

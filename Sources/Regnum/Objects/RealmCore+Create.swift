@@ -13,13 +13,15 @@ extension RealmCore {
     }
 
     /// As `create(_:value:update:)`; the key of the object.
-    func create(_ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy) -> ObjectKey {
+    func create(
+        _ binding: ClassBinding, _ value: Any, update: Realm.UpdatePolicy, on unique: Int? = nil
+    ) -> ObjectKey {
         if binding.schema.isEmbedded { refuseEmbedded() }
-        if update != .error, binding.schema.primaryKey == nil {
+        if unique == nil, update != .error, binding.schema.primaryKey == nil {
             misuse("'\(binding.schema.name)' does not have a primary key and can not be updated")
         }
         var creation = Creation(core: self, update: update)
-        return creation.create(binding, value)
+        return creation.create(binding, value, on: unique)
     }
 
     /// An embedded object to be linked to by its owner.
@@ -63,11 +65,12 @@ private struct Creation {
         self.update = update
     }
 
-    mutating func create(_ binding: ClassBinding, _ value: Any) -> ObjectKey {
+    /// `unique`: the number of the constraint by which an object is found that is there.
+    mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
         let source = schema.isEmbedded ? nil : unwrapped(value) as? ObjectBase
-        if update != .error, let existing = existing(binding, entries) {
+        if let existing = unique.flatMap({ existing(binding, entries, on: $0) }) ?? existing(binding, entries) {
             if let source { copies[Source(source)] = existing }
             for (property, value) in entries where !property.isPrimaryKey {
                 store(value, property, binding, existing, update)
@@ -90,9 +93,29 @@ private struct Creation {
     private func existing(
         _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)]
     ) -> ObjectKey? {
-        guard let (property, value) = entries.first(where: { $0.property.isPrimaryKey }) else { return nil }
+        guard update != .error, let (property, value) = entries.first(where: { $0.property.isPrimaryKey })
+        else { return nil }
         let key = engineValue(value, property, binding)
         return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: key) }
+    }
+
+    /// The object that has the values given for a constraint. Where one is missing there is none.
+    private func existing(
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int
+    ) -> ObjectKey? {
+        var values: [Value] = []
+        for place in binding.schema.uniques[unique] {
+            let name = binding.schema.properties[place].name
+            guard let (property, value) = entries.first(where: { $0.property.name == name }) else { return nil }
+            if property.hasTarget {
+                guard let target = unwrapped(value) as? ObjectBase, target.rowContext != nil, target.core === core
+                else { return nil }
+                values.append(.link(target.rowKey))
+            } else {
+                values.append(engineValue(value, property, binding))
+            }
+        }
+        return core.key(binding, withUnique: unique, values)
     }
 
     private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {

@@ -81,6 +81,11 @@ extension RealmCore {
             }
             plain.append((binding.columns[property.offset], raw))
         }
+        if key == nil, let number = number(schema, binding, plain) {
+            hasKey = hasKey || schema.properties[number.place].isPrimaryKey
+            plain.removeAll { $0.column == number.column }
+            plain.append((number.column, .int(number.value)))
+        }
         if !hasKey, let place = schema.primaryKey {
             misuse("Missing value for property '\(schema.name).\(schema.properties[place].name)'")
         }
@@ -89,6 +94,18 @@ extension RealmCore {
         let object = binding.makeAccessor(made)
         for (property, value) in others { ObjectFilling.set(value, property, object) }
         return made
+    }
+
+    /// The number of a new object whose values give none.
+    private func number(
+        _ schema: ClassSchema, _ binding: ClassBinding, _ given: [(column: Int, value: Value)]
+    ) -> (place: Int, column: Int, value: Int64)? {
+        guard let place = schema.autoIncremented else { return nil }
+        let column = binding.columns[place]
+        if let value = given.first(where: { $0.column == column })?.value, value != .int(0), value != .null {
+            return nil
+        }
+        return (place, column, nextNumber(binding, column))
     }
 
     private func newRow(_ binding: ClassBinding) -> ObjectKey {

@@ -138,7 +138,7 @@ extension Query where T: ProjectionObservable {
     }
 }
 
-extension _QueryableCollection where Element: ProjectionObservable {
+extension RealmCollection where Element: ProjectionObservable {
     /// The elements ordered by the projected property.
     public func sorted<T: _HasPersistedType>(
         by keyPath: KeyPath<Element, T>, ascending: Bool = true

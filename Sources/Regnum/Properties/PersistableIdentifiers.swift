@@ -96,8 +96,8 @@ extension Date: _Indexable, MinMaxType, SortableType, _QueryNumeric {}
 extension UUID: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = UUID
     public static var _shape: _PropertyShape { _PropertyShape(.UUID, code: .uuid) }
-    /// Random.
-    public static func _makeDefault() -> UUID { UUID() }
+    /// Random, or of the generator in force.
+    public static func _makeDefault() -> UUID { IdentifierGenerator.current?.uuid() ?? UUID() }
 
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> UUID

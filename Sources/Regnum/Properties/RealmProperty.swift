@@ -50,6 +50,10 @@ public final class RealmProperty<Value: RealmPropertyType> {
             }
             _ = owner.requireLocation()
             owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
+            if owner.binding.table.definition.primaryKey == owner.column {
+                let name = owner.binding.schema.primaryKey.map { owner.binding.schema.properties[$0].name } ?? ""
+                misuse("Cannot modify primary key after creation: '\(owner.binding.schema.name).\(name)'.")
+            }
             let raw = Value._toRaw(newValue)
             let value =
                 raw.mixed.map { owner.core.mixedValue($0) { owner.core.adopt($0, for: .property) } } ?? raw.value

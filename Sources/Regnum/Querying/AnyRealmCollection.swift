@@ -18,6 +18,7 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public var isInvalidated: Bool { base.isInvalidated }
     public var isFrozen: Bool { base.isFrozen }
     public var _watched: _Watched { base.watched }
+    public var _handle: _ResultsHandle { base.handle }
     public func _moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection? {
         base.moved(to: home, mayBeMissing: mayBeMissing)
     }
@@ -69,6 +70,7 @@ private class AnyCollectionBox<Element: RealmCollectionValue> {
     var isInvalidated: Bool { missing() }
     var isFrozen: Bool { missing() }
     var watched: _Watched { missing() }
+    var handle: _ResultsHandle { missing() }
     func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Element>? { missing() }
     var description: String { missing() }
     var count: Int { missing() }
@@ -101,6 +103,7 @@ private final class CollectionBox<Base: RealmCollection>: AnyCollectionBox<Base.
     override var isInvalidated: Bool { base.isInvalidated }
     override var isFrozen: Bool { base.isFrozen }
     override var watched: _Watched { base._watched }
+    override var handle: _ResultsHandle { base._handle }
     override func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyRealmCollection<Base.Element>? {
         base._moved(to: home, mayBeMissing: mayBeMissing).map { AnyRealmCollection($0) }
     }

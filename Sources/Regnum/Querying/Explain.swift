@@ -46,7 +46,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
     }
 }
 
-extension _QueryableCollection {
+extension RealmCollection {
     /// Runs the query and tells how: by which index, how many objects it looked at and how long it took. For tests and
     /// tuning; it costs more than the query itself.
     public func explain() -> QueryExplanation {

@@ -20,7 +20,7 @@ public struct UnsupportedPredicateError: Swift.Error, Sendable, Equatable, Custo
     public var errorDescription: String? { description }
 }
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The elements that satisfy a `#Predicate`.
     ///
     /// ```swift

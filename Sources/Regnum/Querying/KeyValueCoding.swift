@@ -206,7 +206,7 @@ extension RealmCollection {
             guard property == "self" else { KeyValueOperator.refuse(property, Element.self) }
             return ValueFigures.figure(kind, of: map { Element._toRaw($0).value } as [Value])
         }
-        if let queryable = self as? any _QueryableCollection, let state = queryable._handle.state {
+        if let state = _handle.state {
             return state.figure(kind, of: property, operation)
         }
         guard let list = self as? any AnyOwnedCollection else { return kind == .sum ? .int(0) : .null }

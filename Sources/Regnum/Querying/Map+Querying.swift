@@ -97,7 +97,7 @@ extension Map {
     where T.PersistedType: AddableType { converted(figure(.avg, of: property, "average")) }
 
     /// The values as the engine has them.
-    private var engineValues: [RegnumEngine.Value] {
+    var engineValues: [RegnumEngine.Value] {
         guard let place = checkedPlace() else { return rawItems.map(\.value) }
         return place.entries().map(\.value)
     }

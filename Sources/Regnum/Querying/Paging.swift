@@ -5,7 +5,7 @@
 internal import RegnumEngine
 internal import RegnumQuery
 
-extension _QueryableCollection {
+extension RealmCollection {
     /// The first `maximum` elements. Live: what moves into them or out of them does so here too. Of sorted results the
     /// others are not sorted. A filter, a sort or distinct put on it asks only these elements.
     public func limit(_ maximum: Int) -> Results<Element> {
@@ -27,7 +27,7 @@ extension _QueryableCollection {
     }
 }
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The elements behind `object` in the order of the collection, whether it is still an element or not: the next
     /// page of a long list, found by the values that `object` has now, so that no element is shown twice or left out
     /// because others came or went before it.

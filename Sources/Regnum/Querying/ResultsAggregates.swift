@@ -79,11 +79,12 @@ private func coerced<T: _HasPersistedType>(_ number: NSNumber, _ type: T.Type) -
     return T._coerced(number.doubleValue)
 }
 
-extension _QueryableCollection {
+extension RealmCollection {
     /// Of a managed collection by its query, of an unmanaged list by its elements.
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
-        if let state = _handle.state { return state.figure(kind, of: property, operation) }
-        guard let list = self as? any AnyOwnedCollection else { return kind == .sum ? .int(0) : .null }
+        let handle = _handle
+        if let state = handle.state { return state.figure(kind, of: property, operation) }
+        guard let list = handle.owned else { return kind == .sum ? .int(0) : .null }
         return ValueFigures.figure(kind, of: property, operation, in: list)
     }
 
@@ -133,7 +134,7 @@ extension _QueryableCollection {
     }
 }
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The smallest value of the property; nil where there is none.
     public func min<T: _HasPersistedType>(of keyPath: KeyPath<Element, T>) -> T? where T.PersistedType: MinMaxType {
         min(ofProperty: _name(for: keyPath))

@@ -8,17 +8,16 @@ internal import RegnumQuery
 /// The inside of a collection; nil while it is unmanaged.
 public struct _ResultsHandle {
     package let state: ResultsState?
-    package init(state: ResultsState?) { self.state = state }
-}
-
-/// A collection that can be queried.
-public protocol _QueryableCollection: RealmCollection {
-    /// Its objects as a query sees them; nil while it is unmanaged. Misuse where the elements are no objects.
-    var _handle: _ResultsHandle { get }
+    /// The list or set itself, where there is one.
+    let owned: (any AnyOwnedCollection)?
+    init(state: ResultsState?, owned: (any AnyOwnedCollection)? = nil) {
+        self.state = state
+        self.owned = owned
+    }
 }
 
 /// A collection of objects behind which a query stands.
-public protocol _ResultsCollection: _QueryableCollection {}
+public protocol _ResultsCollection: RealmCollection {}
 
 // MARK: Elements
 
@@ -126,11 +125,12 @@ extension _ResultsCollection {
 
 // MARK: Queries
 
-extension _QueryableCollection {
+extension RealmCollection {
     /// The state, for what only a managed collection can do.
     func managed() -> ResultsState {
-        guard let state = _handle.state else {
-            let name = (Self.self as? any AnyOwnedCollection.Type)?.words.objectiveName ?? "RLMArray"
+        let handle = _handle
+        guard let state = handle.state else {
+            let name = handle.owned.map { type(of: $0).words.objectiveName } ?? "RLMArray"
             misuse(
                 "This method may only be called on \(name) instances retrieved from an RLMRealm. Add the "
                     + "object that has this collection to a Realm first.")
@@ -202,7 +202,7 @@ extension _QueryableCollection {
     }
 }
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The elements ordered by the property.
     public func sorted<T: _HasPersistedType>(
         by keyPath: KeyPath<Element, T>, ascending: Bool = true

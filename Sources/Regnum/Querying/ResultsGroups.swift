@@ -4,7 +4,7 @@
 internal import RegnumEngine
 internal import RegnumQuery
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The elements put together by a property, with how many there are in each group and figures over other
     /// properties.
     ///

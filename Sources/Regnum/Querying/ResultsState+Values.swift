@@ -125,21 +125,3 @@ extension Map where Value.PersistedType: SortableType {
     /// The values without those that equal an earlier one.
     public func distinct() -> Results<Value> { distinct(by: ["self"]) }
 }
-
-extension Results where Element.PersistedType: MinMaxType {
-    /// The smallest element; nil where there is none. Nulls and NaN are left out.
-    public func min() -> Element? { converted(ValueFigures.figure(.min, of: state.currentValues())) }
-
-    /// The largest element; nil where there is none. Nulls and NaN are left out.
-    public func max() -> Element? { converted(ValueFigures.figure(.max, of: state.currentValues())) }
-}
-
-extension Results where Element.PersistedType: AddableType {
-    /// The sum of the elements; ints wrap.
-    public func sum() -> Element { converted(ValueFigures.figure(.sum, of: state.currentValues()), to: Element.self) }
-
-    /// The average of the elements; nil where there is none.
-    public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: state.currentValues()))
-    }
-}

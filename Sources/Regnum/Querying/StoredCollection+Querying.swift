@@ -5,9 +5,7 @@ extension _StoredCollection {
     /// The elements of the collection as a query sees them; nil while it is unmanaged.
     public final var _handle: _ResultsHandle {
         _ResultsHandle(
-            state: checkedPlace()?.results(Element._shape.target, Self.words, elementName: Self.elementName))
+            state: checkedPlace()?.results(Element._shape.target, Self.words, elementName: Self.elementName),
+            owned: self as? any AnyOwnedCollection)
     }
 }
-
-extension List: _QueryableCollection {}
-extension MutableSet: _QueryableCollection {}

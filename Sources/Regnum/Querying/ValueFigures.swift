@@ -84,24 +84,32 @@ enum ValueFigures {
     }
 }
 
-// MARK: Lists and sets of values
+// MARK: Collections of values
 
-extension _StoredCollection where Element.PersistedType: MinMaxType {
-    /// The smallest element; nil where there is none. Nulls and NaN are left out.
-    public func min() -> Element? { converted(ValueFigures.figure(.min, of: engineValues)) }
+extension RealmCollection {
+    /// The elements as the engine keeps them.
+    private var engineValues: [Value] {
+        let handle = _handle
+        return handle.owned?.engineValues ?? handle.state?.currentValues() ?? []
+    }
 
-    /// The largest element; nil where there is none. Nulls and NaN are left out.
-    public func max() -> Element? { converted(ValueFigures.figure(.max, of: engineValues)) }
+    private func figure(_ kind: AggregateKind) -> Value {
+        ValueFigures.figure(kind, of: engineValues, isDecimal: Element._shape.type == .any)
+    }
 }
 
-extension _StoredCollection where Element.PersistedType: AddableType {
+extension RealmCollection where Element.PersistedType: MinMaxType {
+    /// The smallest element; nil where there is none. Nulls and NaN are left out.
+    public func min() -> Element? { converted(figure(.min)) }
+
+    /// The largest element; nil where there is none. Nulls and NaN are left out.
+    public func max() -> Element? { converted(figure(.max)) }
+}
+
+extension RealmCollection where Element.PersistedType: AddableType {
     /// The sum of the elements; ints wrap.
-    public func sum() -> Element {
-        converted(ValueFigures.figure(.sum, of: engineValues, isDecimal: Element._shape.type == .any), to: Element.self)
-    }
+    public func sum() -> Element { converted(figure(.sum), to: Element.self) }
 
     /// The average of the elements; nil where there is none.
-    public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType {
-        converted(ValueFigures.figure(.avg, of: engineValues, isDecimal: Element._shape.type == .any))
-    }
+    public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType { converted(figure(.avg)) }
 }

@@ -122,8 +122,9 @@ extension Migration {
             guard let table = old.session.table(named: schema.name) else {
                 return ["Class '\(schema.name)' has been added."]
             }
-            return SchemaDifferences(schema: schema, table: table.definition, session: old.session)
-                .list(toleratingColumns: false)
+            return SchemaDifferences(
+                schema: schema, table: table.definition, session: old.session, classes: nil
+            ).list(toleratingColumns: false)
         }
     }
 

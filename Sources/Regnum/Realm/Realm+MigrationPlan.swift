@@ -85,7 +85,9 @@ extension RealmCare where Self == Realm {
         do {
             let session = try readingSession(path, configuration)
             let stored = session.schemaVersion == UInt64.max ? nil : session.schemaVersion
-            let changes: [MigrationPlan.Change] = schema.classes.flatMap { differences($0, session) }
+            let changes: [MigrationPlan.Change] = schema.classes.flatMap {
+                differences($0, session, schema.classes)
+            }
             let isOlder = stored.map { $0 < configuration.schemaVersion } ?? false
             let isNewer = stored.map { $0 > configuration.schemaVersion } ?? false
             return MigrationPlan(
@@ -164,7 +166,9 @@ extension RealmCare where Self == Realm {
         return counts
     }
 
-    private static func differences(_ schema: ClassSchema, _ session: Session) -> [MigrationPlan.Change] {
+    private static func differences(
+        _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
+    ) -> [MigrationPlan.Change] {
         func change(_ text: String, _ count: Int, loses: Bool = false, needs: Bool = true) -> MigrationPlan.Change {
             MigrationPlan.Change(
                 text: text, className: schema.name, objectCount: count, losesValues: loses, needsMigration: needs)
@@ -172,10 +176,12 @@ extension RealmCare where Self == Realm {
         guard let table = session.table(named: schema.name) else {
             return [change("Class '\(schema.name)' has been added.", 0, needs: false)]
         }
-        var changes = SchemaDifferences(schema: schema, table: table.definition, session: session)
-            .list(toleratingColumns: false).map { text in
-                change(text, table.count, loses: text.hasSuffix("removed.") || text.contains(" changed from '"))
-            }
+        var changes = SchemaDifferences(
+            schema: schema, table: table.definition, session: session, classes: classes
+        )
+        .list(toleratingColumns: false).map { text in
+            change(text, table.count, loses: text.hasSuffix("removed.") || text.contains(" changed from '"))
+        }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {
             guard let column = table.definition.columns.first(where: { $0.name == property.columnName }),
                 column.isIndexed != property.isIndexed || column.isContentIndexed != property.isContentIndexed

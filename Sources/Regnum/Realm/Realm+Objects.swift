@@ -100,28 +100,28 @@ extension Realm {
     public func delete<S: Sequence>(_ objects: S) where S.Element: ObjectBase {
         core.requireWrite()
         // The sequence may change while its elements are deleted.
-        for object in Array(objects) { core.delete(object) }
+        core.delete(Array(objects))
     }
 
     /// Deletes the objects in the list; the list is empty afterwards.
     public func delete<Element: ObjectBase>(_ objects: List<Element>) {
         core.requireWrite()
-        for object in Array(objects) where !object.isInvalidated { core.delete(object) }
-        if !objects.isInvalidated && objects.count > 0 { objects.removeAll() }
+        core.delete(Array(objects).filter { !$0.isInvalidated })
+        if !objects.isInvalidated && objects.count > 0 && !core.session.isRefused { objects.removeAll() }
     }
 
     /// Deletes the objects in the set; the set is empty afterwards.
     public func delete<Element: ObjectBase>(_ objects: MutableSet<Element>) {
         core.requireWrite()
-        for object in Array(objects) where !object.isInvalidated { core.delete(object) }
-        if !objects.isInvalidated && objects.count > 0 { objects.removeAll() }
+        core.delete(Array(objects).filter { !$0.isInvalidated })
+        if !objects.isInvalidated && objects.count > 0 && !core.session.isRefused { objects.removeAll() }
     }
 
     /// Deletes the objects that are values of the map; the map is empty afterwards.
     public func delete<Key, Value: ObjectBase>(_ map: Map<Key, Value?>) {
         core.requireWrite()
-        for case let object? in map.values where !object.isInvalidated { core.delete(object) }
-        if !map.isInvalidated && map.count > 0 { map.removeAll() }
+        core.delete(Array(map.values).compactMap { $0 }.filter { !$0.isInvalidated })
+        if !map.isInvalidated && map.count > 0 && !core.session.isRefused { map.removeAll() }
     }
 
     /// Deletes the objects of the results.
@@ -133,7 +133,7 @@ extension Realm {
         guard let table = state.binding?.table else { return }
         engine { () throws(EngineError) in
             if state.isWholeTable { return try table.deleteAll() }
-            for key in state.currentKeys() where try table.locate(key) != nil { try table.delete(key) }
+            try table.delete(state.currentKeys())
         }
     }
 
@@ -147,13 +147,34 @@ extension Realm {
 extension RealmCore {
     static let foreignObject = "Can only delete an object from the Realm it belongs to."
 
+    /// All or, where a delete rule denies it, none.
+    func delete(_ objects: [ObjectBase]) {
+        if !session.hasDeleteRules {
+            for object in objects { delete(object) }
+            return
+        }
+        let rows = objects.map { rowToDelete($0) }
+        engine { () throws(EngineError) in try session.delete(rows) }
+    }
+
     func delete(_ object: ObjectBase) {
+        let row = rowToDelete(object)
+        engine { () throws(EngineError) in try object.binding.table.delete(row.key) }
+    }
+
+    /// Misuse where the object cannot be deleted here and now.
+    func rowToDelete(_ object: ObjectBase) -> RowKey {
         requireWrite()
+        return rowOfOurs(object)
+    }
+
+    /// Misuse for an object that is not one of this Realm.
+    func rowOfOurs(_ object: ObjectBase) -> RowKey {
         guard let realm = object.realm?.core else {
             misuse(object.isInvalidated ? "Object has been deleted or invalidated." : Self.foreignObject)
         }
         guard realm === self else { misuse(Self.foreignObject) }
         object.requireValid()
-        engine { () throws(EngineError) in try object.binding.table.delete(object.rowKey) }
+        return RowKey(table: object.binding.tableKey, key: object.rowKey)
     }
 }

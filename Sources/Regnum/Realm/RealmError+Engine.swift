@@ -64,6 +64,8 @@ extension Realm.Error {
                     + "processes agree, was deleted, replaced or damaged since. Let those processes close the file, then "
                     + "open it again; never touch the lock file while a Realm is open.")
         case .fileExists(let path): self = .fileExists(path)
+        case .refused(let why, let words):
+            self = .refused(why, words + " The file is as it was: change the objects in the `migrationBlock`.", path)
         }
     }
 
@@ -76,8 +78,20 @@ extension Realm.Error {
         case .latched(let words): self = .latched(words, path)
         case .limit(let words):
             self = Realm.Error(.fail, .overLimit, start + words, fileURL: URL(fileURLWithPath: path))
+        case .refused(let why, let words):
+            self = .refused(why, words + " Nothing of the write was kept.", path)
         default: self.init(opening: path, readOnly: false, error)
         }
+    }
+
+    /// A transaction that breaks a rule of the file.
+    private static func refused(_ why: EngineError.Refusal, _ words: String, _ path: String) -> Realm.Error {
+        let reason: Reason =
+            switch why {
+            case .duplicate: .duplicateValues
+            case .deniedDelete: .deniedDelete
+            }
+        return Realm.Error(.fail, reason, words, fileURL: URL(fileURLWithPath: path))
     }
 
     /// A copy where something is already.
@@ -221,7 +235,7 @@ extension EngineError {
             "\(error)."
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
-        case .limit(let words): words
+        case .limit(let words), .refused(_, let words): words
         case .notADatabase, .unsupported, .encryption, .lockFile, .fileExists: "\(self)"
         }
     }

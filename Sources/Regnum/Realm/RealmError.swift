@@ -126,6 +126,10 @@ extension Realm.Error {
         public static let writesStopped = Reason(rawValue: "writesStopped")
         /// A value is larger than the format allows.
         public static let overLimit = Reason(rawValue: "overLimit")
+        /// Objects have the same values where a unique constraint forbids it.
+        public static let duplicateValues = Reason(rawValue: "duplicateValues")
+        /// An object was deleted although a delete rule denies it.
+        public static let deniedDelete = Reason(rawValue: "deniedDelete")
         /// More versions are kept than `maximumNumberOfActiveVersions` allows.
         public static let tooManyVersions = Reason(rawValue: "tooManyVersions")
         /// Other processes use the file, and its lock file was deleted or replaced meanwhile.

@@ -8,6 +8,8 @@ struct SchemaDifferences {
     let schema: ClassSchema
     let table: TableDefinition
     let session: Session
+    /// All classes of the Realm; nil where constraints and delete rules are not known.
+    let classes: [ClassSchema]?
 
     /// One sentence a difference: what went or changed in the order of the file, then what came, the key, the kind.
     /// `toleratingColumns`: only what makes values unreadable (read-only files).
@@ -29,6 +31,7 @@ struct SchemaDifferences {
         for property in stored where !names.contains(property.columnName) {
             found.append("Property '\(schema.name).\(property.name)' has been added.")
         }
+        if let classes { found += ruleChanges(stored, classes) }
         if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
         if table.isEmbedded != schema.isEmbedded {
             let kinds = table.isEmbedded ? "Embedded to TopLevel" : "TopLevel to Embedded"
@@ -56,6 +59,33 @@ struct SchemaDifferences {
         case (.some(let old), .some(let new)) where old != new: return "changed from '\(old)' to '\(new)'"
         default: return nil
         }
+    }
+
+    /// Constraints and delete rules: who does not know them must not write.
+    private func ruleChanges(_ stored: [ClassProperty], _ classes: [ClassSchema]) -> [String] {
+        let old = table.uniques.map { unique in
+            unique.columns.compactMap { key in table.columns.first { $0.key == key }?.name }
+        }
+        let new = schema.uniqueColumns
+        var found = new.filter { !old.contains($0) }.map { "has been declared: \($0.joined(separator: ", "))" }
+        found += old.filter { !new.contains($0) }.map { "is not declared any more: \($0.joined(separator: ", "))" }
+        found = found.map { "Unique constraint of class '\(schema.name)' \($0)." }
+        for property in stored {
+            guard let column = table.columns.first(where: { $0.name == property.columnName && !$0.isHidden }),
+                column.type == .link, property.hasTarget
+            else { continue }
+            if column.deleteRule != property.deleteRule {
+                found.append(
+                    "Delete rule of property '\(schema.name).\(property.name)' is '\(property.deleteRule)', not "
+                        + "'\(column.deleteRule)'.")
+            }
+            if let rule = schema.originRule(of: property, among: classes), rule != column.originRule {
+                found.append(
+                    "Delete rule of the linking objects of property '\(schema.name).\(property.name)' is '\(rule)', "
+                        + "not '\(column.originRule)'.")
+            }
+        }
+        return found
     }
 
     static func name(_ type: ColumnType, _ collection: CollectionKind, _ target: String?) -> String {

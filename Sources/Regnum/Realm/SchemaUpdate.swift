@@ -143,8 +143,9 @@ struct SchemaUpdate {
     private func differences(toleratingColumns: Bool = false) -> [String] {
         settings.schema.classes.sorted { $0.name < $1.name }.flatMap { schema in
             session.table(named: schema.name).map {
-                SchemaDifferences(schema: schema, table: $0.definition, session: session).list(
-                    toleratingColumns: toleratingColumns)
+                SchemaDifferences(
+                    schema: schema, table: $0.definition, session: session, classes: settings.schema.classes
+                ).list(toleratingColumns: toleratingColumns)
             } ?? []
         }
     }

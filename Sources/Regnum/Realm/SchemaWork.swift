@@ -93,10 +93,33 @@ final class SchemaWork {
         for place in new.columns.indices where !new.columns[place].isHidden {
             if !wantedNames.contains(new.columns[place].name) { park(place, of: &new) }
         }
+        applyRules(of: schema, to: &new)
         if new.isEmbedded != schema.isEmbedded {
             if schema.isEmbedded { toEmbed.insert(old.key) } else { new.isEmbedded = false }
         }
         return new
+    }
+
+    /// Constraints keep their keys, and so their trees, where their columns stay the same.
+    private func applyRules(of schema: ClassSchema, to new: inout TableDefinition) {
+        var uniques: [UniqueDefinition] = []
+        for wanted in schema.uniqueColumns {
+            let columns = wanted.compactMap { name in new.columns.first { $0.name == name && !$0.isHidden }?.key }
+            if let kept = new.uniques.first(where: { $0.columns == columns }) {
+                uniques.append(kept)
+                continue
+            }
+            uniques.append(UniqueDefinition(key: ColumnKey(new.nextColumnKey), columns: columns))
+            new.nextColumnKey += 1
+        }
+        new.uniques = uniques
+        for property in schema.properties where !property.isComputed {
+            guard let place = new.columns.firstIndex(where: { $0.name == property.columnName && !$0.isHidden }),
+                new.columns[place].type == .link
+            else { continue }
+            new.columns[place].deleteRule = property.deleteRule
+            if let rule = schema.originRule(of: property, among: classes) { new.columns[place].originRule = rule }
+        }
     }
 
     private func park(_ place: Int, of definition: inout TableDefinition) {
@@ -107,6 +130,9 @@ final class SchemaWork {
         definition.columns[place].isIndexed = false
         definition.columns[place].isPrimaryKey = false
         definition.columns[place].isContentIndexed = false
+        definition.columns[place].deleteRule = .nullify
+        definition.columns[place].originRule = .nullify
+        definition.uniques.removeAll { $0.columns.contains(column.key) }
     }
 
     /// The block stored a primary key.
@@ -201,6 +227,13 @@ extension SchemaWork {
         column.key = key
         definition.columns[from] = column
         definition.columns.remove(at: to)
+        for i in definition.uniques.indices {
+            let columns = definition.uniques[i].columns.map { $0 == replaced ? key : $0 }
+            if columns == definition.uniques[i].columns { continue }
+            // Other values: another tree.
+            definition.uniques[i] = UniqueDefinition(key: ColumnKey(definition.nextColumnKey), columns: columns)
+            definition.nextColumnKey += 1
+        }
         parked[definition.key]?[key] = nil
         halfway[definition.key]?.remove(key)
         if halfway[definition.key]?.isEmpty == true { halfway[definition.key] = nil }

@@ -29,6 +29,10 @@ package struct ClassProperty: @unchecked Sendable {
     package var isIndexed = false
     package var isContentIndexed = false
     package var isPrimaryKey = false
+    /// What becomes of the objects at the far end when one of the class is deleted.
+    package var deleteRule = LinkRule.nullify
+    /// True where a new object gets a number.
+    package var isAutoIncremented = false
     /// Name of the class that links lead to.
     package var targetName: String?
     /// Linking objects: the property of the target whose links are meant.

@@ -69,7 +69,8 @@ extension ClassSchema {
         try applyKeys(&properties, type, name)
         try applyNames(&properties, type, name)
         try check(properties, name)
-        return ClassSchema(scan, name: name, properties: properties)
+        let uniques = try applyRules(&properties, type, name)
+        return ClassSchema(scan, name: name, properties: properties, uniques: uniques)
     }
 
     /// The property that a field stores; nil where it is a plain field of the user's own.

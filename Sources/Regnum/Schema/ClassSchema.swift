@@ -15,6 +15,10 @@ package final class ClassSchema: @unchecked Sendable {
     package let properties: [ClassProperty]
     /// Place of the primary key in `properties`.
     package let primaryKey: Int?
+    /// Unique constraints: places in `properties`.
+    package let uniques: [[Int]]
+    /// Place of the property that numbers new objects.
+    package let autoIncremented: Int?
     package let isEmbedded: Bool
     /// Bytes of an object.
     package let instanceSize: Int
@@ -30,12 +34,14 @@ package final class ClassSchema: @unchecked Sendable {
     private let placesByName: [String: Int]
     private let placesByOffset: [Int: Int]
 
-    init(_ scan: FieldScan, name: String, properties: [ClassProperty]) {
+    init(_ scan: FieldScan, name: String, properties: [ClassProperty], uniques: [[Int]]) {
         type = scan.type
         self.name = name
         module = ClassNames.module(of: scan.type)
         self.properties = properties
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        self.uniques = uniques
+        autoIncremented = properties.firstIndex { $0.isAutoIncremented }
         isEmbedded = scan.type.isKind(of: EmbeddedObject.self)
         instanceSize = scan.instanceSize
         hasStoredCollections = properties.contains { $0.isField }
@@ -59,6 +65,8 @@ package final class ClassSchema: @unchecked Sendable {
         module = ClassNames.module(of: DynamicObject.self)
         self.properties = properties
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        uniques = []
+        autoIncremented = properties.firstIndex { $0.isAutoIncremented }
         instanceSize = properties.count
         hasStoredCollections = false
         isEncodable = false

@@ -46,9 +46,10 @@ public final class ObjectId: Sendable {
         self.init(seconds: seconds, process: process)
     }
 
-    /// A new identifier, unlike all others.
+    /// A new identifier, unlike all others, or the next one of the `IdentifierGenerator` in force.
     public static func generate() -> ObjectId {
-        ObjectId(
+        if let generator = IdentifierGenerator.current { return generator.objectId() }
+        return ObjectId(
             seconds: UInt32(truncatingIfNeeded: Int64(Date().timeIntervalSince1970)), process: processPart)
     }
 

@@ -32,8 +32,7 @@ package enum BlockWalk {
         }
         for table in session.tables {
             try table.groups.forEachBlock { ref throws(EngineError) in try visit(ref) }
-            var trees = table.indexes.compactMap { $0?.tree }
-            trees += table.contentIndexes.compactMap { $0?.tree }
+            var trees = table.valueTrees
             for links in table.backlinkTrees { if let links { trees.append(try links.settled()) } }
             for tree in trees {
                 try tree.forEachBlock { ref throws(EngineError) in try visit(ref) }
@@ -50,8 +49,7 @@ package enum BlockWalk {
         add(try session.contents().0.schema)
         for table in session.tables {
             try table.groups.forEachBlock { add($0) }
-            for index in table.indexes { try index?.tree.forEachBlock { add($0) } }
-            for text in table.contentIndexes { try text?.tree.forEachBlock { add($0) } }
+            for tree in table.valueTrees { try tree.forEachBlock { add($0) } }
             for links in table.backlinkTrees { try links?.settled().forEachBlock { add($0) } }
             try table.forEachGroup { group throws(EngineError) in
                 for column in table.byteColumns {

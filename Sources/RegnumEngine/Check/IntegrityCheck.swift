@@ -5,7 +5,8 @@
 //  2  every reachable block matches its checksum and its kind's layout
 //  3  no block is younger than the block that refers to it, none is younger than the version
 //  4  a table's rows are as many as its record and its nodes say; keys ascend; the next key is above all
-//  5  an index holds exactly the values of its column; a primary key value is there once
+//  5  an index holds exactly the values of its column; a primary key value is there once, as are the values of the
+//     columns of a unique constraint
 //  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
 //  7  zone maps bound the values; texts are UTF-8; mixed values can be read
 //  8  the elements of a set and the keys of a dictionary ascend, none is there twice; a node of a large collection
@@ -152,9 +153,17 @@ package enum IntegrityCheck {
                     }
                 }
             }
+            for unique in table.uniques {
+                if let tree = unique.tree { check(tree, "\(name) > \(unique.shown)", limit) }
+            }
             tellLostGroups(table)
             attempt("\(name) > objects") { (walk) throws(EngineError) in
                 try walk.checkRows(table, record, session)
+            }
+            for unique in table.uniques {
+                attempt("\(name) > \(unique.shown)") { (walk) throws(EngineError) in
+                    for text in try table.findings(unique) { walk.find(5, "\(name) > \(unique.shown): \(text)") }
+                }
             }
             for (i, column) in table.definition.columns.enumerated() {
                 let path = "\(name).\(column.name)"

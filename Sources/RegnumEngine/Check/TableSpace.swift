@@ -19,8 +19,7 @@ extension Table {
     package func measureSpace() throws(EngineError) -> TableSpace {
         var space = TableSpace()
         try groups.forEachBlock { space.rowGroupBytes += $0.byteCount }
-        for index in indexes { try index?.tree.forEachBlock { space.indexBytes += $0.byteCount } }
-        for text in contentIndexes { try text?.tree.forEachBlock { space.indexBytes += $0.byteCount } }
+        for tree in valueTrees { try tree.forEachBlock { space.indexBytes += $0.byteCount } }
         for tree in backlinkTrees { try tree?.settled().forEachBlock { space.backlinkBytes += $0.byteCount } }
         if byteColumns.isEmpty { return space }
         var blobBytes = 0

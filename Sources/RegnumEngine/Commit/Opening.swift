@@ -324,9 +324,7 @@ struct Opening {
     private func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
         let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
         let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
-        for feature in schema.features where feature.isRequired {
-            throw .unsupported(path: path, feature: feature.name)
-        }
+        try schema.requireKnownFeatures(path)
     }
 
     private func clear(_ slot: CommitSlot.Placed) throws(EngineError) {

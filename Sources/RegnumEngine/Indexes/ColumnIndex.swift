@@ -55,7 +55,32 @@ package final class ColumnIndex {
         }
     }
 
+    /// True where an object that is entered has the row's value and that is not null; of texts over 1,000 bytes also
+    /// where they may only be alike.
+    func mayHold(_ location: RowLocation, _ column: Int, _ table: Table) throws(EngineError) -> Bool {
+        let view = location.group.pointee.columns[column]
+        if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) { return false }
+        switch type {
+        case .int: return try tree.firstKey(value: IndexKey.encode(view.integer(location.row))) != nil
+        case .bool: return try tree.firstKey(value: IndexKey.encode(view.bit(location.row) ? 1 : 0)) != nil
+        default:
+            var isHeld = false
+            try withBytes(location, column, table) { bytes throws(EngineError) in
+                isHeld = try tree.firstKey(bytes: bytes) != nil
+            }
+            return isHeld
+        }
+    }
+
     // MARK: Looking up
+
+    /// The highest value of an Int column; nil where there is none.
+    func highestInteger() throws(EngineError) -> Int64? {
+        precondition(type == .int)
+        var cursor = IndexCursor(tree)
+        guard tree.count > 0, try cursor.seek(rank: Int(tree.count) - 1), !cursor.isNull else { return nil }
+        return IndexKey.decode(cursor.value)
+    }
 
     /// The lowest key with that value. Values longer than the tree keeps are compared with the object's own.
     func first(_ value: Value, _ table: Table) throws(EngineError) -> ObjectKey? {

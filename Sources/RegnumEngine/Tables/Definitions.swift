@@ -35,6 +35,28 @@ package enum ColumnType: UInt8, Sendable, CaseIterable {
 /// Whether a column holds one value or many. The number is on disk.
 package enum CollectionKind: UInt8, Sendable { case none = 0, list, set, dictionary }
 
+/// What becomes of the objects at the far end of a link when the object at its near end is deleted. The number is on
+/// disk.
+package enum LinkRule: UInt8, Sendable, CaseIterable {
+    /// They stay.
+    case nullify = 0
+    /// They are deleted as well.
+    case cascade
+    /// There must be none.
+    case deny
+}
+
+/// Columns of which no two objects hold the same values. An object with a null among them is like no other.
+package struct UniqueDefinition: Sendable, Equatable {
+    /// Names its tree; a column key that no column has.
+    package var key: ColumnKey
+    package var columns: [ColumnKey]
+    package init(key: ColumnKey, columns: [ColumnKey]) {
+        self.key = key
+        self.columns = columns
+    }
+}
+
 package struct ColumnDefinition: Sendable, Equatable {
     package var key: ColumnKey
     package var name: String
@@ -50,6 +72,11 @@ package struct ColumnDefinition: Sendable, Equatable {
     package var isContentIndexed: Bool
     /// The table that links lead to.
     package var target: TableKey?
+    /// Of links: when the object that holds them is deleted.
+    package var deleteRule = LinkRule.nullify
+    /// Of links: when the object that they lead to is deleted. `nullify` clears the link, `cascade` deletes the object
+    /// that holds it.
+    package var originRule = LinkRule.nullify
 
     package init(
         key: ColumnKey, name: String, type: ColumnType, collection: CollectionKind = .none, isNullable: Bool = false,
@@ -76,6 +103,7 @@ package struct TableDefinition: Sendable, Equatable {
     package var columns: [ColumnDefinition]
     /// Key that the next new column gets.
     package var nextColumnKey: UInt32
+    package var uniques: [UniqueDefinition] = []
 
     package init(key: TableKey, name: String, isEmbedded: Bool, columns: [ColumnDefinition], nextColumnKey: UInt32) {
         self.key = key

@@ -23,6 +23,9 @@ extension Table {
             if contentIndexes[i] != nil, let text = old.contentIndexes[before] { contentIndexes[i] = text }
             if let links = old.backlinkTrees[before] { backlinkTrees[i] = links }
         }
+        for unique in uniques {
+            if let kept = old.uniques.first(where: { $0.isSame(as: unique) }) { unique.takeOver(kept) }
+        }
     }
 
     /// Frees what hangs on the columns that `definition` no longer has, and the indexes it no longer wants.
@@ -43,6 +46,7 @@ extension Table {
             if !kept.isIndexed && !kept.isPrimaryKey { try indexes[i]?.tree.freeAll() }
             if !kept.isContentIndexed { try contentIndexes[i]?.tree.freeAll() }
         }
+        for unique in uniques where !unique.isKept(in: definition) { try unique.tree?.freeAll() }
     }
 
     /// Deletes the rows that only this column leads to.
@@ -92,11 +96,12 @@ extension Table {
             try forEachGroup { group throws(EngineError) in
                 for row in 0..<group.pointee.count {
                     let location = RowLocation(group: group, row: row)
-                    try index.insert(location, i, group.pointee.key(at: row), self)
+                    try insert(location, i, group.pointee.key(at: row), into: index)
                 }
                 return true
             }
         }
+        for unique in uniques where !unique.isKept(in: old) { try fill(unique) }
     }
 
     // MARK: Nulls
@@ -235,7 +240,7 @@ extension Session {
         precondition(isWriting)
         guard let table = table(key) else { return }
         precondition(!isTarget(key), "a table that links lead to")
-        try table.deleteAll()
+        try table.deleteAllPlainly()
         removeTable(table)
         schemaMoved()
     }

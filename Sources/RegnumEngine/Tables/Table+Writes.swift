@@ -32,12 +32,13 @@ extension Table {
     private func enter(_ location: RowLocation) throws(EngineError) {
         let key = location.group.pointee.key(at: location.row)
         for column in definition.columns.indices {
-            if let index = indexes[column] { try index.insert(location, column, key, self) }
+            if let index = indexes[column] { try insert(location, column, key, into: index) }
             if let text = contentIndexes[column] { try text.insert(location, column, key, self) }
             if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
                 for target in try links(column, location) { try tree.insert(target: target, origin: key) }
             }
         }
+        for unique in uniques where unique.tree != nil { try enter(location, key, in: unique) }
     }
 
     /// The object's group with all its columns ready for stores; nil where there is no such object.
@@ -77,6 +78,7 @@ extension Table {
         var text = contentIndexes[column]
         if text != nil, try self.value(column, at: location) == value { text = nil }
         try text?.remove(location, column, key.rawValue, self)
+        for unique in uniques where unique.hasTree(of: column) { try leave(location, key.rawValue, from: unique) }
         if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
             if tree.count > 0 {
                 for old in try links(column, location) { _ = try tree.remove(target: old, origin: key.rawValue) }
@@ -86,8 +88,9 @@ extension Table {
         try freeBlob(column, location)
         group.makeWritable(column)
         store(value, column, group, row)
-        if let index = indexes[column] { try index.insert(location, column, key.rawValue, self) }
+        if let index = indexes[column] { try insert(location, column, key.rawValue, into: index) }
         try text?.insert(location, column, key.rawValue, self)
+        for unique in uniques where unique.hasTree(of: column) { try enter(location, key.rawValue, in: unique) }
     }
 
     /// As `set` for an Int column that has no index and no nulls.
@@ -156,8 +159,26 @@ extension Table {
     // MARK: Deleting
 
     /// Deletes the object with all that it owns, clears the links that lead to it, and takes it out of the lists it is
-    /// in.
+    /// in. Delete rules are followed: see `Session.delete`.
     package func delete(_ key: ObjectKey) throws(EngineError) {
+        if deleteRules.isEmpty { return try deletePlainly(key) }
+        try session.delete([RowKey(table: definition.key, key: key)])
+    }
+
+    /// As `delete` for each of the objects; those that are not there are passed over. All or, where a delete rule denies
+    /// it, none.
+    package func delete(_ keys: [ObjectKey]) throws(EngineError) {
+        if deleteRules.isEmpty {
+            for key in keys where try contains(key) { try deletePlainly(key) }
+            return
+        }
+        var rows: [RowKey] = []
+        for key in keys where try contains(key) { rows.append(RowKey(table: definition.key, key: key)) }
+        try session.delete(rows)
+    }
+
+    /// As `delete`, whatever the rules say.
+    func deletePlainly(_ key: ObjectKey) throws(EngineError) {
         try flushOpenCollection()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         for origin in origins { try clearLinks(to: key, from: origin) }
@@ -181,6 +202,7 @@ extension Table {
     }
 
     private func leave(_ location: RowLocation, _ key: UInt64) throws(EngineError) {
+        for unique in uniques where unique.tree != nil { try leave(location, key, from: unique) }
         for column in definition.columns.indices {
             if let index = indexes[column] { try index.remove(location, column, key, self) }
             try contentIndexes[column]?.remove(location, column, key, self)
@@ -233,8 +255,14 @@ extension Table {
         }
     }
 
-    /// Deletes every object of the table with all that they own.
+    /// Deletes every object of the table with all that they own. Delete rules are followed: see `Session.delete`.
     package func deleteAll() throws(EngineError) {
+        if deleteRules.isEmpty { return try deleteAllPlainly() }
+        try session.delete(try allKeys().map { RowKey(table: definition.key, key: ObjectKey($0)) })
+    }
+
+    /// As `deleteAll`, whatever the rules say.
+    func deleteAllPlainly() throws(EngineError) {
         try flushOpenCollection()
         if count == 0 { return }
         for origin in origins where origin.table != definition.key {
@@ -262,6 +290,7 @@ extension Table {
         for index in indexes { try index?.tree.freeAll() }
         for text in contentIndexes { try text?.tree.freeAll() }
         for tree in backlinkTrees { try tree?.freeAll() }
+        for unique in uniques { try unique.tree?.freeAll() }
         count = 0
         session.moved()
     }
@@ -310,6 +339,12 @@ extension Table {
                     TreeRecord(column: column.key, role: .backlinks, count: UInt64(tree.count), root: root))
             }
         }
+        for unique in uniques {
+            guard let tree = unique.tree else { continue }
+            let root = try tree.seal(into: session.space.sealer)
+            record.trees.append(
+                TreeRecord(column: unique.definition.key, role: .unique, count: tree.count, root: root))
+        }
         return record
     }
 
@@ -334,6 +369,7 @@ extension Table {
                 tree.rollback(root: r.root, count: r.count)
             }
         }
+        for unique in uniques { unique.show(record) }
     }
 
     /// After a rollback: nothing of the transaction may be left.

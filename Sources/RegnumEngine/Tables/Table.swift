@@ -15,11 +15,14 @@ package final class Table {
     @exclusivity(unchecked) var contentIndexes: [ContentIndex?]
     /// By column number: (target key, object key) of each link of a link column; nil elsewhere.
     @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
+    @exclusivity(unchecked) var uniques: [UniqueTree]
     /// Columns of all tables whose links lead here; see `resolveOrigins`.
     @exclusivity(unchecked) var origins: [(table: TableKey, column: Int)] = []
     /// By column number: whether the rows it leads to are embedded; see Table+Ownership.
     @exclusivity(unchecked) var owns: [Bool] = []
     @exclusivity(unchecked) var ownsRows = false
+    /// What a delete of one of its objects has to look after; see Table+DeleteRules.
+    @exclusivity(unchecked) var deleteRules = TableDeleteRules()
     @exclusivity(unchecked) var nextKey: UInt64
     @exclusivity(unchecked) package internal(set) var count: Int
     /// True where inserting or deleting must look after indexes or links.
@@ -34,8 +37,10 @@ package final class Table {
         self.definition = definition
         self.session = session
         map = ColumnMap(definition.columns)
-        let guarded = definition.columns.map {
-            $0.isIndexed || $0.isPrimaryKey || $0.isContentIndexed || $0.hasBacklinks || $0.collection != .none
+        let guarded = definition.columns.map { column in
+            column.isIndexed || column.isPrimaryKey || column.isContentIndexed || column.hasBacklinks
+                || column.collection != .none
+                || definition.uniques.contains { $0.columns.contains(column.key) }
         }
         hasGuards = guarded.contains(true)
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
@@ -47,6 +52,10 @@ package final class Table {
         indexes = []
         contentIndexes = []
         backlinkTrees = []
+        uniques = definition.uniques.map { unique in
+            UniqueTree(
+                unique, definition, record.trees.first { $0.column == unique.key && $0.role == .unique }, session)
+        }
         for column in definition.columns {
             let index = record.trees.first { $0.column == column.key && $0.role == .index }
             let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
@@ -82,6 +91,7 @@ package final class Table {
             let record = record.trees.first { $0.column == column.key && $0.role == .content }
             text.tree.rollback(root: record?.root ?? .none, count: record?.count ?? 0)
         }
+        for unique in uniques { unique.show(record) }
     }
 
     /// Which columns of which tables may lead here: links to this table, and all mixed values. Called when the
@@ -95,6 +105,7 @@ package final class Table {
             }
         }
         resolveOwnership()
+        resolveDeleteRules()
     }
 
     /// Tells whether the rows of the table are those of another time; no write may be running.
@@ -232,6 +243,15 @@ package final class Table {
     package func keys(inIndexOf column: Int, equalTo value: Value) throws(EngineError) -> [ObjectKey] {
         guard let index = indexes[column] else { preconditionFailure("no index") }
         return try index.all(value, self)
+    }
+
+    /// A number above all in an indexed Int column, and above the number of objects ever made; nil where there is none
+    /// left. O(log n).
+    package func nextNumber(_ column: Int) throws(EngineError) -> Int64? {
+        guard let index = indexes[column] else { preconditionFailure("no index") }
+        let made = Int64(truncatingIfNeeded: nextKey)
+        guard let highest = try index.highestInteger(), highest >= made else { return made }
+        return highest == .max ? nil : highest + 1
     }
 
     package func hasIndex(_ column: Int) -> Bool { indexes[column] != nil }

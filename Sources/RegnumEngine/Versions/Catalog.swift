@@ -5,14 +5,21 @@
 //   catalog, behind the block header (all integers little endian, packed)
 //     ref of the schema · u64 schema version (all ones = never set) · u64 next table key · u32 tables · per table:
 //       u32 table key · u32 trees · u64 next object key · u64 objects · ref of the row groups · per tree:
-//         u32 column key · u32 role (1 index, 2 backlinks, 3 contents) · u64 entries · ref
+//         u32 column key · u32 role (1 index, 2 backlinks, 3 contents, 4 unique) · u64 entries · ref
 //
 //   schema, behind the block header
 //     u32 features · per feature: u8 1 = required · string
 //     u32 tables · per table: u32 key · u32 next column key · u16 flags (1 embedded) · string name · u16 columns ·
 //       per column: u32 key · u8 type · u8 collection · u8 flags (1 nullable, 2 indexed, 4 primary key, 8 hidden,
-//         16 index of contents) · u8 0 · u32 target table (all ones = none) · string name
+//         16 index of contents) · u8 delete rules (bits 0-1 where the object that holds the link is deleted, bits 2-3
+//         where the one it leads to is: 0 nullify, 1 cascade, 2 deny) · u32 target table (all ones = none) · string name
+//     with the feature "unique": u32 constraints · per constraint: u32 table key · u32 key, among the column keys of
+//       the table · u16 columns · u32 column key each
 //   string: u16 byte count, UTF-8
+//
+// A unique tree holds an entry for each object with no null in the columns of its constraint: the values one behind the
+// other, and the object's key. Bool, Int and links are 8 bytes, big endian; Date, ObjectId and UUID are as in an index;
+// String is u32 byte count (little endian), UTF-8. A constraint of one indexed column has no tree: the index does.
 
 package struct Feature: Sendable, Equatable {
     package var name: String
@@ -24,7 +31,16 @@ package struct Feature: Sendable, Equatable {
     }
 }
 
-package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, content = 3 }
+extension Feature {
+    /// Constraints that writers have to keep.
+    package static let unique = Feature(name: "unique", isRequired: true)
+    /// Delete rules that writers have to follow.
+    package static let deleteRules = Feature(name: "delete rules", isRequired: true)
+    /// Those that this version knows.
+    package static let known = [unique, deleteRules]
+}
+
+package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, content = 3, unique = 4 }
 
 package struct TreeRecord: Sendable, Equatable {
     package var column: ColumnKey
@@ -47,6 +63,23 @@ package struct SchemaBlock: Sendable, Equatable {
 
     package init() {}
 
+    /// Declares the features that the tables use, and no other of those that this version knows.
+    package mutating func settleFeatures() {
+        features.removeAll { Feature.known.contains($0) }
+        if tables.contains(where: { !$0.uniques.isEmpty }) { features.append(.unique) }
+        let hasRules = tables.contains { table in
+            table.columns.contains { $0.deleteRule != .nullify || $0.originRule != .nullify }
+        }
+        if hasRules { features.append(.deleteRules) }
+    }
+
+    /// Throws where the file needs something that this version does not know.
+    package func requireKnownFeatures(_ path: String) throws(EngineError) {
+        for feature in features where feature.isRequired && !Feature.known.contains(feature) {
+            throw .unsupported(path: path, feature: feature.name)
+        }
+    }
+
     package func write(_ writer: inout ByteWriter) {
         writer.integer(UInt32(features.count))
         for feature in features {
@@ -68,9 +101,22 @@ package struct SchemaBlock: Sendable, Equatable {
                     UInt8(
                         (column.isNullable ? 1 : 0) | (column.isIndexed ? 2 : 0) | (column.isPrimaryKey ? 4 : 0)
                             | (column.isHidden ? 8 : 0) | (column.isContentIndexed ? 16 : 0)))
-                writer.integer(UInt8(0))
+                writer.integer(column.deleteRule.rawValue | column.originRule.rawValue << 2)
                 writer.integer(column.target?.rawValue ?? .max)
                 writer.string(column.name)
+            }
+        }
+        if features.contains(.unique) { writeUniques(&writer) }
+    }
+
+    private func writeUniques(_ writer: inout ByteWriter) {
+        writer.integer(UInt32(tables.reduce(0) { $0 + $1.uniques.count }))
+        for table in tables {
+            for unique in table.uniques {
+                writer.integer(table.key.rawValue)
+                writer.integer(unique.key.rawValue)
+                writer.integer(UInt16(unique.columns.count))
+                for column in unique.columns { writer.integer(column.rawValue) }
             }
         }
     }
@@ -90,7 +136,24 @@ package struct SchemaBlock: Sendable, Equatable {
         let tables = Int(try reader.integer(UInt32.self))
         try reader.require(tables, of: 14)
         for _ in 0..<tables { schema.tables.append(try table(&reader, page: ref.page)) }
+        if schema.features.contains(.unique) { try schema.readUniques(&reader, page: ref.page) }
         return schema
+    }
+
+    private mutating func readUniques(_ reader: inout ByteReader, page: UInt64) throws(EngineError) {
+        let count = Int(try reader.integer(UInt32.self))
+        try reader.require(count, of: 14)
+        for _ in 0..<count {
+            let key = TableKey(try reader.integer(UInt32.self))
+            var unique = UniqueDefinition(key: ColumnKey(try reader.integer(UInt32.self)), columns: [])
+            let columns = Int(try reader.integer(UInt16.self))
+            try reader.require(columns, of: 4)
+            for _ in 0..<columns { unique.columns.append(ColumnKey(try reader.integer(UInt32.self))) }
+            guard let place = tables.firstIndex(where: { $0.key == key }), tables[place].allows(unique) else {
+                throw corrupted("a unique constraint of columns that it cannot have", page: page)
+            }
+            tables[place].uniques.append(unique)
+        }
     }
 
     private static func table(_ reader: inout ByteReader, page: UInt64) throws(EngineError) -> TableDefinition {
@@ -106,18 +169,23 @@ package struct SchemaBlock: Sendable, Equatable {
             let type = ColumnType(rawValue: try reader.integer(UInt8.self))
             let collection = CollectionKind(rawValue: try reader.integer(UInt8.self))
             let flags = try reader.integer(UInt8.self)
-            _ = try reader.integer(UInt8.self)
+            let rules = try reader.integer(UInt8.self)
             let target = try reader.integer(UInt32.self)
             let name = try reader.string()
             guard let type, let collection else { throw corrupted("a column has an unknown type", page: page) }
+            guard let deleteRule = LinkRule(rawValue: rules & 3), let originRule = LinkRule(rawValue: rules >> 2),
+                rules == 0 || type == .link
+            else { throw corrupted("a column has an unknown delete rule", page: page) }
             let hasContents =
                 type == .string && collection == .none
                 || collection == .list && (type == .string || type == .double)
-            table.columns.append(
-                ColumnDefinition(
-                    key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
-                    isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
-                    isContentIndexed: hasContents && flags & 16 != 0, target: target == .max ? nil : TableKey(target)))
+            var column = ColumnDefinition(
+                key: key, name: name, type: type, collection: collection, isNullable: flags & 1 != 0,
+                isIndexed: flags & 2 != 0, isPrimaryKey: flags & 4 != 0, isHidden: flags & 8 != 0,
+                isContentIndexed: hasContents && flags & 16 != 0, target: target == .max ? nil : TableKey(target))
+            column.deleteRule = deleteRule
+            column.originRule = originRule
+            table.columns.append(column)
         }
         return table
     }

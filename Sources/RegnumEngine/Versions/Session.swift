@@ -37,6 +37,8 @@ package final class Session {
     package var durability = CommitDurability.full
     /// Of `current`, where that is not known to be durable.
     private var ticket: CommitTicket?
+    /// In a write: why it must not be committed; see `refuse`.
+    private var refusal: EngineError?
     /// Where in a program it was made, for who asks why a version is kept.
     private let origin: SessionOrigin?
 
@@ -188,6 +190,7 @@ package final class Session {
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
         if next.schema != catalog.schema || tables.isEmpty {
             schema = try SchemaBlock.read(next.schema, try database.reader.bytes(next.schema))
+            try schema.requireKnownFeatures(database.path)
             try rebuildTables(next)
         } else {
             for (table, record) in zip(tables, next.tables) { try table.show(record) }
@@ -259,6 +262,26 @@ package final class Session {
         }
         state.pointee.isWriting = true
         isSchemaChanged = false
+        refusal = nil
+    }
+
+    /// In a write: from now on it can only be rolled back; `commitWrite` throws `.refused` with those words, or with
+    /// the words of the first call.
+    func refuse(_ why: EngineError.Refusal, _ words: String) {
+        precondition(state.pointee.isWriting)
+        if refusal == nil { refusal = .refused(why, words) }
+    }
+
+    /// True where `commitWrite` is sure to throw.
+    package var isRefused: Bool { refusal != nil }
+
+    /// True where a delete may take more along than what the objects own, or be denied.
+    package var hasDeleteRules: Bool { tables.contains { !$0.deleteRules.isEmpty } }
+
+    /// Throws where the transaction breaks a rule that the file keeps.
+    private func checkRules() throws(EngineError) {
+        if let refusal { throw refusal }
+        for table in tables { try table.checkUniqueness() }
     }
 
     /// Makes the changes visible to others, and durable as is wanted (nil: as the session's `durability` says).
@@ -295,6 +318,7 @@ package final class Session {
         precondition(state.pointee.isWriting, "no write to commit")
         let made: Database.Made
         do throws(EngineError) {
+            try checkRules()
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)
@@ -352,11 +376,13 @@ package final class Session {
     /// are sealed, and can be changed on.
     func contents() throws(EngineError) -> (Catalog, SchemaBlock) {
         guard state.pointee.isWriting else { return (catalog, schema) }
+        try checkRules()
         var (catalog, schema) = (catalog, schema)
         var records: [TableRecord] = []
         for table in tables { records.append(try table.seal()) }
         catalog.tables = records
         schema.tables = tables.map(\.definition)
+        schema.settleFeatures()
         moved()
         return (catalog, schema)
     }
@@ -368,6 +394,7 @@ package final class Session {
         if isSchemaChanged || database.keepsFileLong(catalog.schema) {
             space.free(catalog.schema)
             schema.tables = tables.map(\.definition)
+            schema.settleFeatures()
             var writer = ByteWriter()
             schema.write(&writer)
             catalog.schema = writer.seal(.schema, into: space.sealer).ref

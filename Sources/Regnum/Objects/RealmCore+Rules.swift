@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What declared rules do when objects are added: finding objects by a unique constraint, and numbering new ones.
+
+internal import RegnumEngine
+
+extension RealmCore {
+    // MARK: Unique constraints
+
+    /// The number of the constraint on these properties, in any order. Misuse where there is none.
+    func uniqueNumber(_ binding: ClassBinding, _ names: [String]) -> Int {
+        let schema = binding.schema
+        let wanted = Set(names)
+        let found = schema.uniques.firstIndex { places in
+            places.count == names.count && Set(places.map { schema.properties[$0].name }) == wanted
+        }
+        if let found { return found }
+        misuse(
+            "'\(schema.name)' has no unique constraint on (\(names.joined(separator: ", "))). Declare it in "
+                + "`uniqueConstraints`, or name the properties of one that is declared.")
+    }
+
+    /// The object with those values, in the order of the constraint; nil where there is none.
+    func key(_ binding: ClassBinding, withUnique number: Int, _ values: [Value]) -> ObjectKey? {
+        let columns = binding.schema.uniqueColumns[number]
+        let definition = binding.table.definition
+        let place = definition.uniques.firstIndex { unique in
+            unique.columns.map { key in definition.columns.first { $0.key == key }?.name } == columns
+        }
+        guard let place else { return nil }
+        return engine { () throws(EngineError) in try binding.table.key(inUnique: place, equalTo: values) }
+    }
+
+    /// Adds the object, or writes its values to the one that has the same values for the constraint.
+    func upsert(_ object: ObjectBase, on names: [String], _ update: Realm.UpdatePolicy) {
+        requireWrite()
+        if object.rowContext != nil { return addManaged(object) }
+        let binding = binding(for: type(of: object))
+        let number = uniqueNumber(binding, names)
+        if let existing = existing(object, binding, number) {
+            return self.update(object, binding, existing, update)
+        }
+        insert(object, binding, update)
+    }
+
+    private func existing(_ object: ObjectBase, _ binding: ClassBinding, _ number: Int) -> ObjectKey? {
+        var values: [Value] = []
+        for place in binding.schema.uniques[number] {
+            let raw = binding.schema.properties[place].raw(object)
+            guard let target = raw.object else {
+                values.append(raw.value)
+                continue
+            }
+            guard target.rowContext != nil, target.core === self else { return nil }
+            values.append(.link(target.rowKey))
+        }
+        return key(binding, withUnique: number, values)
+    }
+
+    // MARK: Numbers
+
+    /// True where the object has no number yet.
+    func isUnnumbered(_ object: ObjectBase, _ property: ClassProperty) -> Bool {
+        switch property.raw(object).value {
+        case .null, .int(0): true
+        default: false
+        }
+    }
+
+    /// Gives an unmanaged object its number where it has none.
+    func number(_ object: ObjectBase, _ binding: ClassBinding, _ place: (property: Int, column: Int)) {
+        let property = binding.schema.properties[place.property]
+        guard isUnnumbered(object, property) else { return }
+        let number = nextNumber(binding, place.column)
+        if !property.set(object, Int(number)) || property.raw(object).value != .int(number) {
+            refuseNumber(binding, property.name)
+        }
+    }
+
+    func nextNumber(_ binding: ClassBinding, _ column: Int) -> Int64 {
+        let next = engine { () throws(EngineError) in try binding.table.nextNumber(column) }
+        guard let next else { refuseNumber(binding, binding.table.definition.columns[column].name) }
+        return next
+    }
+
+    private func refuseNumber(_ binding: ClassBinding, _ name: String) -> Never {
+        misuse(
+            "No number is left for '\(binding.schema.name).\(name)': the highest one of its type is in use.")
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// A unique constraint: columns of which no two objects hold the same values when a transaction ends.
+//
+// In the middle of a transaction two objects may be alike, so that values can be swapped. Whoever is stored while
+// another has the same values is noted as a suspect; the commit looks at the suspects again. No duplicate is missed:
+// of two objects that are alike at the end, the later one to be stored found the other one there.
+
+import RegnumSystem
+
+final class UniqueTree {
+    let definition: UniqueDefinition
+    /// Numbers of its columns.
+    let columns: [Int]
+    /// (values, object); nil where the index of its one column does.
+    @exclusivity(unchecked) private(set) var tree: IndexTree?
+    /// Objects that were stored while another had the same values.
+    @exclusivity(unchecked) var suspects: [UInt64] = []
+    private let names: [String]
+
+    init(_ unique: UniqueDefinition, _ table: TableDefinition, _ record: TreeRecord?, _ session: Session) {
+        definition = unique
+        columns = unique.columns.compactMap { key in table.columns.firstIndex { $0.key == key } }
+        precondition(columns.count == unique.columns.count, "a constraint of columns that are not there")
+        names = columns.map { table.columns[$0].name }
+        tree =
+            table.isIndex(for: unique)
+            ? nil
+            : IndexTree(space: session.space, kind: .bytes, root: record?.root ?? .none, count: record?.count ?? 0)
+    }
+
+    /// For messages.
+    var shown: String { "unique (\(names.joined(separator: ", ")))" }
+
+    func hasTree(of column: Int) -> Bool { tree != nil && columns.contains(column) }
+
+    func isSame(as other: UniqueTree) -> Bool {
+        definition == other.definition && (tree == nil) == (other.tree == nil)
+    }
+
+    /// True where the table of that definition has the same constraint in the same form.
+    func isKept(in other: TableDefinition) -> Bool {
+        other.uniques.contains { $0 == definition } && other.isIndex(for: definition) == (tree == nil)
+    }
+
+    /// Goes on with what the same constraint of an older definition has.
+    func takeOver(_ old: UniqueTree) {
+        tree = old.tree
+        suspects = old.suspects
+    }
+
+    /// Points at another version; nobody is suspected any more.
+    func show(_ record: TableRecord) {
+        suspects.removeAll()
+        let found = record.trees.first { $0.column == definition.key && $0.role == .unique }
+        tree?.rollback(root: found?.root ?? .none, count: found?.count ?? 0)
+    }
+
+    // MARK: Values
+
+    /// The values one behind the other; nil where one is null.
+    static func bytes(_ values: [Value]) -> [UInt8]? {
+        var out: [UInt8] = []
+        for value in values {
+            switch value {
+            case .null: return nil
+            case .bool(let bit): append(bit ? 1 : 0, to: &out)
+            case .int(let integer): append(UInt64(bitPattern: integer), to: &out)
+            case .link(let key): append(key.rawValue, to: &out)
+            case .string(let text):
+                withUnsafeBytes(of: UInt32(text.utf8.count).littleEndian) { out.append(contentsOf: $0) }
+                out.append(contentsOf: text.utf8)
+            default: out.append(contentsOf: ColumnIndex.bytes(value))
+            }
+        }
+        return out
+    }
+
+    private static func append(_ word: UInt64, to out: inout [UInt8]) {
+        withUnsafeBytes(of: word.bigEndian) { out.append(contentsOf: $0) }
+    }
+}
+
+extension TableDefinition {
+    /// True where a constraint names columns that can have one, and nothing else has its key.
+    package func allows(_ unique: UniqueDefinition) -> Bool {
+        let found = unique.columns.compactMap { key in columns.first { $0.key == key } }
+        let types: [ColumnType] = [.bool, .int, .string, .date, .objectID, .uuid, .link]
+        return !found.isEmpty && found.count == unique.columns.count && Set(unique.columns).count == found.count
+            && found.allSatisfy { $0.collection == .none && types.contains($0.type) }
+            && !columns.contains { $0.key == unique.key } && !uniques.contains { $0.key == unique.key }
+    }
+
+    /// True where the index of its one column keeps the constraint.
+    func isIndex(for unique: UniqueDefinition) -> Bool {
+        guard unique.columns.count == 1 else { return false }
+        return columns.contains { $0.key == unique.columns[0] && ($0.isIndexed || $0.isPrimaryKey) }
+    }
+}
+
+extension Table {
+    /// The trees that find objects by their values.
+    var valueTrees: [IndexTree] {
+        indexes.compactMap { $0?.tree } + contentIndexes.compactMap { $0?.tree } + uniques.compactMap(\.tree)
+    }
+
+    // MARK: Changing
+
+    /// Enters an object into the index of a column.
+    @inline(__always)
+    func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, into index: ColumnIndex) throws(EngineError) {
+        if !uniques.isEmpty { try suspect(location, column, key, index) }
+        try index.insert(location, column, key, self)
+    }
+
+    /// Notes the object where another one in the index has its value, and there must be one only.
+    private func suspect(
+        _ location: RowLocation, _ column: Int, _ key: UInt64, _ index: ColumnIndex
+    ) throws(EngineError) {
+        for unique in uniques where unique.tree == nil && unique.columns[0] == column {
+            if try index.mayHold(location, column, self) { unique.suspects.append(key) }
+        }
+    }
+
+    func enter(_ location: RowLocation, _ key: UInt64, in unique: UniqueTree) throws(EngineError) {
+        guard let tree = unique.tree, let bytes = try bytes(unique, location) else { return }
+        if try !keys(tree, bytes).isEmpty { unique.suspects.append(key) }
+        try withCopy(bytes) { bytes throws(EngineError) in try tree.insert(bytes: bytes, key: key) }
+    }
+
+    func leave(_ location: RowLocation, _ key: UInt64, from unique: UniqueTree) throws(EngineError) {
+        guard let tree = unique.tree, let bytes = try bytes(unique, location) else { return }
+        try withCopy(bytes) { bytes throws(EngineError) in _ = try tree.remove(bytes: bytes, key: key) }
+    }
+
+    /// Enters every object, or looks at all of them where an index keeps the constraint. O(n log n).
+    func fill(_ unique: UniqueTree) throws(EngineError) {
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let location = RowLocation(group: group, row: row)
+                if unique.tree != nil {
+                    try enter(location, location.key.rawValue, in: unique)
+                } else if try holders(unique, location).count > 1 {
+                    unique.suspects.append(location.key.rawValue)
+                }
+            }
+            return true
+        }
+    }
+
+    // MARK: Looking up
+
+    private func bytes(_ unique: UniqueTree, _ location: RowLocation) throws(EngineError) -> [UInt8]? {
+        var values: [Value] = []
+        for column in unique.columns { values.append(try value(column, at: location)) }
+        return UniqueTree.bytes(values)
+    }
+
+    private func keys(_ tree: IndexTree, _ bytes: [UInt8]) throws(EngineError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        try withCopy(bytes) { bytes throws(EngineError) in
+            try tree.forEachKey(bytes: bytes) { keys.append(ObjectKey($0)) }
+        }
+        return keys
+    }
+
+    /// The objects that have the same values as the row; none where one of these is null.
+    private func holders(_ unique: UniqueTree, _ location: RowLocation) throws(EngineError) -> [ObjectKey] {
+        var values: [Value] = []
+        for column in unique.columns { values.append(try value(column, at: location)) }
+        return try holders(unique, values)
+    }
+
+    private func holders(_ unique: UniqueTree, _ values: [Value]) throws(EngineError) -> [ObjectKey] {
+        guard let wanted = UniqueTree.bytes(values) else { return [] }
+        guard let tree = unique.tree else { return try keys(inIndexOf: unique.columns[0], equalTo: values[0]) }
+        let found = try keys(tree, wanted)
+        if IndexKey.isExact(byteCount: wanted.count) { return found }
+        var kept: [ObjectKey] = []
+        for key in found {
+            guard let location = try locate(key) else { continue }
+            if try bytes(unique, location) == wanted { kept.append(key) }
+        }
+        return kept
+    }
+
+    /// The object that has those values in the columns of a constraint, in the order of its definition; nil where
+    /// there is none, or one of them is null. Within a transaction there may be several: the first. O(log n).
+    package func key(inUnique number: Int, equalTo values: [Value]) throws(EngineError) -> ObjectKey? {
+        try holders(uniques[number], values).first
+    }
+
+    // MARK: Proof
+
+    /// Throws `.refused` where two objects are alike that must not be. O(log n) for each suspect.
+    func checkUniqueness() throws(EngineError) {
+        for unique in uniques where !unique.suspects.isEmpty {
+            for suspect in unique.suspects {
+                guard let location = try locate(ObjectKey(suspect)) else { continue }
+                let count = try holders(unique, location).count
+                if count < 2 { continue }
+                var values: [String] = []
+                for column in unique.columns { values.append(try value(column, at: location).shown) }
+                throw .refused(
+                    .duplicate,
+                    "\(count) objects of class '\(definition.name)' have the same values for the constraint "
+                        + "\(unique.shown): \(values.joined(separator: ", ")).")
+            }
+            unique.suspects.removeAll()
+        }
+    }
+
+    /// In a write: constraints for which a commit would throw `.refused`.
+    package func brokenConstraints() throws(EngineError) -> [UniqueDefinition] {
+        var broken: [UniqueDefinition] = []
+        for unique in uniques {
+            for suspect in unique.suspects {
+                guard let location = try locate(ObjectKey(suspect)), try holders(unique, location).count > 1
+                else { continue }
+                broken.append(unique.definition)
+                break
+            }
+        }
+        return broken
+    }
+
+    /// What is wrong with a constraint and its tree.
+    func findings(_ unique: UniqueTree) throws(EngineError) -> [String] {
+        var (entries, missing, doubled) = (0, 0, 0)
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let location = RowLocation(group: group, row: row)
+                if try bytes(unique, location) == nil { continue }
+                entries += 1
+                let holders = try holders(unique, location)
+                if !holders.contains(location.key) { missing += 1 }
+                if holders.count > 1 { doubled += 1 }
+            }
+            return true
+        }
+        var found: [String] = []
+        if let tree = unique.tree, Int(tree.count) != entries {
+            found.append("\(tree.count) entries for \(entries) objects")
+        }
+        if missing > 0 { found.append("\(missing) objects are not in the tree") }
+        if doubled > 0 { found.append("\(doubled) objects share their values") }
+        return found
+    }
+
+    /// Typed throws do not pass through the closures of arrays.
+    private func withCopy(
+        _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
+        defer { copy.deallocate() }
+        copy.copyBytes(from: bytes)
+        try body(UnsafeRawBufferPointer(rebasing: copy[0..<bytes.count]))
+    }
+}
+
+extension Value {
+    /// For messages.
+    fileprivate var shown: String {
+        switch self {
+        case .string(let text): "'\(text)'"
+        case .int(let integer): "\(integer)"
+        case .bool(let bit): "\(bit)"
+        case .link(let key): "object \(key.rawValue)"
+        case .date(let date): "\(date.seconds) s since 1970"
+        default: "\(self)"
+        }
+    }
+}
