@@ -29,6 +29,9 @@ let chosenTests = Context.environment["REGNUM_TESTS"].map { Set($0.split(separat
 let publishers: TargetDependencyCondition? = .when(
     platforms: [.linux, .android, .windows, .openbsd], traits: ["Publishers"])
 
+/// The five articles use old spellings, which are deprecated on purpose.
+let articleSettings = settings + [.treatWarning("DeprecatedDeclaration", as: .warning)]
+
 let package = Package(
     name: "regnum",
     products: [
@@ -59,7 +62,7 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
-        library("RegnumTestKit", ["Regnum", "RegnumSimulation"]),
+        library("RegnumTestKit", ["Regnum", "RegnumSimulation", "RegnumSystem"]),
         library("RegnumReactive", [
             "Regnum",
             .product(name: "OpenCombine", package: "OpenCombine", condition: publishers),
@@ -76,6 +79,7 @@ let package = Package(
         tests("IntegrationTests",
             ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
             resources: [.copy("Samples")]),
+        .testTarget(name: "SeedTests", dependencies: ["RealmSwift", "RegnumTestKit"], swiftSettings: articleSettings),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),

@@ -118,6 +118,8 @@ struct SimulatedDisk {
 
     var callCount = 0
     var callCounts: [String: Int] = [:]
+    /// Operations in the order of their calls; nil where they are not noted.
+    var recordedCalls: [String]?
     var failure: SimulatedFailure?
     var powerEnds = Int.max
     var hasPower = true
@@ -130,6 +132,7 @@ struct SimulatedDisk {
         let callOfOperation = callCounts[operation, default: 0]
         callCount += 1
         callCounts[operation] = callOfOperation + 1
+        recordedCalls?.append(operation)
         if call >= powerEnds {
             hasPower = false
             throw SystemError(.io, operation, path)

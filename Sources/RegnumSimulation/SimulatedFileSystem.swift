@@ -140,6 +140,12 @@ extension SimulatedFileSystem {
         set { disk.withLock { $0.failure = newValue } }
     }
 
+    /// The operations of the calls since this was set to an empty list, in their order; nil: they are not noted.
+    package var recordedCalls: [String]? {
+        get { disk.withLock { $0.recordedCalls } }
+        set { disk.withLock { $0.recordedCalls = newValue } }
+    }
+
     /// From the call with that index on, every call fails with `.io` and does nothing, as without power.
     package func crashAfterCall(_ call: Int) {
         disk.withLock { $0.powerEnds = call }

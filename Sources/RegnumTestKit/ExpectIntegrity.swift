@@ -24,7 +24,7 @@ public func expectIntegrity(
 ) -> [String] {
     let findings = configuration.integrityFindings()
     for finding in findings {
-        Issue.record(Comment(rawValue: "Integrity: \(finding)"), sourceLocation: sourceLocation)
+        Report.issue("Integrity: \(finding)", at: sourceLocation)
     }
     return findings
 }

@@ -97,6 +97,10 @@ class MemoryRow: Object {
     }
 }
 
+/// Tests that set the default configuration, one after the other.
+@Suite(.serialized)
+enum DefaultConfigurationTests {}
+
 extension DefaultConfigurationTests {
     @Suite(.serialized) struct InMemoryDefaultTests {
         func count(_ configuration: Realm.Configuration) throws -> Int {

@@ -7,6 +7,7 @@
 internal import Foundation
 package import RegnumEngine
 import RegnumSystem
+package import Synchronization
 
 package final class RealmCore {
     package let session: Session
@@ -32,6 +33,10 @@ package final class RealmCore {
     private var retired: [ClassBinding] = []
     /// Of a frozen Realm, which several threads may read at once: held while something is made on demand.
     private let sharing: NSRecursiveLock?
+    /// Observations that have not ended.
+    let observationCount = Atomic(0)
+    /// True where code that a test kit has abandoned may hold references for ever.
+    package let mayBeAbandoned = Atomic(false)
     /// True until something is read: then a thread-safe reference may still choose the version.
     @exclusivity(unchecked) private(set) var isUntouched = true
     /// Tells observers; nil where there never was one.

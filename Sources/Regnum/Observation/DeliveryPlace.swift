@@ -9,6 +9,8 @@ enum DeliveryPlace: Sendable {
     case queue(DispatchQueue)
     case actor(ActorMailbox)
     case runLoop(WakeableLoop)
+    /// A thread that has no turns: calls come only where the test kit asks for them.
+    case none
 
     /// That of the calling thread; nil where no run loop runs that could call back.
     static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
@@ -23,6 +25,7 @@ enum DeliveryPlace: Sendable {
         case .queue(let queue): queue.async(execute: work)
         case .actor(let mailbox): mailbox.perform(work)
         case .runLoop(let loop): loop.perform(work)
+        case .none: break
         }
     }
 }

@@ -32,12 +32,18 @@ final class ObservationEntry: @unchecked Sendable {
         self.core = core
         self.observer = observer
         self.warnsWhenDropped = warnsWhenDropped
+        core.observationCount.add(1, ordering: .relaxed)
     }
+
+    deinit { end() }
 
     var isEnded: Bool { ended.load(ordering: .acquiring) }
 
     /// No call begins after this. Any thread; the notifier lets go of it at its next turn.
-    func end() { ended.store(true, ordering: .releasing) }
+    func end() {
+        if ended.exchange(true, ordering: .acquiringAndReleasing) { return }
+        core.observationCount.subtract(1, ordering: .relaxed)
+    }
 }
 
 /// As an entry, not kept alive.

@@ -9,9 +9,22 @@ extension RealmCore {
     /// Gets a turn after each commit of others from now on, where the calling thread can have turns at all: then
     /// the Realm moves on by itself, and tells observers.
     func listen() {
-        guard notifier == nil, !isFrozen, !isReadOnly, let place = deliveryPlace else {
-            return
-        }
+        guard let place = deliveryPlace else { return }
+        listen(at: place)
+    }
+
+    /// As `listen`; on a thread without turns observers are told at `deliverChanges` only.
+    package func listenWithoutTurns() { listen(at: deliveryPlace ?? .none) }
+
+    /// Moves on where the Realm may, and tells observers now what they would be told at the next turn. Confined to the
+    /// Realm; does nothing inside a write.
+    package func deliverChanges() {
+        check()
+        notifier?.turn()
+    }
+
+    private func listen(at place: DeliveryPlace) {
+        guard notifier == nil, !isFrozen, !isReadOnly else { return }
         let made = RealmNotifier(core: self, place: place)
         notifier = made
         CommitBoard.add(made, settings.database)

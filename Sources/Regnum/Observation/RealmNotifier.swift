@@ -97,7 +97,8 @@ final class RealmNotifier: @unchecked Sendable {
         place.perform { [weak self] in self?.turn() }
     }
 
-    private func turn() {
+    /// What happens at a turn of the place of delivery. Confined to the Realm.
+    func turn() {
         isScheduled.store(false, ordering: .releasing)
         guard let core else { return }
         core.check()

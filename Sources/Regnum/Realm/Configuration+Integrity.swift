@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integrity check over the data that a configuration names, for tests.
 
-internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
@@ -26,13 +25,13 @@ extension Realm.Configuration {
             switch place {
             case .memory(let identifier): database = try Database.openInMemory(identifier: identifier)
             case .file(let path):
-                guard FileManager.default.fileExists(atPath: path) else {
+                guard (try? files.status(path)) != nil else {
                     return ["There is no file at '\(path)'."]
                 }
                 var options = Database.OpenOptions(isReadOnly: readOnly)
                 options.encryptionKey = engineKey
                 database = try Database.openAsOtherProcess(
-                    path: path, fileSystem: PosixFileSystem.shared, options: options)
+                    path: path, fileSystem: files, options: options)
             }
             return IntegrityCheck.run(database).findings.map(\.description)
         } catch { return ["'\(place.name)' cannot be opened: \(error)"] }

@@ -17,8 +17,8 @@ extension Realm {
         ///
         /// While it names an in-memory identifier, that Realm's data stays even when no instance is alive.
         public static var defaultConfiguration: Configuration {
-            get { DefaultConfiguration.shared.value }
-            set { DefaultConfiguration.shared.value = newValue }
+            get { DefaultConfiguration.current.value }
+            set { DefaultConfiguration.current.value = newValue }
         }
 
         /// What only Regnum knows; see `MigrationSettings`.
@@ -156,45 +156,6 @@ extension Realm.Configuration {
             }
             let name = program.isEmpty ? "regnum" : program.replacing("/", with: "_")
             return data.appendingPathComponent(name, isDirectory: true)
-        }
-    }
-}
-
-/// The default configuration of the process, and the in-memory data that it keeps alive.
-final class DefaultConfiguration: Sendable {
-    static let shared = DefaultConfiguration()
-
-    private struct State {
-        var configuration: Realm.Configuration?
-        /// The database under the identifier that `configuration` names, once it was opened.
-        var kept: Database?
-    }
-    private let state = Mutex(State())
-
-    var value: Realm.Configuration {
-        get {
-            if let set = state.withLock({ $0.configuration }) { return set }
-            return Realm.Configuration()
-        }
-        set {
-            // What is open already is kept from now on.
-            let open = newValue.inMemoryIdentifier.flatMap { Database.openedInMemory(identifier: $0) }
-            // Freed after the lock is given back.
-            let old = state.withLock { state -> Database? in
-                let same = state.configuration?.inMemoryIdentifier == newValue.inMemoryIdentifier
-                state.configuration = newValue
-                if same { return nil }
-                defer { state.kept = open }
-                return state.kept
-            }
-            _ = old
-        }
-    }
-
-    /// Keeps the data of an in-memory Realm while the default configuration names it.
-    func keep(_ database: Database, identifier: String) {
-        state.withLock { state in
-            if state.configuration?.inMemoryIdentifier == identifier { state.kept = database }
         }
     }
 }

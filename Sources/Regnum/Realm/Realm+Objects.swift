@@ -42,6 +42,7 @@ extension RealmCore {
 
     /// The binding of a class; nil where a read-only file has no table for it. Misuse for a class not in the schema.
     func fetchable(_ type: ObjectBase.Type) -> ClassBinding? {
+        touch()
         if let binding = bindingIfAny(for: type) { return binding }
         if settings.knows(type) { return nil }
         if let clash = settings.schema.clashes[ObjectIdentifier(type)] { misuse(clash) }
@@ -68,21 +69,11 @@ extension Realm {
         for object in objects { core.add(object, update: update) }
     }
 
-    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
-    public func add(_ object: Object, update: Bool) { fatalError("unavailable") }
-
-    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
-    public func add<S: Sequence>(_ objects: S, update: Bool) where S.Element: Object { fatalError("unavailable") }
-
     /// Makes an object from a dictionary, an array in the order of the properties, or another object.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [:], update: UpdatePolicy = .error) -> T {
         core.create(type, value: value, update: update)
     }
-
-    @available(*, unavailable, message: "Pass .error, .modified or .all rather than a boolean.")
-    @discardableResult
-    public func create<T: Object>(_ type: T.Type, value: Any = [:], update: Bool) -> T { fatalError("unavailable") }
 }
 
 // MARK: Deleting

@@ -44,6 +44,7 @@ final class RealmCache: Sendable {
     private struct WeakCore: @unchecked Sendable {
         // Sendable: frozen cores may be used on any thread.
         weak var core: RealmCore?
+        let place: Realm.Configuration.Place
     }
     private let frozen = Mutex<[FrozenKey: WeakCore]>([:])
 
@@ -52,7 +53,7 @@ final class RealmCache: Sendable {
 
     /// Remembers a frozen instance; the one that another thread has made meanwhile wins. Drops what has ended.
     func insert(frozen core: RealmCore, at key: FrozenKey) -> RealmCore {
-        let entry = WeakCore(core: core)
+        let entry = WeakCore(core: core, place: core.settings.place)
         let (kept, ended) = frozen.withLock { frozen -> (WeakCore, [WeakCore]) in
             if let other = frozen[key], other.core != nil { return (other, []) }
             let ended = frozen.filter { $0.value.core == nil }
@@ -81,6 +82,28 @@ final class RealmCache: Sendable {
             return Array(ended.values)
         }
         _ = ended
+    }
+
+    /// The instances that are open at the place, frozen ones too. Their constants may be read on any thread. Others are
+    /// not touched: to hold one for a moment is to keep it open for a moment.
+    func cores(at place: Realm.Configuration.Place) -> [RealmCore] {
+        let open = entries.withLock { $0.filter { $0.key.place == place }.map(\.value) }.compactMap(\.core)
+        return open + frozen.withLock { $0.values.filter { $0.place == place } }.compactMap(\.core)
+    }
+
+    /// The places of the Realms that the calling thread has open, or whose queue or actor it may be on.
+    func placesHere() -> Set<Realm.Configuration.Place> {
+        let here = Confinement.current
+        return entries.withLock { entries in
+            Set(
+                entries.keys.filter { key in
+                    switch key.confinement {
+                    case .thread: key.confinement == here
+                    case .queue(let identity): QueueConfinement.isCurrent(identity)
+                    case .actor: true
+                    }
+                }.map(\.place))
+        }
     }
 
     /// True where any instance is open at the place.

@@ -63,7 +63,7 @@ enum RealmOpening {
             do { database = try Database.openInMemory(identifier: identifier) } catch {
                 throw Realm.Error(opening: identifier, readOnly: false, error)
             }
-            DefaultConfiguration.shared.keep(database, identifier: identifier)
+            DefaultConfiguration.current.keep(database, identifier: identifier)
             return database
         case .file(let path):
             if !configuration.readOnly, configuration.extras.fileSystem == nil { try configuration.prepareFile(path) }

@@ -40,7 +40,7 @@ package final class Session {
     /// In a write: why it must not be committed; see `refuse`.
     private var refusal: EngineError?
     /// Where in a program it was made, for who asks why a version is kept.
-    private let origin: SessionOrigin?
+    package let origin: SessionOrigin?
 
     /// Takes over one pin of `version`.
     init(

@@ -12,12 +12,15 @@ private class Dog: Object {
     @Persisted var weight: Double?
     @Persisted var born = Date(timeIntervalSince1970: 0)
     @Persisted var owner: Owner?
+    // The seeds' tests have a Dog of their own in the default schema.
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
 private class Owner: Object {
     @Persisted var name = ""
     @Persisted var dogs: List<Dog>
     @Persisted(originProperty: "owner") var owned: LinkingObjects<Dog>
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
 struct ResultsTests {

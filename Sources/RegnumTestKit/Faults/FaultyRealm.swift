@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real realm on a pretended disk that fails when a test wants it to: for the error paths of code that writes.
+
+internal import Foundation
+public import Regnum
+internal import RegnumSimulation
+internal import RegnumSystem
+internal import Synchronization
+
+/// A realm whose disk fails on demand. Errors are those that a real disk leads to.
+///
+/// ```swift
+/// let faulty = try FaultyRealm(Dog.self)
+/// let repository = Repository(realm: faulty.realm)
+/// faulty.fail(.diskFull)
+/// #expect(throws: Realm.Error.outOfDiskSpace) { try repository.save(Dog()) }
+/// faulty.heal()
+/// try repository.save(Dog())
+/// ```
+///
+/// Confined to the thread that made it.
+public final class FaultyRealm {
+    private let disk: PretendedDisk
+    /// The realm.
+    public let realm: Realm
+
+    /// A new, empty realm for these classes, or for all of the program where none is given. Throws `Realm.Error`.
+    public init(_ types: ObjectBase.Type...) throws {
+        disk = PretendedDisk(nil, seed: 1)
+        realm = try Realm(configuration: disk.configuration(types))
+    }
+
+    /// A way in which writing fails.
+    public enum Failure: Sendable {
+        /// There is no space left. Commits throw `Realm.Error` with the code `.outOfDiskSpace`.
+        case diskFull
+        /// The disk refuses. Commits throw `Realm.Error` with the code `.fileAccess`.
+        case ioError
+    }
+
+    /// From now on every write to the disk fails, until `heal()`.
+    public func fail(_ failure: Failure) {
+        disk.files.failure = SimulatedFailure(
+            call: disk.files.operationCount(of: "write"), kind: failure == .diskFull ? .noSpace : .io,
+            isPersistent: true, operation: "write")
+    }
+
+    /// The disk works again. Objects are as after the last commit that went well.
+    public func heal() { disk.files.failure = nil }
+}
+
+/// Opens a realm, or throws where a test wants it: for code that gets its realm from a closure or a protocol of its
+/// own. `extension FailingProvider: RealmSource {}` makes it a stand-in for the program's own source.
+///
+/// ```swift
+/// let provider = FailingProvider(Realm.Error(.fileAccess), failing: [0])
+/// let store = Store(open: provider.realm)
+/// ```
+public struct FailingProvider: Sendable {
+    private let error: any Error
+    private let failing: Set<Int>?
+    private let configuration: Realm.Configuration
+    private let calls = CallCounter()
+
+    /// - Parameters:
+    ///   - error: what is thrown.
+    ///   - failing: the calls that fail, from 0; nil for all.
+    ///   - configuration: what the other calls open.
+    public init(
+        _ error: any Error = Realm.Error(.fail), failing: Set<Int>? = nil,
+        configuration: Realm.Configuration = .defaultConfiguration
+    ) {
+        self.error = error
+        self.failing = failing
+        self.configuration = configuration
+    }
+
+    /// How often it was called.
+    public var callCount: Int { calls.count }
+
+    /// A realm of the calling thread, or the error.
+    @Sendable public func realm() throws -> Realm {
+        let call = calls.next()
+        if failing?.contains(call) ?? true { throw error }
+        return try Realm(configuration: configuration)
+    }
+}
+
+private final class CallCounter: Sendable {
+    private let calls = Atomic(0)
+
+    var count: Int { calls.load(ordering: .relaxed) }
+    func next() -> Int { calls.add(1, ordering: .relaxed).oldValue }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated disk with one realm file, under a path that nothing else has.
+
+internal import Foundation
+internal import Regnum
+internal import RegnumSimulation
+internal import RegnumSystem
+
+final class PretendedDisk: Sendable {
+    let files: SimulatedFileSystem
+    private let folder: String
+    private var path: String { folder + "test.realm" }
+
+    /// With these bytes as the file; nil for none.
+    init(_ contents: [UInt8]?, seed: UInt64) {
+        folder = "/regnum-pretended-\(UUID().uuidString)/"
+        files = SimulatedFileSystem(seed: seed, isShared: false)
+        if let contents { files.setContents(of: folder + "test.realm", contents) }
+    }
+
+    func configuration(_ types: [ObjectBase.Type]) -> Realm.Configuration {
+        var configuration = Realm.Configuration(
+            fileURL: URL(fileURLWithPath: path), objectTypes: types.isEmpty ? nil : types)
+        configuration.extras.fileSystem = files
+        return configuration
+    }
+
+    /// The file as programs see it.
+    var contents: [UInt8]? { files.contents(of: path) }
+
+    /// The file as it is found after the fault.
+    func contents(after fault: StorageFault, _ random: inout SeededRandom) -> [UInt8]? {
+        switch fault {
+        case .powerLoss:
+            let models = LossModel.allCases
+            return files.crash(model: models[random.below(models.count)], random: &random).contents(of: path)
+        case .killedProcess, .diskFull, .ioError: return contents
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects from JSON: an object of arrays by class, each element an object by property.
+
+public import Foundation
+public import Regnum
+
+/// What is wrong with a fixture.
+public struct FixtureError: Error, CustomStringConvertible, Sendable {
+    /// Where, as in "Dog[2].owner".
+    public let place: String
+    /// What is there, and what should be.
+    public let message: String
+
+    public var description: String { "\(place): \(message)" }
+}
+
+extension RealmCare where Self == Realm {
+    /// Adds the objects of a JSON text, in one transaction, or in the one that is open.
+    ///
+    /// ```json
+    /// {
+    ///   "Person": [{"id": 1, "name": "Ann", "born": "1990-05-01T00:00:00Z"}],
+    ///   "Dog": [{"name": "Rex", "owner": 1}, {"name": "Odd", "owner": {"id": 2, "name": "Bob"}}]
+    /// }
+    /// ```
+    ///
+    /// Links are primary keys, of objects anywhere in the text or in the realm already, or whole objects. Dates are
+    /// ISO 8601 texts or seconds since 1970; data is base64; UUIDs, ObjectIds and decimals are texts. Objects with a
+    /// primary key that exists already are updated.
+    ///
+    /// - Returns: how many objects of each class the text lists.
+    /// - Throws: `FixtureError` for a text that does not fit the classes, then nothing is changed; `Realm.Error`.
+    @discardableResult
+    public func seed(json: Data) throws -> [String: Int] {
+        let realm: Realm = self
+        let content: Any
+        do { content = try JSONSerialization.jsonObject(with: json) } catch {
+            throw FixtureError(place: "fixture", message: "is no JSON: \(error)")
+        }
+        guard let classes = content as? [String: Any] else {
+            throw FixtureError(place: "fixture", message: "must be an object of arrays, one for each class")
+        }
+        let reader = JSONReader(schema: realm.schema)
+        var values: [(name: String, value: [String: Any])] = []
+        for (name, list) in classes.sorted(by: { $0.key < $1.key }) {
+            guard let list = list as? [Any] else {
+                throw FixtureError(place: name, message: "must be an array of objects")
+            }
+            for (index, element) in list.enumerated() {
+                values.append((name, try reader.object(element, ofClass: name, "\(name)[\(index)]")))
+            }
+        }
+        try realm.writing {
+            for (name, value) in values { reader.create(name, value, in: realm) }
+        }
+        return Dictionary(values.map { ($0.name, 1) }, uniquingKeysWith: +)
+    }
+
+    /// As `seed(json:)`, of a file.
+    @discardableResult
+    public func seed(jsonFile url: URL) throws -> [String: Int] { try seed(json: Data(contentsOf: url)) }
+}
+
+/// Turns what JSON has into what properties take.
+private struct JSONReader {
+    let schema: Schema
+
+    /// A link, to be followed when everything has been read.
+    private struct Link {
+        let className: String
+        let value: [String: Any]
+    }
+
+    private func hasKey(_ name: String) -> Bool { schema[name]?.primaryKeyProperty != nil }
+
+    /// Makes the object, or updates the one with its key. Inside a write.
+    @discardableResult
+    func create(_ name: String, _ value: [String: Any], in realm: Realm) -> DynamicObject {
+        let value = value.mapValues { linked($0, in: realm) }
+        return realm.dynamicCreate(name, value: value, update: hasKey(name) ? .modified : .error)
+    }
+
+    /// The value with objects in the place of links.
+    private func linked(_ value: Any, in realm: Realm) -> Any {
+        switch value {
+        case let link as Link:
+            if hasKey(link.className) { return create(link.className, link.value, in: realm) }
+            return link.value.mapValues { linked($0, in: realm) }
+        case let list as [Any]: return list.map { linked($0, in: realm) }
+        case let members as [String: Any]: return members.mapValues { linked($0, in: realm) }
+        default: return value
+        }
+    }
+
+    func object(_ json: Any, ofClass name: String, _ place: String) throws -> [String: Any] {
+        guard let objectSchema = schema[name] else {
+            throw FixtureError(place: place, message: "the realm has no class '\(name)'")
+        }
+        guard let members = json as? [String: Any] else {
+            throw FixtureError(place: place, message: "must be an object by property, not \(json)")
+        }
+        var value: [String: Any] = [:]
+        for (member, json) in members {
+            guard let property = objectSchema[member] else {
+                throw FixtureError(place: place, message: "'\(name)' has no property '\(member)'")
+            }
+            value[member] = try content(json, property, "\(place).\(member)")
+        }
+        return value
+    }
+
+    private func content(_ json: Any, _ property: Property, _ place: String) throws -> Any {
+        if property.isArray || property.isSet {
+            guard let list = json as? [Any] else { throw FixtureError(place: place, message: "must be an array") }
+            return try list.enumerated().map { try element($1, property, "\(place)[\($0)]") }
+        }
+        if property.isMap {
+            guard let members = json as? [String: Any] else {
+                throw FixtureError(place: place, message: "must be an object by key")
+            }
+            return try Dictionary(
+                uniqueKeysWithValues: members.map { ($0, try element($1, property, "\(place).\($0)")) })
+        }
+        return try element(json, property, place)
+    }
+
+    private func element(_ json: Any, _ property: Property, _ place: String) throws -> Any {
+        if json is NSNull { return NSNull() }
+        func wanted(_ words: String) -> FixtureError {
+            FixtureError(place: place, message: "must be \(words), not \(json)")
+        }
+        switch property.type {
+        case .object: return try link(json, property, place)
+        case .date:
+            if let seconds = json as? Double { return Date(timeIntervalSince1970: seconds) }
+            guard let date = (json as? String).flatMap(Self.date) else {
+                throw wanted("an ISO 8601 text or seconds since 1970")
+            }
+            return date
+        case .data:
+            guard let data = (json as? String).flatMap({ Data(base64Encoded: $0) }) else { throw wanted("base64") }
+            return data
+        case .UUID:
+            guard let uuid = (json as? String).flatMap(UUID.init(uuidString:)) else { throw wanted("a UUID") }
+            return uuid
+        case .objectId:
+            guard let id = (json as? String).flatMap({ try? ObjectId(string: $0) }) else {
+                throw wanted("24 hexadecimal digits")
+            }
+            return id
+        case .decimal128:
+            guard let number = (json as? String).flatMap({ try? Decimal128(string: $0) }) else {
+                if let number = json as? Int { return Decimal128(integerLiteral: Int64(number)) }
+                throw wanted("a decimal number as a text")
+            }
+            return number
+        case .bool:
+            guard let bool = json as? Bool else { throw wanted("true or false") }
+            return bool
+        case .int:
+            guard let number = json as? Int else { throw wanted("a whole number") }
+            return number
+        case .float:
+            guard let number = json as? Double else { throw wanted("a number") }
+            return Float(number)
+        case .double:
+            guard let number = json as? Double else { throw wanted("a number") }
+            return number
+        case .string:
+            guard let text = json as? String else { throw wanted("a text") }
+            return text
+        case .any, .linkingObjects: return json
+        }
+    }
+
+    private func link(_ json: Any, _ property: Property, _ place: String) throws -> Any {
+        let name = property.objectClassName ?? ""
+        if json is [String: Any] {
+            return Link(className: name, value: try object(json, ofClass: name, place))
+        }
+        guard let key = schema[name]?.primaryKeyProperty else {
+            throw FixtureError(
+                place: place, message: "must be an object, not \(json): '\(name)' has no primary key")
+        }
+        return Link(className: name, value: [key.name: try element(json, key, place)])
+    }
+
+    private static func date(_ text: String) -> Date? {
+        (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(text, strategy: .iso8601))
+    }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random operations on a user's own code and on a simple model of it, which must agree; a failing run is cut down to
+// the operations that are needed.
+
+internal import Foundation
+public import Testing
+
+/// Something that can be done to a subject and to its model.
+public struct RandomOperation<Subject, Model> {
+    /// For reports.
+    public let name: String
+    /// How often it is chosen, compared with the others.
+    public let weight: Int
+    let body: (Subject, inout Model, inout SeededGenerator) throws -> Void
+
+    /// - Parameters:
+    ///   - name: for reports.
+    ///   - weight: how often it is chosen, compared with the others; at least 1.
+    ///   - body: does the same to both. All that is random in it comes from the generator.
+    public init(
+        _ name: String, weight: Int = 1,
+        _ body: @escaping (_ subject: Subject, _ model: inout Model, _ random: inout SeededGenerator) throws -> Void
+    ) {
+        self.name = name
+        self.weight = max(weight, 1)
+        self.body = body
+    }
+}
+
+/// Runs random operations on a subject and its model, and expects `agree` to be true after each. Where it is not, or an
+/// operation throws or comes to misuse, the run is repeated with fewer operations as long as it fails, and the
+/// shortest one is the failure of the running test, with its seed.
+///
+/// ```swift
+/// expectModel(
+///     steps: 200,
+///     make: { try Repository(realm: Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString))) },
+///     model: [String: Int](),
+///     operations: [
+///         RandomOperation("add") { repository, model, random in
+///             let name = random.text()
+///             try repository.add(name: name, age: 1)
+///             model[name] = 1
+///         },
+///         RandomOperation("clear") { repository, model, _ in
+///             try repository.removeAll()
+///             model = [:]
+///         },
+///     ],
+///     agree: { repository, model in repository.ages == model })
+/// ```
+///
+/// - Parameters:
+///   - seeds: one run for each. The environment variable `REGNUM_SEED` stands for all of them.
+///   - steps: operations in a run.
+///   - make: a new subject.
+///   - model: the model to begin with; a value, because runs are repeated.
+/// - Thread: the calling one.
+public func expectModel<Subject, Model>(
+    seeds: [UInt64] = [1, 2, 3], steps: Int = 100, make: () throws -> Subject, model: Model,
+    operations: [RandomOperation<Subject, Model>], agree: (Subject, Model) throws -> Bool,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    precondition(!operations.isEmpty, "a run needs operations")
+    let given = ProcessInfo.processInfo.environment["REGNUM_SEED"].flatMap { UInt64($0) }
+    for seed in given.map({ [$0] }) ?? seeds {
+        var random = SeededGenerator(seed: seed)
+        let choices = operations.indices.flatMap { Array(repeating: $0, count: operations[$0].weight) }
+        let plan = (0..<steps).map { _ in
+            Step(operation: choices.randomElement(using: &random) ?? 0, seed: random.next())
+        }
+        let trial = ModelTrial(model: model, operations: operations)
+        guard let first = trial.failure(of: plan, make, agree) else { continue }
+        let (shortest, words) = trial.shortened(plan, first, make, agree)
+        let names = shortest.map { operations[$0.operation].name }.joined(separator: ", ")
+        Report.issue(
+            "Subject and model disagree with seed \(seed): \(words) Of \(steps) operations these are enough: \(names). "
+                + "Run it again with REGNUM_SEED=\(seed).", at: sourceLocation)
+    }
+}
+
+/// An operation with all that is random in it.
+private struct Step {
+    let operation: Int
+    let seed: UInt64
+}
+
+private struct ModelTrial<Subject, Model> {
+    let model: Model
+    let operations: [RandomOperation<Subject, Model>]
+    private static var repetitions: Int { 400 }
+
+    init(model: Model, operations: [RandomOperation<Subject, Model>]) {
+        self.model = model
+        self.operations = operations
+    }
+
+    /// Why the run fails, and after how many steps; nil where it does not.
+    func failure(
+        of plan: [Step], _ make: () throws -> Subject, _ agree: (Subject, Model) throws -> Bool
+    ) -> (steps: Int, words: String)? {
+        var done = 0
+        var words: String?
+        let misuse = catchMisuse {
+            do {
+                let subject = try make()
+                var model = model
+                for step in plan {
+                    done += 1
+                    var random = SeededGenerator(seed: step.seed)
+                    try operations[step.operation].body(subject, &model, &random)
+                    if try !agree(subject, model) {
+                        words = "they differ after '\(operations[step.operation].name)'; the model is \(model)."
+                        return
+                    }
+                }
+            } catch { words = "an operation threw \(error)." }
+        }
+        if let misuse { words = "misuse: \(misuse)" }
+        return words.map { (done, $0) }
+    }
+
+    /// Leaves out halves, quarters ... single steps, as long as the rest fails.
+    func shortened(
+        _ plan: [Step], _ first: (steps: Int, words: String), _ make: () throws -> Subject,
+        _ agree: (Subject, Model) throws -> Bool
+    ) -> ([Step], String) {
+        var best = Array(plan.prefix(first.steps))
+        var words = first.words
+        var left = Self.repetitions
+        var size = max(best.count / 2, 1)
+        while left > 0 {
+            var start = 0
+            var hasShortened = false
+            while start < best.count, left > 0 {
+                var shorter = best
+                shorter.removeSubrange(start..<min(start + size, best.count))
+                left -= 1
+                if let failure = failure(of: shorter, make, agree) {
+                    best = Array(shorter.prefix(failure.steps))
+                    words = failure.words
+                    hasShortened = true
+                } else {
+                    start += size
+                }
+            }
+            if size == 1, !hasShortened { break }
+            size = max(size / 2, 1)
+        }
+        return (best, words)
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base class for tests of XCTest.
+
+#if canImport(XCTest)
+    public import Regnum
+    public import XCTest
+    internal import Testing
+
+    /// A test case of XCTest whose default realm belongs to the running test.
+    ///
+    /// ```swift
+    /// final class DogTests: RealmTestCase {
+    ///     override class var realmTypes: [ObjectBase.Type] { [Dog.self] }
+    ///
+    ///     func testAdding() throws {
+    ///         try realm.write { realm.add(Dog()) }
+    ///         XCTAssertEqual(try Realm().objects(Dog.self).count, 1)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// After each test the integrity of the data is checked, and Realms and notification tokens that are still alive
+    /// are failures: XCTest keeps test cases to its end, so set properties that hold objects to nil in `tearDown`.
+    /// Where a test fails, its data is kept and the path is written to the standard error.
+    open class RealmTestCase: XCTestCase {
+        /// The classes of the realm; all of the program where there is none.
+        open class var realmTypes: [ObjectBase.Type] { [] }
+        /// In memory, or a file in a folder of its own.
+        open class var realmStorage: TestStorage { .memory }
+        /// False where what tests leave behind is not their concern.
+        open class var checksLeaks: Bool { true }
+
+        private var current: TestRealm?
+        private var previous: Realm.Configuration?
+        // unsafe: XCTest runs the tests of a process one after the other.
+        nonisolated(unsafe) private(set) static weak var running: RealmTestCase?
+
+        /// The realm of the running test, with its configuration. Misuse before `setUp` and after `tearDown`.
+        public var testRealm: TestRealm {
+            guard let current else { preconditionFailure("the realm of a test case is there while a test runs") }
+            return current
+        }
+
+        /// The realm of the running test, on the main thread.
+        public var realm: Realm { testRealm.realm }
+
+        /// Makes the realm and lets the default configuration mean it. Comes before `setUp`.
+        open override func setUpWithError() throws {
+            try super.setUpWithError()
+            Self.running = self
+            let types = Self.realmTypes
+            let test = try TestRealm(
+                configuration: Realm.Configuration(objectTypes: types.isEmpty ? nil : types),
+                storage: Self.realmStorage)
+            previous = .defaultConfiguration
+            Realm.Configuration.defaultConfiguration = test.configuration
+            current = test
+        }
+
+        /// Checks what the test has left. Comes after `tearDown`.
+        open override func tearDownWithError() throws {
+            if let test = current {
+                if (testRun?.totalFailureCount ?? 0) > 0, let url = test.keepFile() {
+                    Report.note("the realm of '\(name)' is kept at '\(url.path)'")
+                }
+                test.finish(checksLeaks: Self.checksLeaks)
+            }
+            current = nil
+            if let previous { Realm.Configuration.defaultConfiguration = previous }
+            Self.running = nil
+            try super.tearDownWithError()
+        }
+    }
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// `@Test(.realm(Dog.self, Person.self))`: each test, and each case of a test with arguments, has a default realm of
+// its own.
+
+public import Foundation
+public import Regnum
+internal import Synchronization
+public import Testing
+
+/// Gives each test a default configuration of its own. Made by `.realm(...)`.
+public struct RealmTrait: TestTrait, SuiteTrait, TestScoping {
+    let configuration: Realm.Configuration
+    let storage: TestStorage
+    let fixture: URL?
+    let checksLeaks: Bool
+
+    /// True: of a suite it counts for each of its tests.
+    public var isRecursive: Bool { true }
+
+    /// Runs a test with its realm. Called by Swift Testing.
+    public func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        KitHooks.begin()
+        let store = try TestStore(configuration, storage, name: test.name, copyOf: fixture)
+        let scope = DefaultConfiguration(store.configuration)
+        let hasFailed = Atomic(false)
+        let place = Comment(rawValue: "The realm of this test is kept at '\(store.file.path)'.")
+        let listener = IssueHandlingTrait.compactMapIssues { issue in
+            guard issue.isFailure else { return issue }
+            hasFailed.store(true, ordering: .relaxed)
+            var issue = issue
+            issue.comments.append(place)
+            return issue
+        }
+        do {
+            try await listener.provideScope(for: test, testCase: testCase) {
+                try await DefaultConfiguration.$scoped.withValue(scope) {
+                    try await function()
+                    for finding in store.damage() { Report.issue(finding, at: test.sourceLocation) }
+                    let leaks = checksLeaks ? await store.leaksAsync().findings : []
+                    for finding in leaks { Report.issue(finding, at: test.sourceLocation) }
+                    if hasFailed.load(ordering: .relaxed) { _ = store.keep() }
+                }
+            }
+        } catch {
+            if let url = store.keep() { Report.note("the realm of '\(test.name)' is kept at '\(url.path)'") }
+            throw error
+        }
+        if !hasFailed.load(ordering: .relaxed) { store.delete() }
+    }
+}
+
+extension Trait where Self == RealmTrait {
+    /// A realm of its own for each test: `Realm()`, and code under test that opens the default configuration, mean it.
+    ///
+    /// ```swift
+    /// @Test(.realm(Dog.self, Person.self))
+    /// func adding() throws {
+    ///     let realm = try Realm()
+    ///     try realm.write { realm.add(Dog()) }
+    ///     #expect(realm.objects(Dog.self).count == 1)
+    /// }
+    /// ```
+    ///
+    /// At the end of the test its integrity is checked, and Realms and notification tokens that are still alive are
+    /// failures. Where the test fails, the data is kept and each failure names the file.
+    ///
+    /// It holds for the test's task and child tasks. A thread, a queue or a detached task that the test starts sees
+    /// the configuration of the process: hand `Realm.Configuration.defaultConfiguration` over to it.
+    ///
+    /// - Parameters:
+    ///   - types: the classes; all of the program where none is given.
+    ///   - storage: in memory, or a file in a folder of its own.
+    ///   - fixture: a realm file to begin with; it is copied, so `storage` does not matter.
+    ///   - checksLeaks: false where what the test leaves behind is not its concern.
+    public static func realm(
+        _ types: ObjectBase.Type..., storage: TestStorage = .memory, copyOf fixture: URL? = nil,
+        checksLeaks: Bool = true
+    ) -> Self {
+        let configuration = Realm.Configuration(objectTypes: types.isEmpty ? nil : types)
+        return RealmTrait(
+            configuration: configuration, storage: storage, fixture: fixture, checksLeaks: checksLeaks)
+    }
+
+    /// As `realm(_:storage:copyOf:checksLeaks:)` with these settings. Of the place nothing is used.
+    public static func realm(
+        configuration: Realm.Configuration, storage: TestStorage = .memory, copyOf fixture: URL? = nil,
+        checksLeaks: Bool = true
+    ) -> Self {
+        RealmTrait(configuration: configuration, storage: storage, fixture: fixture, checksLeaks: checksLeaks)
+    }
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of the disk under a user's code, and migrations of what was shipped.
+
+import Foundation
+import Regnum
+import RegnumTestKit
+import Testing
+
+final class KitAccount: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var sum = 0
+    @Persisted var log: List<String>
+}
+
+@Suite("Expecting survival")
+struct ExpectSurvivalTests {
+    private func prepare(_ realm: Realm) throws {
+        try realm.seed {
+            KitAccount(value: ["id": 1, "sum": 100])
+            KitAccount(value: ["id": 2, "sum": 0])
+        }
+    }
+
+    private func move(_ sum: Int, _ realm: Realm, inOneWrite: Bool) throws {
+        func change(_ id: Int, by difference: Int) {
+            let account = realm.object(ofType: KitAccount.self, forPrimaryKey: id)
+            account?.sum += difference
+            account?.log.append("moved \(difference)")
+        }
+        if inOneWrite {
+            try realm.write {
+                change(1, by: -sum)
+                change(2, by: sum)
+            }
+        } else {
+            try realm.write { change(1, by: -sum) }
+            try realm.write { change(2, by: sum) }
+        }
+    }
+
+    private struct Lost: Error {}
+
+    private func checkSum(_ realm: Realm) throws {
+        let sum: Int = realm.objects(KitAccount.self).sum(ofProperty: "sum")
+        if sum != 100 { throw Lost() }
+    }
+
+    @Test("code that changes everything in one transaction survives every fault", arguments: StorageFault.allCases)
+    func one(_ fault: StorageFault) throws {
+        let runs = try expectSurvival(KitAccount.self, of: [fault], limit: 24, prepare: prepare) { realm in
+            try move(30, realm, inOneWrite: true)
+            try move(5, realm, inOneWrite: true)
+        } invariant: {
+            try checkSum($0)
+        }
+        #expect(runs >= 2)
+    }
+
+    @Test("code that needs two does not, and the failure names the fault and the call")
+    func two() throws {
+        for fault in StorageFault.allCases {
+            let texts = issues {
+                try expectSurvival(KitAccount.self, of: [fault], prepare: prepare) { realm in
+                    try move(30, realm, inOneWrite: false)
+                } invariant: {
+                    try checkSum($0)
+                }
+            }
+            #expect(!texts.isEmpty)
+            #expect(
+                texts.allSatisfy {
+                    $0.hasPrefix("After \(fault.rawValue) at call ") && $0.contains("does not hold: Lost()")
+                        || $0 == "More failures are not shown."
+                }, "\(texts)")
+        }
+    }
+
+    @Test("a disk that fails on demand gives the errors of a real one, and works on afterwards")
+    func faulty() throws {
+        let faulty = try FaultyRealm(KitAccount.self)
+        try prepare(faulty.realm)
+        for (failure, code) in [
+            (FaultyRealm.Failure.diskFull, Realm.Error.Code.outOfDiskSpace), (.ioError, .fileAccess),
+        ] {
+            faulty.fail(failure)
+            let error = #expect(throws: Realm.Error.self) { try move(30, faulty.realm, inOneWrite: true) }
+            #expect(error?.code == code, "\(failure): \(error?.description ?? "")")
+            faulty.heal()
+            try checkSum(faulty.realm)
+        }
+    }
+
+    @Test("a provider fails at the calls that a test names")
+    func provider() throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [KitAccount.self])
+        let provider = FailingProvider(Realm.Error(.fileAccess), failing: [0], configuration: configuration)
+        #expect(throws: Realm.Error.self) { try provider.realm() }
+        #expect(try provider.realm().isEmpty)
+        #expect(provider.callCount == 2)
+        #expect(throws: Realm.Error.self) { try FailingProvider().realm() }
+    }
+}
+
+/// A class as it was in three versions of a program.
+private enum Shipped {
+    class Case: Object {
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+        override class func _realmObjectName() -> String? { "ShippedPerson" }
+    }
+    class First: Case {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var first = ""
+        @Persisted var last = ""
+    }
+    class Second: Case {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+    }
+    class Third: Case {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var fullName = ""
+    }
+
+    @Sendable static func join(_ migration: Migration) {
+        migration.enumerateObjects(ofType: "ShippedPerson") { old, new in
+            guard let first = old?["first"] as? String, let last = old?["last"] as? String else { return }
+            new?["name"] = "\(first) \(last)"
+        }
+    }
+    static let second = Realm.Configuration(
+        schemaVersion: 2, migrationBlock: { migration, _ in join(migration) }, objectTypes: [Second.self])
+
+    /// Forgets what files of the first version need, where it is wrong.
+    static func third(isWrong: Bool) -> Realm.Configuration {
+        Realm.Configuration(
+            schemaVersion: 3,
+            migrationBlock: { migration, version in
+                migration.enumerateObjects(ofType: "ShippedPerson") { old, new in
+                    if version < 2, !isWrong, let old {
+                        new?["fullName"] = "\(old["first"] as? String ?? "") \(old["last"] as? String ?? "")"
+                    } else if version == 2 {
+                        new?["fullName"] = old?["name"]
+                    }
+                }
+            }, objectTypes: [Third.self])
+    }
+
+    static func fixtures(in folder: URL) throws -> [URL] {
+        let first = folder.appendingPathComponent("v1.realm")
+        let second = folder.appendingPathComponent("v2.realm")
+        try Realm(configuration: .init(fileURL: first, schemaVersion: 1, objectTypes: [First.self]))
+            .seed { First(value: ["id": 1, "first": "Ann", "last": "Lee"]) }
+        try Realm(configuration: .init(fileURL: second, schemaVersion: 2, objectTypes: [Second.self]))
+            .seed { Second(value: ["id": 1, "name": "Ann Lee"]) }
+        return [first, second]
+    }
+}
+
+@Suite("Expecting migrations")
+struct ExpectMigrationsTests {
+    private func withFixtures(_ body: ([URL]) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shipped-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(try Shipped.fixtures(in: folder))
+    }
+
+    @Test("all fixtures come to the newest version, straight and step by step, and stay as they are")
+    func all() throws {
+        try withFixtures { fixtures in
+            var names: [String] = []
+            try expectMigrations(
+                of: fixtures, to: Shipped.third(isWrong: false), through: [Shipped.second], budget: .seconds(60)
+            ) { realm, _ in
+                names += realm.objects(Shipped.Third.self).map(\.fullName)
+            }
+            #expect(names == ["Ann Lee", "Ann Lee", "Ann Lee"])
+            #expect(try fixtures.map { try schemaVersionAtURL($0) } == [1, 2])
+        }
+    }
+
+    @Test("a block that forgets an old version is found by going step by step")
+    func forgotten() throws {
+        try withFixtures { fixtures in
+            let texts = issues {
+                try expectMigrations(of: fixtures, to: Shipped.third(isWrong: true), through: [Shipped.second])
+            }
+            #expect(texts.count == 1)
+            #expect(texts.first?.hasPrefix("'v1.realm': differs where it goes through version 2") == true, "\(texts)")
+            #expect(texts.first?.contains("-     fullName: \"\"\n+     fullName: \"Ann Lee\"") == true, "\(texts)")
+        }
+    }
+
+    @Test("what a rehearsal refuses, a check throws, and a missing fixture are failures")
+    func failures() throws {
+        try withFixtures { fixtures in
+            let same = Realm.Configuration(schemaVersion: 2, objectTypes: [Shipped.Third.self])
+            let texts = issues { try expectMigrations(of: [fixtures[1]], to: same) }
+            #expect(
+                texts.first?.hasPrefix("'v2.realm': the rehearsal failed: Migration is required") == true, "\(texts)")
+            let checked = issues {
+                try expectMigrations(of: fixtures, to: Shipped.third(isWrong: false)) { _, _ in throw Refusal() }
+            }
+            #expect(checked.count == 2)
+            #expect(issues { try expectMigrations(of: [], to: same) } == ["There are no fixtures to migrate."])
+        }
+    }
+
+    @Test("a schema that has changed fails with its new hash and its text")
+    func schema() throws {
+        let texts = issues { try expectSchema(of: [KitAccount.self], hash: "0") }
+        let text = try #require(texts.first)
+        #expect(text.contains("    sum: int\n"))
+        let hash = try #require(text.firstMatch(of: #/its hash is ([0-9a-f]{16})/#)?.output.1)
+        #expect(issues { try expectSchema(of: [KitAccount.self], hash: String(hash)) } == [])
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Test realms: data of their own, and what is found at their end.
+
+import Foundation
+import Regnum
+import RegnumTestKit
+import Testing
+
+@Suite("Test realms")
+struct TestRealmTests {
+    @Test("two test realms have different data, in memory and in files", arguments: [TestStorage.memory, .file])
+    func separate(_ storage: TestStorage) throws {
+        let first = try TestRealm(Pup.self, storage: storage)
+        let second = try TestRealm(Pup.self, storage: storage)
+        try first.realm.seed { Pup(value: ["id": 1]) }
+        #expect(first.realm.objects(Pup.self).count == 1)
+        #expect(second.realm.isEmpty)
+        #expect(try Realm(configuration: first.configuration).objects(Pup.self).count == 1)
+    }
+
+    @Test("the file of a test realm is deleted with it")
+    func deleted() throws {
+        let url: URL
+        do {
+            let test = try TestRealm(Pup.self, storage: .file)
+            url = try #require(test.configuration.fileURL)
+            #expect(FileManager.default.fileExists(atPath: url.path))
+        }
+        #expect(!FileManager.default.fileExists(atPath: url.deletingLastPathComponent().path))
+    }
+
+    @Test("a copy of a file is the realm to begin with, and the original stays as it was")
+    func copied() throws {
+        let original = try TestRealm(Pup.self, storage: .file)
+        try original.realm.seed { Pup(value: ["id": 1, "name": "Rex"]) }
+        let copy = try TestRealm(Pup.self, copyOf: original.configuration.fileURL)
+        try copy.realm.write { copy.realm.deleteAll() }
+        #expect(copy.realm.isEmpty)
+        #expect(original.realm.objects(Pup.self).first?.name == "Rex")
+    }
+
+    @Test("what is left of a realm is found: the line that opened it, tokens, frozen copies, an open write")
+    func leaks() throws {
+        var held: [Any] = []
+        let texts = issues {
+            try withTestRealm(Pup.self) { realm in
+                try realm.seed { Pup(value: ["id": 1]) }
+                held.append(realm.objects(Pup.self))
+                held.append(realm.objects(Pup.self).freeze())
+                realm.beginWrite()
+            }
+        }
+        #expect(texts.count == 3, "\(texts)")
+        #expect(texts.contains { $0.hasPrefix("A write transaction was left open") })
+        #expect(texts.contains { $0.hasPrefix("A Realm opened at RegnumTestKit/") })
+        #expect(texts.contains { $0.hasPrefix("A frozen Realm of the one opened at") })
+        #expect(texts.allSatisfy { $0.contains("The realm is kept at '") })
+        for url in keptFiles(texts) { try FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        held = []
+    }
+
+    @Test("a token that was not invalidated is named")
+    @MainActor func tokens() throws {
+        var tokens: [NotificationToken] = []
+        let texts = issues {
+            try withTestRealm(Pup.self) { realm in
+                tokens.append(realm.objects(Pup.self).observe { _ in })
+            }
+        }
+        #expect(texts.count == 1)
+        #expect(texts.first?.contains("a notification token of it was not invalidated") == true, "\(texts)")
+        for url in keptFiles(texts) { try FileManager.default.removeItem(at: url.deletingLastPathComponent()) }
+        tokens = []
+        let none = issues {
+            try withTestRealm(Pup.self) { realm in
+                let token = realm.objects(Pup.self).observe { _ in }
+                token.invalidate()
+            }
+        }
+        #expect(none == [])
+    }
+
+    @Test("the kept file of a failed test opens and has the data", arguments: [TestStorage.memory, .file])
+    func kept(_ storage: TestStorage) throws {
+        let test = try TestRealm(Pup.self, storage: storage)
+        try test.realm.seed { Pup(value: ["id": 7]) }
+        test.realm.beginWrite()
+        var report = TestRealmReport?.none
+        let texts = issues { report = test.finish() }
+        #expect(texts.count == 1)
+        let url = try #require(report?.keptFile)
+        let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: [Pup.self]))
+        #expect(realm.objects(Pup.self).map(\.id) == [7])
+        try FileManager.default.removeItem(at: url.deletingLastPathComponent())
+    }
+
+    @Test("what code abandoned at a misuse holds is counted, and is no leak")
+    func abandoned() throws {
+        let test = try TestRealm(Pup.self)
+        let configuration = test.configuration
+        for _ in 0..<3 {
+            let words = catchMisuse {
+                let realm = try? Realm(configuration: configuration)
+                let pups = realm?.objects(Pup.self).freeze()
+                realm?.beginWrite()
+                realm?.beginWrite()
+                _ = pups
+            }
+            #expect(words == "The Realm is already in a write transaction")
+        }
+        let report = test.finish()
+        #expect(report.findings == [])
+        #expect(report.abandonedRealms > 0)
+    }
+
+    @Test("finishing twice is finishing once")
+    func twice() throws {
+        let test = try TestRealm(Pup.self)
+        test.realm.beginWrite()
+        #expect(issues { test.finish() }.count == 1)
+        #expect(issues { test.finish() } == [])
+    }
+
+    private func keptFiles(_ texts: [String]) -> Set<URL> {
+        Set(
+            texts.compactMap { text in
+                text.split(separator: "'").map(String.init).first { $0.hasSuffix("test.realm") }
+                    .map { URL(fileURLWithPath: $0) }
+            })
+    }
+}
+
+@Suite("The trait .realm")
+struct RealmTraitTests {
+    @Test("the default configuration is the test's own, with its classes", .realm(Pup.self))
+    func own() throws {
+        let realm = try Realm()
+        #expect(realm.isEmpty)
+        #expect(realm.schema.objectSchema.map(\.className) == ["Pup"])
+        try realm.seed { Pup(value: ["id": 1]) }
+        #expect(Realm.Configuration.defaultConfiguration.inMemoryIdentifier?.contains("own") == true)
+    }
+
+    @Test("each case has data of its own, which stays while no Realm is held", .realm(Pup.self), arguments: 0..<8)
+    func cases(_ id: Int) async throws {
+        func add(_ id: Int) throws { try Realm().seed { Pup(value: ["id": id]) } }
+        try add(id)
+        await Task.yield()
+        #expect(try Realm().objects(Pup.self).map(\.id) == [id])
+        async let child = try Realm().objects(Pup.self).count
+        #expect(try await child == 1)
+    }
+
+    @Test("setting the default configuration changes the test's own", .realm(Pup.self), arguments: 0..<4)
+    func setting(_ version: UInt64) throws {
+        Realm.Configuration.defaultConfiguration.schemaVersion = version
+        #expect(try Realm().configuration.schemaVersion == version)
+    }
+
+    @Test("it may be a file", .realm(Pup.self, storage: .file))
+    func file() throws {
+        let url = try #require(Realm.Configuration.defaultConfiguration.fileURL)
+        try Realm().seed { Pup(value: ["id": 1]) }
+        #expect(FileManager.default.fileExists(atPath: url.path))
+    }
+
+    @Test("outside of it the configuration is that of the process")
+    func outside() {
+        #expect(Realm.Configuration.defaultConfiguration.inMemoryIdentifier?.contains("own") != true)
+    }
+
+    @MainActor
+    @Test("it holds on the main actor", .realm(Pup.self))
+    func mainActor() async throws {
+        let realm = try Realm()
+        try await realm.asyncWrite { realm.add(Pup(value: ["id": 1])) }
+        #expect(realm.objects(Pup.self).count == 1)
+    }
+
+    @Suite("of a suite", .realm(Pup.self))
+    struct OfSuite {
+        @Test("each test has its own", arguments: 0..<3)
+        func each(_ id: Int) throws {
+            let realm = try Realm()
+            #expect(realm.isEmpty)
+            try realm.seed { Pup(value: ["id": id]) }
+        }
+    }
+}
+
+/// Sets what the other suites do not use: the configuration of the process.
+@Suite("The default configuration of two tests", .serialized)
+struct DefaultConfigurationWatchTests {
+    @Test("a test that reads what another test has set meanwhile is told")
+    func replaced() throws {
+        let previous = Realm.Configuration.defaultConfiguration
+        defer { Realm.Configuration.defaultConfiguration = previous }
+        _ = try TestRealm(Pup.self)
+        Realm.Configuration.defaultConfiguration.inMemoryIdentifier = "mine"
+        #expect(issues { _ = Realm.Configuration.defaultConfiguration } == [])
+        DefaultConfigurationWatch.note(isWrite: true, by: "'other()'")
+        let texts = issues { _ = Realm.Configuration.defaultConfiguration }
+        #expect(texts.count == 1)
+        #expect(texts.first?.contains("by 'other()' while it ran") == true, "\(texts)")
+        #expect(issues { _ = Realm.Configuration.defaultConfiguration } == [])
+    }
+}
