@@ -35,7 +35,11 @@ import Testing
     static let levelMutants: [ProtocolMutant] = [
         .ownPagesInManifest, .relaxedSpaceReused, .coveredSpaceReused, .relaxedOverDurable,
     ]
-    static let mutants = ProtocolMutant.allCases.filter { $0 != .ghostCommit }
+    /// Those that take minutes of images to be found in a debug build.
+    static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest]
+    static let mutants = ProtocolMutant.allCases.filter {
+        $0 != .ghostCommit && (RunSize.isOptimized || !rareMutants.contains($0))
+    }
 
     @Test("the images find each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])
     func mutant(_ mutant: ProtocolMutant, seed: Int) throws {

@@ -40,7 +40,7 @@ public struct SearchSnippet: Sendable, Hashable {
     }
 }
 
-extension _QueryableCollection where Element: ObjectBase {
+extension RealmCollection where Element: ObjectBase {
     /// The elements whose text fits best, the best first, equals by age.
     ///
     /// ```swift

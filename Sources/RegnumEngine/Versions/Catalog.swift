@@ -36,8 +36,10 @@ extension Feature {
     package static let unique = Feature(name: "unique", isRequired: true)
     /// Delete rules that writers have to follow.
     package static let deleteRules = Feature(name: "delete rules", isRequired: true)
+    /// Indexes of words and of places that writers have to keep.
+    package static let contentIndexes = Feature(name: "content indexes", isRequired: true)
     /// Those that this version knows.
-    package static let known = [unique, deleteRules]
+    package static let known = [unique, deleteRules, contentIndexes]
 }
 
 package enum TreeRole: UInt32, Sendable { case index = 1, backlinks = 2, content = 3, unique = 4 }
@@ -71,6 +73,9 @@ package struct SchemaBlock: Sendable, Equatable {
             table.columns.contains { $0.deleteRule != .nullify || $0.originRule != .nullify }
         }
         if hasRules { features.append(.deleteRules) }
+        if tables.contains(where: { $0.columns.contains(where: \.isContentIndexed) }) {
+            features.append(.contentIndexes)
+        }
     }
 
     /// Throws where the file needs something that this version does not know.

@@ -17,7 +17,7 @@ public import Testing
 /// - Returns: how the query was run.
 /// - Thread: that of the collection. Runs the query once.
 @discardableResult
-public func expectQuery<C: _QueryableCollection>(
+public func expectQuery<C: RealmCollection>(
     _ collection: C, usesIndexOn property: String? = nil, examinesAtMost limit: Int? = nil,
     findsAtLeast share: Double? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) -> QueryExplanation {
