@@ -197,6 +197,7 @@ extension Realm {
             core.afterRollback()
             throw core.error("write", error)
         }
+        core.didShowOtherVersion()
         core.notifier?.didCommit(silent: [])
     }
 }

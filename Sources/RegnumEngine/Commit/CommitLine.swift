@@ -36,8 +36,9 @@ package final class CommitTicket: @unchecked Sendable {
         case failed(EngineError)
     }
     var state = State.waiting
-    /// Called once, on any thread, when it is done.
-    let onDone: (@Sendable (EngineError?) -> Void)?
+    /// Called once, on any thread, when it is done; then nil, because sessions keep their ticket and what is to be
+    /// called may keep the session.
+    fileprivate(set) var onDone: (@Sendable (EngineError?) -> Void)?
     init(_ onDone: (@Sendable (EngineError?) -> Void)?) { self.onDone = onDone }
 
     var isWaiting: Bool { if case .waiting = state { true } else { false } }
@@ -160,10 +161,20 @@ final class CommitLine: @unchecked Sendable {
             rewrites: unsynced, offset: nextSlot, durable: durable, newest: newest)
     }
 
-    /// After a sync: the tickets that are done.
-    func succeed(_ work: Work) -> [CommitTicket] {
-        let done = commits.prefix(work.count).map(\.ticket)
-        for ticket in done { ticket.state = .durable }
+    /// Returns what is to be called, outside of the monitor.
+    private static func settle(
+        _ commits: some Sequence<Commit>, as state: CommitTicket.State
+    ) -> [@Sendable (EngineError?) -> Void] {
+        commits.compactMap { commit in
+            commit.ticket.state = state
+            defer { commit.ticket.onDone = nil }
+            return commit.ticket.onDone
+        }
+    }
+
+    /// After a sync: what is to be called.
+    func succeed(_ work: Work) -> [@Sendable (EngineError?) -> Void] {
+        let done = Self.settle(commits.prefix(work.count), as: .durable)
         commits.removeFirst(work.count)
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
@@ -188,12 +199,11 @@ final class CommitLine: @unchecked Sendable {
     }
 
     /// After a sync that failed: all that stand in line were built on what has failed.
-    func fail(_ error: EngineError) -> [CommitTicket] {
+    func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
         mustRewrite = unsyncedSlot != nil
         unsyncedSince = MonotonicClock.now()
         guard let first = commits.first, let last = commits.last else { return [] }
-        let done = commits.map(\.ticket)
-        for ticket in done { ticket.state = .failed(error) }
+        let done = Self.settle(commits, as: .failed(error))
         abandoned.append(
             Abandoned(first: first.version.number, last: last.version.number, runs: commits.flatMap(\.runs)))
         leastNumber = last.version.number + 1

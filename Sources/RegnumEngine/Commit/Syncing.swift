@@ -93,7 +93,7 @@ extension Database {
             line.monitor.tellAll()
             return done
         }
-        for ticket in done { ticket.onDone?(failure) }
+        for call in done { call(failure) }
         return failure
     }
 
