@@ -81,6 +81,7 @@ extension ProjectedCollection {
     ///   - keyPaths: of the objects whose property is shown: only changes of these count as modifications. Nil: the
     ///     property that is shown.
     ///   - queue: a serial queue to be called on; nil: the thread of the collection.
+    ///   - block: is told what has changed.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void

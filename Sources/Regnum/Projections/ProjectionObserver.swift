@@ -105,6 +105,7 @@ extension ProjectionObservable {
     ///   - keyPaths: names of properties of the root object, as in "name" or "address.city", or of projected
     ///     properties: only what these show counts. Nil: all projected properties.
     ///   - queue: a serial queue to be called on; nil: the thread of the projection.
+    ///   - block: is told what has changed.
     /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void

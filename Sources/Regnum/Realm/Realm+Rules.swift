@@ -38,6 +38,7 @@ extension RealmCare where Self == Realm {
     /// Misuse outside of a write, and where the class declares no such constraint. O(log n).
     ///
     /// - Parameters:
+    ///   - object: an object of no Realm.
     ///   - keyPaths: the properties of the constraint.
     ///   - update: whether only values that differ are written.
     public func upsert<T: Object>(
