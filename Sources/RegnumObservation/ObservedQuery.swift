@@ -1,135 +1,284 @@
 // SPDX-License-Identifier: Apache-2.0
 // The observed objects of a table: what a query found in the version that observers were told of last, and how it
-// differs now. Where a change cannot have moved anything, or each object decides for itself, only changed objects
-// are looked at; else the query runs again and the two orders are compared.
+// differs now. All observers of equal queries share one.
+//
+//     objects that decide (changed in what the query reads, inserted, deleted)
+//       ├─ each for itself ──▶ taken out where they were, put in where they belong now
+//       └─ distinct, slices, too many ──▶ the query runs again and the two orders are compared
+//
+// The work follows the change: an object's place is found by O(log n) comparisons in the chunks of `KeyChunks`, the
+// place of an object of a whole table by the counts of the table's tree. Kept are 8 bytes an object, of a whole table
+// nothing.
 
 package import RegnumEngine
 package import RegnumQuery
+
+/// What was looked at, for tests that hold the work independent of the number of objects.
+package struct ObservedWork: Equatable, Sendable {
+    /// Runs of the whole query, the first one too.
+    package var runs = 0
+    /// Objects that the predicate was asked about outside of runs.
+    package var evaluated = 0
+    /// Objects that were compared with others to find a place.
+    package var compared = 0
+    /// Passes over all elements.
+    package var passes = 0
+
+    package init() {}
+}
 
 /// Confined to the session's thread.
 package final class ObservedQuery {
     private let table: TableKey
     /// Nil for all objects of the table, in key order.
     private let query: ObjectQuery?
-    private let queryRegion: QueryRegion?
-    /// What was found last; of a whole table nothing is kept.
-    private var keys: [ObjectKey] = []
+    private let reads: QueryRegion?
+    /// Nil for the order of keys.
+    private let order: RowOrder?
+    /// What was found last; of a whole table nothing.
+    private var keys = KeyChunks([])
+    /// The rows of all tables that decide, as they were when observers were told last.
+    private var rows: [BlockRef?] = []
+    package private(set) var work = ObservedWork()
+
+    /// The walk that led here, while it is there; what it moved, and what was last told of it.
+    private weak var walk: RegionWalk?
+    private var moves = CollectionChanges()
+    private var told: (modified: Set<ObjectKey>, changes: CollectionChanges)?
 
     /// Runs the query on the session's version of now.
-    package init(table: TableKey, query: ObjectQuery?) throws(EngineError) {
+    package init(table: TableKey, query: ObjectQuery?, in session: Session) throws(EngineError) {
         self.table = table
         self.query = query
-        queryRegion = query.map { QueryRegion($0) }
-        if let query { keys = try query.keys() }
+        reads = query.map { QueryRegion($0) }
+        order = query.flatMap { RowOrder($0.orderings) }
+        if let query { keys = try run(query) }
+        rows = rows(in: session)
     }
 
-    /// What a delivery tells, and moves on to the newer version. `modified` are the objects that count as changed.
+    /// True where what was found is what the session's version of now has.
+    package func isCurrent(in session: Session) -> Bool { rows == rows(in: session) }
+
+    private func rows(in session: Session) -> [BlockRef?] {
+        guard let reads else { return [] }
+        return [session.table(table)?.rowsStamp] + reads.otherTables.map { session.table($0)?.rowsStamp }
+    }
+
+    /// Bytes kept for the elements.
+    package var byteCount: Int { keys.byteCount }
+
+    private func run(_ query: ObjectQuery) throws(EngineError) -> KeyChunks {
+        work.runs += 1
+        return KeyChunks(try query.keys())
+    }
+
+    /// What a delivery tells, and moves on to the newer version; once for all observers. `modified` are the objects
+    /// that count as changed.
     package func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
-        let changes = walk.changes[table] ?? TableChanges(table: table)
-        guard let query, let region = queryRegion else { return try advanceTable(walk, changes, modified) }
-        if region.otherTables.contains(where: { walk.changes[$0] != nil }) || mayReorder(changes, region, query) {
-            let old = keys
-            keys = try query.keys()
-            return CollectionDiff.between(old, keys) { modified.contains($0) }
+        if self.walk !== walk {
+            moves = try follow(walk)
+            self.walk = walk
+            rows = rows(in: walk.newer)
+            told = nil
         }
-        if region.isPlainFilter { return try advanceFilter(changes, query, region, modified) }
-        // Nothing has moved: only where the modified ones are is to be told.
-        var result = CollectionChanges()
-        if !modified.isEmpty {
-            for (i, key) in keys.enumerated() where modified.contains(key) { result.modifications.append(i) }
-        }
-        return result
+        if let told, told.modified == modified { return told.changes }
+        var changes = moves
+        changes.modifications = try modifications(modified, walk)
+        told = (modified, changes)
+        return changes
     }
 
-    /// True where the query must run again.
-    private func mayReorder(_ changes: TableChanges, _ region: QueryRegion, _ query: ObjectQuery) -> Bool {
-        if region.isPlainFilter { return false }
-        if !changes.inserted.isEmpty || !changes.deleted.isEmpty { return true }
-        return changes.columns.contains { region.dependsOn($0) }
+    // MARK: What came, went and moved
+
+    private func follow(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
+        guard let query, let reads else { return try followTable(walk) }
+        let deciding = try reads.deciding(in: walk)
+        if deciding.isEmpty { return CollectionChanges() }
+        if reads.isEachForItself, deciding.count <= Self.fewest + keys.count / 32,
+            let moves = try move(deciding, query, walk)
+        {
+            return moves
+        }
+        work.passes += 1
+        let old = keys.all
+        keys = try run(query)
+        return CollectionDiff.between(old, keys.all)
     }
 
-    private func advanceTable(
-        _ walk: RegionWalk, _ changes: TableChanges, _ modified: Set<ObjectKey>
-    ) throws(EngineError) -> CollectionChanges {
+    /// Up to so many objects are always looked for one by one.
+    private static let fewest = 64
+
+    private func followTable(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
         var result = CollectionChanges()
-        guard let before = walk.older.table(table), let after = walk.newer.table(table) else { return result }
+        guard let changes = walk.changes[table], let before = walk.older.table(table),
+            let after = walk.newer.table(table)
+        else { return result }
         for key in changes.deleted { if let at = try before.position(of: key) { result.deletions.append(at) } }
         for key in changes.inserted { if let at = try after.position(of: key) { result.insertions.append(at) } }
-        for key in modified.sorted() {
-            if let at = try before.position(of: key) { result.modifications.append(at) }
-        }
         return result
     }
 
-    /// Of an unsorted filter: keys ascend, and each object is in or out by itself.
-    private func advanceFilter(
-        _ changes: TableChanges, _ query: ObjectQuery, _ region: QueryRegion, _ modified: Set<ObjectKey>
-    ) throws(EngineError) -> CollectionChanges {
-        var result = CollectionChanges()
-        var left: [Int] = []
-        var came: [ObjectKey] = []
-        var changed = modified
-        for key in changes.deleted { if let at = index(of: key) { left.append(at) } }
-        for key in changes.inserted where try query.contains(key) { came.append(key) }
-        for (key, columns) in zip(changes.modified, changes.columns) where columns.intersects(region.filterColumns) {
-            let at = index(of: key)
-            let isIn = try query.contains(key)
-            if let at, !isIn {
-                left.append(at)
-                changed.remove(key)
-            } else if at == nil, isIn {
-                came.append(key)
-                changed.remove(key)
-            }
+    /// Takes the objects out and puts those that belong in back where they belong. Nil, and nothing is done, where the
+    /// order is not the one that it should be.
+    private func move(
+        _ deciding: Set<ObjectKey>, _ query: ObjectQuery, _ walk: RegionWalk
+    ) throws(EngineError) -> CollectionChanges? {
+        let finder = Finder(table: table, order: order, walk: walk, deciding: deciding)
+        defer { work.compared += finder.compared }
+        // Where they were, by position.
+        var old: [(position: Int, key: ObjectKey)] = []
+        for key in deciding {
+            guard let gap = try finder.gap(of: key, in: keys, wasThere: true) else { continue }
+            if gap < keys.count, keys[gap] == key { old.append((gap, key)) }
         }
-        for key in changed { if let at = index(of: key) { result.modifications.append(at) } }
-        result.modifications.sort()
-        result.deletions = left.sorted()
-        came.sort()
-        replace(result.deletions, came)
-        result.insertions = came.compactMap { index(of: $0) }
-        return result
+        old.sort { $0.position < $1.position }
+        let before = old.enumerated().map { Placed(key: $1.key, gap: $1.position - $0) }
+        // Where they belong.
+        work.evaluated += deciding.count
+        let matches = try query.matches(among: deciding.sorted())
+        keys.remove(at: old.map(\.position))
+        var after: [Placed] = []
+        for key in matches {
+            guard let gap = try finder.gap(of: key, in: keys, wasThere: false) else {
+                preconditionFailure("an object that matches is there")
+            }
+            after.append(Placed(key: key, gap: gap))
+        }
+        after = try finder.sorted(after)
+        keys.insert(after.map { ($0.gap, $0.key) })
+        return Self.moves(before, after)
     }
 
-    /// Takes out positions and merges ascending keys in.
-    private func replace(_ left: [Int], _ came: [ObjectKey]) {
-        if left.isEmpty, came.isEmpty { return }
-        if left.count + came.count <= 4 {
-            for at in left.reversed() { keys.remove(at: at) }
-            for key in came { keys.insert(key, at: lowerBound(key)) }
-            return
+    /// An object that is among the same neighbours, in the same order, has not moved.
+    private static func moves(_ before: [Placed], _ after: [Placed]) -> CollectionChanges {
+        let oldGaps = Dictionary(before.map { ($0.key, $0.gap) }, uniquingKeysWith: { first, _ in first })
+        let newGaps = Dictionary(after.map { ($0.key, $0.gap) }, uniquingKeysWith: { first, _ in first })
+        let stayed = after.filter { oldGaps[$0.key] == $0.gap }.map(\.key)
+        let stood = before.filter { newGaps[$0.key] == $0.gap }.map(\.key)
+        var kept = Set(stayed)
+        if stood != stayed {
+            for at in CollectionDiff.between(stood, stayed).deletions { kept.remove(stood[at]) }
         }
-        var merged: [ObjectKey] = []
-        merged.reserveCapacity(keys.count - left.count + came.count)
-        var nextLeft = 0
-        var next = 0
-        for (i, key) in keys.enumerated() {
-            if nextLeft < left.count, left[nextLeft] == i {
-                nextLeft += 1
-                continue
-            }
-            while next < came.count, came[next] < key {
-                merged.append(came[next])
-                next += 1
-            }
-            merged.append(key)
+        var changes = CollectionChanges()
+        for (i, placed) in before.enumerated() where !kept.contains(placed.key) {
+            changes.deletions.append(placed.gap + i)
         }
-        merged += came[next...]
-        keys = merged
+        for (i, placed) in after.enumerated() where !kept.contains(placed.key) {
+            changes.insertions.append(placed.gap + i)
+        }
+        return changes
     }
 
-    private func index(of key: ObjectKey) -> Int? {
-        let at = lowerBound(key)
-        return at < keys.count && keys[at] == key ? at : nil
+    // MARK: What stayed and counts as changed
+
+    /// Old positions. All elements are in their new places already.
+    private func modifications(_ modified: Set<ObjectKey>, _ walk: RegionWalk) throws(EngineError) -> [Int] {
+        if modified.isEmpty { return [] }
+        var positions: [Int] = []
+        if query == nil {
+            guard let after = walk.newer.table(table) else { return [] }
+            for key in modified { if let at = try after.position(of: key) { positions.append(at) } }
+        } else if modified.count > Self.fewest + keys.count / 32 {
+            work.passes += 1
+            keys.visit { position, key in
+                if modified.contains(key) { positions.append(position) }
+            }
+        } else {
+            let finder = Finder(table: table, order: order, walk: walk, deciding: [])
+            defer { work.compared += finder.compared }
+            for key in modified {
+                guard let at = try finder.gap(of: key, in: keys, wasThere: false) else { continue }
+                if at < keys.count, keys[at] == key { positions.append(at) }
+            }
+        }
+        positions.sort()
+        return moves.oldPositions(of: positions)
+    }
+}
+
+extension CollectionChanges {
+    /// Of elements now at these positions, which ascend, where they were; without those that came.
+    func oldPositions(of positions: [Int]) -> [Int] {
+        if deletions.isEmpty, insertions.isEmpty { return positions }
+        var old: [Int] = []
+        var inserted = 0
+        var deleted = 0
+        for position in positions {
+            while inserted < insertions.count, insertions[inserted] < position { inserted += 1 }
+            if inserted < insertions.count, insertions[inserted] == position { continue }
+            // The number of elements in front of it that stay.
+            let rank = position - inserted
+            while deleted < deletions.count, deletions[deleted] - deleted <= rank { deleted += 1 }
+            old.append(rank + deleted)
+        }
+        return old
+    }
+}
+
+/// An object that decides, and the number of others in front of it that do not.
+private struct Placed {
+    var key: ObjectKey
+    var gap: Int
+}
+
+/// Looks for places in an order. Objects that do not decide are the same in both versions, so that they are read in the
+/// newer one only, whose blocks are at hand.
+private final class Finder {
+    private let table: TableKey
+    private let order: RowOrder?
+    private let walk: RegionWalk
+    private let deciding: Set<ObjectKey>
+    private(set) var compared = 0
+
+    init(table: TableKey, order: RowOrder?, walk: RegionWalk, deciding: Set<ObjectKey>) {
+        self.table = table
+        self.order = order
+        self.walk = walk
+        self.deciding = deciding
     }
 
-    private func lowerBound(_ key: ObjectKey) -> Int {
-        var low = 0
-        var high = keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
+    /// How many elements come before an object as it was, or as it is; nil where it was not, or is not, there. With
+    /// `wasThere` those that decide are among the elements as they were.
+    func gap(of key: ObjectKey, in keys: KeyChunks, wasThere: Bool) throws(EngineError) -> Int? {
+        let session = wasThere ? walk.older : walk.newer
+        guard let order else {
+            return keys.partition { other in
+                compared += 1
+                return other < key
+            }
         }
-        return low
+        guard let row = try OrderedRow(key, table, in: session) else { return nil }
+        return try keys.partition { other throws(EngineError) in
+            compared += 1
+            if other == key { return false }
+            let isOld = wasThere && deciding.contains(other)
+            guard let otherRow = try OrderedRow(other, table, in: isOld ? walk.older : walk.newer) else {
+                preconditionFailure("an observed object is gone and was not deleted")
+            }
+            let result = try order.compare(otherRow, row)
+            return result < 0 || result == 0 && other < key
+        }
+    }
+
+    /// Objects of the newer version in its order. Those between the same neighbours are compared with each other.
+    func sorted(_ placed: [Placed]) throws(EngineError) -> [Placed] {
+        guard let order, placed.count > 1 else { return placed }
+        var rows: [ObjectKey: OrderedRow] = [:]
+        for one in placed { rows[one.key] = try OrderedRow(one.key, table, in: walk.newer) }
+        var failure: EngineError?
+        let sorted = placed.sorted { a, b in
+            if a.gap != b.gap { return a.gap < b.gap }
+            compared += 1
+            guard failure == nil, let row = rows[a.key], let other = rows[b.key] else { return false }
+            do throws(EngineError) {
+                let result = try order.compare(row, other)
+                return result < 0 || result == 0 && a.key < b.key
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        if let failure { throw failure }
+        return sorted
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the result of a query depends on: which columns of its own table decide about membership and order, and
-// whether other tables do.
+// What the result of a query depends on: which columns of its own table decide about membership and order, through
+// which links other tables do, and whether each object decides for itself.
 
 package import RegnumEngine
 package import RegnumQuery
@@ -12,80 +12,117 @@ package struct QueryRegion: Sendable {
     package private(set) var orderColumns = ColumnSet()
     /// Other tables that decide about either; backlinks make it that of their origin.
     package private(set) var otherTables: Set<TableKey> = []
-    /// True where an object's membership and place do not depend on other objects of the table: no order, no
-    /// distinctness, no slices, no links.
-    package private(set) var isPlainFilter = true
+    /// The objects that may have come, gone or moved where nothing was inserted or deleted.
+    package let region: Region
+    /// True where an object's membership does not depend on other objects of the table: no distinctness, no slices.
+    package private(set) var isEachForItself = true
+    /// True where the query names keys of dictionaries: those are told apart more finely than `==` of strings does.
+    package private(set) var namesKeys = false
 
     package init(_ query: ObjectQuery) {
-        if let predicate = query.predicate { visit(predicate) }
+        var paths = Paths()
+        if let predicate = query.predicate { paths.visit(predicate, behind: []) }
         for ordering in query.orderings {
-            isPlainFilter = false
             switch ordering {
-            case .sort(let keys), .distinct(let keys):
-                for key in keys { visit(key.links, last: key.column, isOrder: true) }
-            case .slice: break
-            case .filter(let predicate): visit(predicate)
+            case .sort(let keys):
+                for key in keys { paths.visit(key.links, key.column, behind: [], isOrder: true) }
+            case .distinct(let keys):
+                isEachForItself = false
+                for key in keys { paths.visit(key.links, key.column, behind: [], isOrder: true) }
+            case .slice: isEachForItself = false
+            case .filter(let predicate):
+                isEachForItself = false
+                paths.visit(predicate, behind: [])
             }
         }
-        if !otherTables.isEmpty { isPlainFilter = false }
+        filterColumns = paths.filterColumns
+        orderColumns = paths.orderColumns
+        otherTables = paths.otherTables
+        namesKeys = paths.namesKeys
+        region = .keyPaths(query.tableKey, paths.paths)
     }
 
-    /// True where a change of these columns of the own table may change membership or order.
-    package func dependsOn(_ columns: ColumnSet) -> Bool {
-        columns.intersects(filterColumns) || columns.intersects(orderColumns)
+    /// What decides about the objects that a walk found: those that came or went, and those that may be in another
+    /// place. They may be gone, or not have been there.
+    package func deciding(in walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
+        var found = try walk.modified(region)
+        if let changes = walk.changes[region.table] {
+            found.formUnion(changes.inserted)
+            found.formUnion(changes.deleted)
+        }
+        return found
     }
+}
 
-    private mutating func visit(_ predicate: BoundPredicate) {
+/// The paths that a query reads.
+private struct Paths {
+    var paths: [(steps: [Region.Step], column: Int?)] = []
+    var filterColumns = ColumnSet()
+    var orderColumns = ColumnSet()
+    var otherTables: Set<TableKey> = []
+    var namesKeys = false
+
+    mutating func visit(_ predicate: BoundPredicate, behind steps: [Region.Step]) {
         switch predicate {
         case .constant: break
-        case .and(let parts), .or(let parts): for part in parts { visit(part) }
-        case .not(let part): visit(part)
-        case .test(let path, _): visit(path)
-        case .aggregate(let aggregate, _): visit(aggregate)
+        case .and(let parts), .or(let parts): for part in parts { visit(part, behind: steps) }
+        case .not(let part): visit(part, behind: steps)
+        case .test(let path, _), .text(let path, _): visit(path, behind: steps)
+        case .aggregate(let aggregate, _): visit(aggregate, behind: steps)
         case .comparePaths(let left, _, let right, _):
-            visit(left)
-            visit(right)
+            visit(left, behind: steps)
+            visit(right, behind: steps)
         case .compareAggregate(let aggregate, _, let path):
-            visit(aggregate)
-            visit(path)
-        case .geo(let path, _), .text(let path, _): visit(path)
+            visit(aggregate, behind: steps)
+            visit(path, behind: steps)
+        case .geo(let path, let test):
+            visit(path.steps, test.typeColumn, behind: steps)
+            visit(path.steps, test.coordinatesColumn, behind: steps)
         case .subquery(let path, let inner, _):
-            visit(path)
-            // Its columns are those of the table at the end of the path, which is another one already.
-            visitElsewhere(inner)
+            visit(path, behind: steps)
+            visit(inner, behind: steps + path.steps.map { step($0) })
         }
     }
 
-    private mutating func visit(_ aggregate: BoundAggregate) { visit(aggregate.path) }
-
-    private mutating func visit(_ path: BoundPath) {
-        let last: Int? =
-            switch path.end {
-            case .column(let column, _), .elements(let column, _), .keys(let column), .entry(let column, _, _),
-                .nested(let column, _):
-                column
-            case .object: nil
-            }
-        visit(path.steps, last: last, isOrder: false)
+    private mutating func visit(_ aggregate: BoundAggregate, behind steps: [Region.Step]) {
+        visit(aggregate.path, behind: steps)
+        if let column = aggregate.column { visit(aggregate.path.steps, column, behind: steps) }
     }
 
-    /// Only the tables that a predicate on another table leads to.
-    private mutating func visitElsewhere(_ predicate: BoundPredicate) {
-        var inner = self
-        inner.visit(predicate)
-        otherTables.formUnion(inner.otherTables)
-    }
-
-    private mutating func visit(_ steps: [PathStep], last: Int?, isOrder: Bool) {
-        for (i, step) in steps.enumerated() {
-            switch step {
-            case .link(let column, let target), .links(let column, let target), .entry(let column, _, let target):
-                if i == 0 { insert(column, isOrder) }
-                otherTables.insert(target)
-            case .backlinks(let origin, _): otherTables.insert(origin)
-            }
+    private mutating func visit(_ path: BoundPath, behind steps: [Region.Step]) {
+        switch path.end {
+        case .column(let column, _), .elements(let column, _), .keys(let column):
+            visit(path.steps, column, behind: steps)
+        case .entry(let column, _, _), .nested(let column, _):
+            namesKeys = true
+            visit(path.steps, column, behind: steps)
+        case .object: visit(path.steps, nil, behind: steps)
         }
-        if steps.isEmpty, let last { insert(last, isOrder) }
+    }
+
+    mutating func visit(
+        _ links: [PathStep], _ column: Int?, behind steps: [Region.Step], isOrder: Bool = false
+    ) {
+        var all = steps
+        for link in links {
+            let next = step(link)
+            if all.isEmpty, case .forward(let column, _) = next { insert(column, isOrder) }
+            all.append(next)
+        }
+        if all.isEmpty, let column { insert(column, isOrder) }
+        paths.append((all, column))
+    }
+
+    private mutating func step(_ step: PathStep) -> Region.Step {
+        otherTables.insert(step.target)
+        switch step {
+        case .link(let column, let target), .links(let column, let target):
+            return .forward(column: column, target: target)
+        case .entry(let column, _, let target):
+            namesKeys = true
+            return .forward(column: column, target: target)
+        case .backlinks(let origin, let column): return .backlinks(origin: origin, column: column)
+        }
     }
 
     private mutating func insert(_ column: Int, _ isOrder: Bool) {

@@ -61,6 +61,24 @@ package final class Region: Sendable {
         return Region(table, columns, steps, 0)
     }
 
+    /// The tables whose changes may count, as the session's schema links them.
+    package func tables(in session: Session) -> Set<TableKey> {
+        var found: Set<TableKey> = [table]
+        for (_, below) in steps { found.formUnion(below.tables(in: session)) }
+        var last = remainingDepth > 0 ? found : []
+        for _ in 0..<remainingDepth {
+            var next: Set<TableKey> = []
+            for key in last {
+                for column in session.table(key)?.definition.columns ?? [] {
+                    if let target = column.target, found.insert(target).inserted { next.insert(target) }
+                }
+            }
+            if next.isEmpty { break }
+            last = next
+        }
+        return found
+    }
+
     /// The columns of the observed objects through which a change was reached, for those that changed.
     package func columns(of key: ObjectKey, in walk: RegionWalk) throws(EngineError) -> ColumnSet {
         try walk.columns(of: key, self)

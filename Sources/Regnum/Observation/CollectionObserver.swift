@@ -44,6 +44,10 @@ final class CollectionObserver<C>: ChangeObserver {
         self.block = block
     }
 
+    func tables(in session: Session) -> Set<TableKey>? {
+        watched.tables().union(region?.tables(in: session) ?? [])
+    }
+
     func begin() throws(EngineError) -> (() -> Void)? {
         elements = try WatchedElements(watched)
         return { [block, collection] in block(.initial(collection)) }
@@ -76,6 +80,10 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
         self.place = place
         self.region = region
         self.block = block
+    }
+
+    func tables(in session: Session) -> Set<TableKey>? {
+        Set([place.binding.tableKey]).union(region?.tables(in: session) ?? [])
     }
 
     private func current() throws(EngineError) -> [DictionaryEntry] {

@@ -47,6 +47,8 @@ final class ObjectObserver<T>: ChangeObserver {
         self.block = block
     }
 
+    func tables(in session: Session) -> Set<TableKey>? { region.tables(in: session) }
+
     func begin() throws(EngineError) -> (() -> Void)? { nil }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {

@@ -7,6 +7,8 @@ internal import Synchronization
 
 /// What an observer makes of a new version. Confined to the Realm.
 protocol ChangeObserver: AnyObject {
+    /// The tables of which a change may have to be told; nil for all. Of commits to others the observer is not asked.
+    func tables(in session: Session) -> Set<TableKey>?
     /// Looks at the version shown now, for the first call; nil where there is none. The caller calls what is
     /// returned.
     func begin() throws(EngineError) -> (() -> Void)?
@@ -22,6 +24,8 @@ final class ObservationEntry: @unchecked Sendable {
     let observer: any ChangeObserver
     /// Set once the first call has been made.
     var hasBegun = false
+    /// What `tables(in:)` said, once asked.
+    var tables: Set<TableKey>?
     /// The version it began with, where its first call compares with another one than the others' does.
     var start: Session?
     /// True for tokens of a Realm, which RealmSwift warns about.

@@ -49,9 +49,7 @@ extension ClassBinding {
             else { return nil }
             return (.backlinks(origin: origin.tableKey, column: origin.columns[place]), origin)
         }
-        guard column >= 0, let key = table.definition.columns[column].target,
-            let target = core.binding(forTable: key) ?? core.session.table(key).map({ core.dynamicBinding($0) })
-        else { return nil }
-        return (.forward(column: column, target: key), target)
+        guard column >= 0, let target = target(of: column) else { return nil }
+        return (.forward(column: column, target: target.tableKey), target)
     }
 }

@@ -80,6 +80,7 @@ extension RealmCore {
 
 /// The observer of a Realm as a whole looks at nothing.
 private final class NoChanges: ChangeObserver {
+    func tables(in session: Session) -> Set<TableKey>? { [] }
     func begin() -> (() -> Void)? { nil }
     func advance(_ walk: RegionWalk, isLocal: Bool) -> (() -> Void)? { nil }
 }
@@ -145,7 +146,7 @@ extension RealmCollection {
     ///
     /// Calls come after commits when the Realm moves on, never during a write of the block's own thread. Misuse where
     /// the collection is unmanaged or frozen, or a write has changed something already. The work of a call follows
-    /// the change and not the collection, except where the order depends on what changed.
+    /// the change and not the collection, except for distinct and limited results; observers of equal results share it.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void

@@ -22,6 +22,13 @@ final class RealmNotifier: @unchecked Sendable {
     private var realmEntries: [(entry: WeakEntry, block: (Realm.Notification, Realm) -> Void)] = []
     /// Nil while nobody observes.
     private var baseline: Session?
+    /// Equal queries of several observers are one.
+    let queries = ObservedQueries()
+    /// The tables that observers look at, nil for all, by the schema of then; nil after observers came or went.
+    private var watched: (schema: BlockRef, tables: Set<TableKey>?)?
+    /// `RealmSettings.invalidations` at the last delivery.
+    private var invalidations = 0
+    fileprivate var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
@@ -45,6 +52,7 @@ final class RealmNotifier: @unchecked Sendable {
     /// Begins to observe; the first call comes at the next turn.
     func add(_ entry: ObservationEntry) {
         entries.append(WeakEntry(entry: entry))
+        watched = nil
         schedule()
     }
 
@@ -62,6 +70,7 @@ final class RealmNotifier: @unchecked Sendable {
         }
         entry.hasBegun = true
         entries.append(WeakEntry(entry: entry))
+        watched = nil
     }
 
     private func shownVersion(_ core: RealmCore) throws(EngineError) -> Session {
@@ -76,7 +85,9 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     private func dropEnded() {
+        let count = entries.count
         entries.removeAll { $0.entry?.isEnded ?? true }
+        if entries.count != count { watched = nil }
         realmEntries.removeAll { $0.entry.entry?.isEnded ?? true }
         if entries.isEmpty { baseline = nil }
     }
@@ -174,13 +185,7 @@ final class RealmNotifier: @unchecked Sendable {
     ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
         var calls: [(entry: ObservationEntry, call: () -> Void)] = []
         if let baseline, baseline.version != core.session.version {
-            let walk = RegionWalk(
-                older: baseline, newer: core.session, changes: try core.session.changes(since: baseline))
-            for weak in entries {
-                guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
-                let call = try entry.observer.advance(try walkOf(entry, core) ?? walk, isLocal: isLocal)
-                if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
-            }
+            calls = try advance(baseline, core, silent)
             try baseline.move(to: core.session)
         } else if baseline == nil {
             baseline = try shownVersion(core)
@@ -193,10 +198,63 @@ final class RealmNotifier: @unchecked Sendable {
         return calls
     }
 
+    /// Asks the observers whose tables have changed. Nothing is compared where there are none.
+    private func advance(
+        _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>
+    ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
+        var calls: [(entry: ObservationEntry, call: () -> Void)] = []
+        let watched = watchedTables(core.session)
+        let changes = try core.session.changes(since: baseline) { key in
+            watched?.contains(key) ?? true
+        }
+        work.comparedTables += changes.count
+        // What is invalid has ended without a change.
+        let isInvalidated = invalidations != core.settings.invalidations
+        invalidations = core.settings.invalidations
+        let walk = RegionWalk(older: baseline, newer: core.session, changes: changes)
+        for weak in entries {
+            guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
+            let own = try walkOf(entry, core)
+            if own == nil, !isInvalidated {
+                if changes.isEmpty { continue }
+                if let tables = entry.tables, tables.isDisjoint(with: walk.changes.keys) { continue }
+            }
+            work.asked += 1
+            let call = try entry.observer.advance(own ?? walk, isLocal: isLocal)
+            if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
+        }
+        return calls
+    }
+
+    private func watchedTables(_ session: Session) -> Set<TableKey>? {
+        if let watched, watched.schema == session.schemaStamp { return watched.tables }
+        var all: Set<TableKey>? = []
+        for weak in entries {
+            guard let entry = weak.entry else { continue }
+            entry.tables = entry.observer.tables(in: session)
+            if let tables = entry.tables { all?.formUnion(tables) } else { all = nil }
+        }
+        watched = (session.schemaStamp, all)
+        return all
+    }
+
     /// The first walk of an observer that began while the others were behind; nil for all others.
     private func walkOf(_ entry: ObservationEntry, _ core: RealmCore) throws(EngineError) -> RegionWalk? {
         guard let start = entry.start else { return nil }
         entry.start = nil
         return RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
     }
+}
+
+/// What deliveries have done, for tests that hold what observers cost of commits that do not concern them.
+package struct DeliveryWork: Equatable, Sendable {
+    /// Tables of which something had changed for an observer.
+    package var comparedTables = 0
+    /// Observers that were asked what they make of a version.
+    package var asked = 0
+}
+
+extension Realm {
+    /// Confined to the Realm.
+    package var deliveryWork: DeliveryWork { core.notifier?.work ?? DeliveryWork() }
 }

@@ -38,7 +38,9 @@ enum WatchedElements {
         switch watched.kind {
         case .results(let state):
             if case .table = state.source, let binding = state.binding {
-                self = .query(try ObservedQuery(table: binding.tableKey, query: state.query))
+                let session = state.realm.session
+                let queries = state.realm.notifier?.queries ?? ObservedQueries()
+                self = .query(try queries.query(state.query, of: binding.tableKey, in: session))
             } else if case .values = state.source {
                 self = .ordered(state, state.currentValues())
             } else {
@@ -59,26 +61,52 @@ enum WatchedElements {
         case .query(let query):
             return try query.advance(walk, modified: modified)
         case .keys(let state, let old):
-            if modified.isEmpty, !walk.touches(state) { return CollectionChanges() }
+            if try !walk.touches(state) {
+                if modified.isEmpty { return CollectionChanges() }
+                return CollectionChanges(modifications: old.indices.filter { modified.contains(old[$0]) })
+            }
             let new = state.allKeys()
             self = .keys(state, new)
             return CollectionDiff.between(old, new) { modified.contains($0) }
         case .ordered(let state, let old):
-            if !walk.touches(state) { return CollectionChanges() }
+            if try !walk.touches(state) { return CollectionChanges() }
             let new = state.currentValues()
             self = .ordered(state, new)
             return CollectionDiff.between(old, new)
         case .values(let place, let kind, let old):
-            if modified.isEmpty, !walk.touches(place) { return CollectionChanges() }
-            let new = Self.values(place)
-            self = .values(place, kind, new)
             let isModified = { (value: Value) in
                 if case .link(let key) = value { modified.contains(key) } else { false }
             }
+            if !walk.touches(place) {
+                if modified.isEmpty { return CollectionChanges() }
+                return CollectionChanges(modifications: old.indices.filter { isModified(old[$0]) })
+            }
+            let new = Self.values(place)
+            self = .values(place, kind, new)
             return kind == .list
                 ? CollectionDiff.ofList(old, new, isModified: isModified)
                 : CollectionDiff.between(old, new, isModified: isModified)
         }
+    }
+}
+
+extension _Watched {
+    /// The tables whose changes may change the elements or their order.
+    func tables() -> Set<TableKey> {
+        var found: Set<TableKey> = []
+        switch kind {
+        case .results(let state):
+            if let key = state.binding?.tableKey { found.insert(key) }
+            if let query = state.query { found.formUnion(QueryRegion(query).otherTables) }
+            switch state.source {
+            case .list(let owner, _), .values(let owner, _, _), .backlinks(let owner, _):
+                found.insert(owner.binding.tableKey)
+            case .table, .nothing: break
+            }
+        case .elements(let place, _): found.insert(place.binding.tableKey)
+        case .unmanaged: break
+        }
+        return found
     }
 }
 
@@ -92,11 +120,8 @@ extension RegionWalk {
     }
 
     /// False where the elements, and their order, are what they were.
-    func touches(_ state: ResultsState) -> Bool {
-        if let query = state.query {
-            if let table = state.binding?.tableKey, changes[table] != nil { return true }
-            if !QueryRegion(query).otherTables.isDisjoint(with: changes.keys) { return true }
-        }
+    func touches(_ state: ResultsState) throws(EngineError) -> Bool {
+        if let query = state.query, try !QueryRegion(query).deciding(in: self).isEmpty { return true }
         switch state.source {
         case .table, .nothing: return true
         case .list(let owner, let column), .values(let owner, let column, _):
@@ -109,7 +134,14 @@ extension RegionWalk {
 extension ManagedPlace {
     /// The class that the links of the column lead to; nil where it holds values.
     var elementBinding: ClassBinding? {
-        binding.table.definition.columns[column].target.flatMap { target in
+        binding.target(of: column)
+    }
+}
+
+extension ClassBinding {
+    /// The class that the links of the column lead to; nil for values.
+    func target(of column: Int) -> ClassBinding? {
+        table.definition.columns[column].target.flatMap { target in
             core.binding(forTable: target) ?? core.session.table(target).map { core.dynamicBinding($0) }
         }
     }

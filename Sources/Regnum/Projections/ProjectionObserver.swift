@@ -55,6 +55,12 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         left == right || left.hasPrefix(right + ".") || right.hasPrefix(left + ".")
     }
 
+    func tables(in session: Session) -> Set<TableKey>? {
+        properties.reduce(into: [projection.rootObject.binding.tableKey]) {
+            $0.formUnion($1.region.tables(in: session))
+        }
+    }
+
     func begin() throws(EngineError) -> (() -> Void)? { nil }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {

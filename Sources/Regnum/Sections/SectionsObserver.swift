@@ -80,6 +80,9 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         self.block = block
     }
 
+    /// Which section an element is in may depend on anything.
+    func tables(in session: Session) -> Set<TableKey>? { nil }
+
     func begin() throws(EngineError) -> (() -> Void)? {
         sections = state.current()
         return { [block, collection] in block(.initial(collection)) }

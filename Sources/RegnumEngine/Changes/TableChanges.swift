@@ -61,33 +61,14 @@ package struct TableChanges: Sendable {
     package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
 
     /// The columns that differ of one object; nil where it is not among the modified ones. O(log n).
-    package func columns(of key: ObjectKey) -> ColumnSet? {
-        let i = Self.index(key, modified)
-        return i < modified.count && modified[i] == key ? columns[i] : nil
-    }
+    package func columns(of key: ObjectKey) -> ColumnSet? { modified.sortedIndex(of: key).map { columns[$0] } }
 
-    package func isInserted(_ key: ObjectKey) -> Bool { Self.contains(key, inserted) }
-    package func isDeleted(_ key: ObjectKey) -> Bool { Self.contains(key, deleted) }
+    package func isInserted(_ key: ObjectKey) -> Bool { inserted.sortedIndex(of: key) != nil }
+    package func isDeleted(_ key: ObjectKey) -> Bool { deleted.sortedIndex(of: key) != nil }
 
     /// Every column in which some object differs.
     package var allColumns: ColumnSet {
         columns.reduce(into: ColumnSet()) { $0.formUnion($1) }
-    }
-
-    private static func contains(_ key: ObjectKey, _ keys: [ObjectKey]) -> Bool {
-        let i = index(key, keys)
-        return i < keys.count && keys[i] == key
-    }
-
-    /// Number of keys below `key`.
-    private static func index(_ key: ObjectKey, _ keys: [ObjectKey]) -> Int {
-        var low = 0
-        var high = keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }
 
@@ -104,6 +85,7 @@ extension Session {
         var all: [TableChanges] = []
         for table in tables where wanted(table.definition.key) {
             guard let before = older.table(table.definition.key) else { continue }
+            if before.groups.committedRoot == table.groups.committedRoot { continue }
             var diff = TableDiff(older: before, newer: table)
             let changes = try diff.run()
             if !changes.isEmpty { all.append(changes) }

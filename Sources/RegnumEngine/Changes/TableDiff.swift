@@ -2,7 +2,8 @@
 // The structural difference of one table in two versions. A block is never changed in place, so two equal refs
 // are two equal subtrees: both trees are opened level by level, and what both hold is dropped before it is
 // visited. What is left are row groups that differ; their objects are paired by key and compared column by
-// column, but for columns whose bytes are the same bytes.
+// column, but for columns whose bytes are the same bytes. Where no object came or went the rows pair themselves, and
+// are compared in runs.
 
 import RegnumSystem
 
@@ -22,24 +23,25 @@ struct TableDiff {
         var groups: [UnsafeMutablePointer<GroupView>]
         var next = 0
         var group: UnsafeMutablePointer<GroupView>?
-        var keys: [UInt64] = []
         var row = 0
 
         init(_ groups: [UnsafeMutablePointer<GroupView>]) {
             self.groups = groups
-            keys.reserveCapacity(FormatLimits.rowsPerGroup)
             advanceGroup()
         }
 
-        var key: UInt64? { row < keys.count ? keys[row] : nil }
+        var key: UInt64? {
+            guard let group, row < group.pointee.count else { return nil }
+            return group.pointee.key(at: row)
+        }
+
+        /// All rows of the group have been seen.
+        var isGroupDone: Bool { group.map { row >= $0.pointee.count } ?? false }
 
         mutating func advanceGroup() {
             row = 0
-            keys.removeAll(keepingCapacity: true)
             group = next < groups.count ? groups[next] : nil
             next += 1
-            guard let group else { return }
-            for i in 0..<group.pointee.count { keys.append(group.pointee.key(at: i)) }
         }
     }
 
@@ -113,6 +115,15 @@ struct TableDiff {
     /// Drops what both versions hold.
     private static func dropShared(_ before: inout [BlockRef], _ after: inout [BlockRef]) {
         if before.isEmpty || after.isEmpty { return }
+        // Mostly all but a few stand where they stood.
+        if before.count == after.count {
+            let differing = before.indices.filter { Identity(before[$0]) != Identity(after[$0]) }
+            if differing.count < before.count {
+                before = differing.map { before[$0] }
+                after = differing.map { after[$0] }
+                if before.isEmpty { return }
+            }
+        }
         let inBefore = Set(before.map { Identity($0) })
         let shared = Set(after.lazy.map { Identity($0) }.filter { inBefore.contains($0) })
         if shared.isEmpty { return }
@@ -126,6 +137,12 @@ struct TableDiff {
         var a = olderSide
         var b = newerSide
         while a.group != nil || b.group != nil {
+            if a.row == 0, b.row == 0, let old = a.group, let new = b.group, Self.haveSameKeys(old, new) {
+                compareRows(old, new)
+                a.advanceGroup()
+                b.advanceGroup()
+                continue
+            }
             switch (a.key, b.key) {
             case (let old?, let new?) where old == new:
                 pairs.append((a.row, b.row))
@@ -146,8 +163,8 @@ struct TableDiff {
                 break
             }
             // The columns of a pair of groups are compared before either is left.
-            let isOlderDone = a.group != nil && a.key == nil
-            let isNewerDone = b.group != nil && b.key == nil
+            let isOlderDone = a.isGroupDone
+            let isNewerDone = b.isGroupDone
             if isOlderDone || isNewerDone {
                 if let old = a.group, let new = b.group { comparePairs(old, new) }
                 if isOlderDone { a.advanceGroup() }
@@ -156,30 +173,71 @@ struct TableDiff {
         }
     }
 
-    private mutating func comparePairs(
+    /// True where both hold the same objects, each in the same row.
+    private static func haveSameKeys(
         _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
-    ) {
-        if pairs.isEmpty { return }
-        var differing = [ColumnSet](repeating: ColumnSet(), count: pairs.count)
-        var isAnyDifferent = false
+    ) -> Bool {
+        let (a, b) = (old.pointee, new.pointee)
+        guard a.count == b.count, a.keyForm == b.keyForm, a.firstKey == b.firstKey, a.keySpan == b.keySpan else {
+            return false
+        }
+        switch a.keyForm {
+        case .dense: return true
+        case .bitmap: return Memory.compare(a.keys, b.keys, Int((a.keySpan &+ 63) &>> 6) &* 8) == 0
+        case .sorted: return Memory.compare(a.keys, b.keys, a.count &* 8) == 0
+        }
+    }
+
+    /// Of the columns that may differ between two groups, how.
+    private func comparisons(
+        _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
+    ) -> [(column: Int, comparison: ColumnComparison)] {
+        var made: [(column: Int, comparison: ColumnComparison)] = []
         for (column, oldColumn) in olderColumns.enumerated() {
             guard let oldColumn else { continue }
             let before = old.pointee.columns[oldColumn]
             let after = new.pointee.columns[column]
             if Self.areSameBytes(before, after) { continue }
-            let compare = ColumnComparison(newer.definition.columns[column], before, after)
-            for (i, pair) in pairs.enumerated() where !compare.areEqual(pair.older, pair.newer) {
-                differing[i].insert(column)
-                isAnyDifferent = true
+            made.append((column, ColumnComparison(newer.definition.columns[column], before, after)))
+        }
+        return made
+    }
+
+    private mutating func compareRows(
+        _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
+    ) {
+        let comparisons = comparisons(old, new)
+        if comparisons.isEmpty { return }
+        let count = new.pointee.count
+        for start in stride(from: 0, to: count, by: ColumnComparison.runLength) {
+            let end = min(start + ColumnComparison.runLength, count)
+            let differing = comparisons.filter { !$0.comparison.areEqualRun(start, end) }
+            if differing.isEmpty { continue }
+            for row in start..<end {
+                var columns = ColumnSet()
+                for (column, comparison) in differing where !comparison.areEqual(row, row) { columns.insert(column) }
+                if columns.isEmpty { continue }
+                changes.modified.append(ObjectKey(new.pointee.key(at: row)))
+                changes.columns.append(columns)
             }
         }
-        if isAnyDifferent {
-            for (i, pair) in pairs.enumerated() where !differing[i].isEmpty {
-                changes.modified.append(ObjectKey(new.pointee.key(at: pair.newer)))
-                changes.columns.append(differing[i])
+    }
+
+    private mutating func comparePairs(
+        _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
+    ) {
+        defer { pairs.removeAll(keepingCapacity: true) }
+        let comparisons = comparisons(old, new)
+        if comparisons.isEmpty { return }
+        for pair in pairs {
+            var columns = ColumnSet()
+            for (column, comparison) in comparisons where !comparison.areEqual(pair.older, pair.newer) {
+                columns.insert(column)
             }
+            if columns.isEmpty { continue }
+            changes.modified.append(ObjectKey(new.pointee.key(at: pair.newer)))
+            changes.columns.append(columns)
         }
-        pairs.removeAll(keepingCapacity: true)
     }
 
     /// True where both versions read the very same memory, as of a column that a small update left in its block.
@@ -191,6 +249,9 @@ struct TableDiff {
 
 /// One column in two groups.
 private struct ColumnComparison {
+    /// Rows of a run: those of a word of bits.
+    static let runLength = 64
+
     private let before: ColumnView
     private let after: ColumnView
     private let form: ColumnForm
@@ -199,6 +260,64 @@ private struct ColumnComparison {
         self.before = before
         self.after = after
         form = definition.writableForm
+    }
+
+    /// True where the rows, whose first is the first of a word, are sure to be equal: the same bytes in the same form.
+    func areEqualRun(_ start: Int, _ end: Int) -> Bool {
+        guard before.form == after.form, before.base == after.base,
+            Self.word(before.validity, start, end, .max) == Self.word(after.validity, start, end, .max)
+        else { return false }
+        switch before.form {
+        case .constant: return areSame(before.aux, after.aux, start, end, 4)
+        case .bits:
+            let a = before.data.assumingMemoryBound(to: UInt64.self)
+            let b = after.data.assumingMemoryBound(to: UInt64.self)
+            return Self.word(a, start, end, 0) == Self.word(b, start, end, 0)
+        case .uint8: return areSame(1, start, end)
+        case .uint16: return areSame(2, start, end)
+        case .uint32, .float32: return areSame(4, start, end)
+        case .int64, .float64: return areSame(8, start, end)
+        case .bytes12: return areSame(12, start, end)
+        case .bytes16: return areSame(16, start, end)
+        case .text16, .text32: return areSameTexts(start, end)
+        case .slots: return false
+        }
+    }
+
+    /// The bits of the rows, `none` where there are no bits.
+    private static func word(_ bits: UnsafeMutablePointer<UInt64>?, _ start: Int, _ end: Int, _ none: UInt64) -> UInt64
+    {
+        let mask = end - start < 64 ? (1 &<< UInt64(end - start)) &- 1 : UInt64.max
+        return (bits?[start &>> 6] ?? none) & mask
+    }
+
+    private func areSame(_ width: Int, _ start: Int, _ end: Int) -> Bool {
+        Memory.compare(before.data + start &* width, after.data + start &* width, (end &- start) &* width) == 0
+            && areSame(before.aux, after.aux, start, end, 4)
+    }
+
+    private func areSame(
+        _ a: UnsafeMutableRawPointer?, _ b: UnsafeMutableRawPointer?, _ start: Int, _ end: Int, _ width: Int
+    ) -> Bool {
+        guard let a, let b else { return a == b }
+        return a == b || Memory.compare(a + start &* width, b + start &* width, (end &- start) &* width) == 0
+    }
+
+    /// Strings behind one that has grown lie elsewhere in their heaps.
+    private func areSameTexts(_ start: Int, _ end: Int) -> Bool {
+        guard Self.word(before.blobs, start, end, 0) == Self.word(after.blobs, start, end, 0) else { return false }
+        let p = before.bytes(start)
+        let q = after.bytes(start)
+        guard let first = p.baseAddress, let second = q.baseAddress else { return false }
+        for row in start..<end {
+            let (a, b) = (before.bytes(row), after.bytes(row))
+            guard a.count == b.count else { return false }
+        }
+        let (last, otherLast) = (before.bytes(end - 1), after.bytes(end - 1))
+        guard let lastStart = last.baseAddress, let otherStart = otherLast.baseAddress else { return false }
+        let count = lastStart + last.count - first
+        guard count == otherStart + otherLast.count - second else { return false }
+        return count == 0 || first == second || Memory.compare(first, second, count) == 0
     }
 
     /// Compares what is stored: floating point values by their bits.

@@ -50,7 +50,7 @@ enum TextIndex {
 }
 
 /// What the index is asked for at a time. Words are folded, as `TextWords` gives them.
-package enum TextTerm: Sendable, Equatable {
+package enum TextTerm: Sendable, Hashable {
     case word([UInt8])
     /// All words that begin so.
     case prefix([UInt8])

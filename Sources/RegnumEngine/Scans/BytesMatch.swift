@@ -10,7 +10,7 @@ package enum BytesOperator: UInt8, Sendable {
 }
 
 /// One test of bytes. `needle` is folded where `isFolded`.
-package struct BytesTest: Sendable {
+package struct BytesTest: Sendable, Hashable {
     package let operation: BytesOperator
     package let needle: [UInt8]
     /// [c]
@@ -196,7 +196,7 @@ package enum UnicodeFolding {
 }
 
 /// A set of byte strings for IN: an open hash table without any Swift collection in the lookup.
-package struct ByteStringSet: Sendable {
+package struct ByteStringSet: Sendable, Hashable {
     package let isFolded: Bool
     let entries: [[UInt8]]
     /// Entry number + 1, or 0; a power of two of places.

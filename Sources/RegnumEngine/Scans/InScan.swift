@@ -2,7 +2,7 @@
 // Which integers of a column are in a set.
 
 /// A set of integers for many lookups: an open hash table, values beside each other.
-package struct IntegerSet: Sendable {
+package struct IntegerSet: Sendable, Hashable {
     /// Ascending.
     package let values: [Int64]
     private let table: [Int64]

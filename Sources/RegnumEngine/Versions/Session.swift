@@ -114,6 +114,8 @@ package final class Session {
     /// First page that the version does not know of: the file's length in pages, but for room to grow.
     package var highWater: UInt64 { current.highWater }
     package var schemaVersion: UInt64 { catalog.schemaVersion }
+    /// Tells whether the definitions of the tables are those of another time.
+    package var schemaStamp: BlockRef { catalog.schema }
 
     package func table(_ key: TableKey) -> Table? {
         let index = Int(key.rawValue) - 1

@@ -4,7 +4,7 @@
 
 package import RegnumEngine
 
-package indirect enum BoundPredicate: Sendable {
+package indirect enum BoundPredicate: Sendable, Hashable {
     case constant(Bool)
     case and([BoundPredicate])
     case or([BoundPredicate])
@@ -24,7 +24,7 @@ package indirect enum BoundPredicate: Sendable {
     case geo(BoundPath, GeoTest)
 }
 
-package enum PathStep: Sendable, Equatable {
+package enum PathStep: Sendable, Hashable {
     /// A to-one link; the table it leads to.
     case link(column: Int, target: TableKey)
     /// A list or a set of links, or the values of a dictionary of links.
@@ -33,7 +33,7 @@ package enum PathStep: Sendable, Equatable {
     case entry(column: Int, key: String, target: TableKey)
     case backlinks(origin: TableKey, column: Int)
 
-    var target: TableKey {
+    package var target: TableKey {
         switch self {
         case .link(_, let target), .links(_, let target), .entry(_, _, let target): target
         case .backlinks(let origin, _): origin
@@ -47,7 +47,7 @@ package enum PathStep: Sendable, Equatable {
     }
 }
 
-package enum PathEnd: Sendable, Equatable {
+package enum PathEnd: Sendable, Hashable {
     /// The value of a column.
     case column(Int, ColumnType)
     /// The elements of a list or a set of values, or the values of a dictionary.
@@ -64,14 +64,14 @@ package enum PathEnd: Sendable, Equatable {
 }
 
 /// A step into a value that is a list or a dictionary.
-package enum NestedStep: Sendable, Equatable {
+package enum NestedStep: Sendable, Hashable {
     case key(String)
     case index(Int64)
     /// Each of its elements: some of them passes.
     case any
 }
 
-package struct BoundPath: Sendable, Equatable {
+package struct BoundPath: Sendable, Hashable {
     package var steps: [PathStep]
     package var end: PathEnd
 
@@ -99,7 +99,7 @@ package enum AggregateKind: String, Sendable {
     case count = "@count", min = "@min", max = "@max", sum = "@sum", avg = "@avg"
 }
 
-package struct BoundAggregate: Sendable {
+package struct BoundAggregate: Sendable, Hashable {
     package var kind: AggregateKind
     /// Leads to the elements: `.object` for objects whose `column` is taken, `.elements` for values. A list of
     /// values whose `@count` is asked is `.elements` too.
@@ -109,7 +109,7 @@ package struct BoundAggregate: Sendable {
 }
 
 /// A test of one value of the type of its column.
-package indirect enum ValueTest: Sendable {
+package indirect enum ValueTest: Sendable, Hashable {
     case isNull
     case isNotNull
     case never

@@ -4,7 +4,7 @@
 import RegnumEngine
 
 /// A test of an embedded object: it is a point, and the point lies in the area.
-package struct GeoTest: Sendable {
+package struct GeoTest: Sendable, Hashable {
     /// Holds "Point".
     package let typeColumn: Int
     /// A list of longitude, latitude and what else there is.

@@ -5,7 +5,7 @@ package import RegnumEngine
 
 /// A test of a mixed value. Numbers of all types compare by what they are worth; values of types that do not compare
 /// are different, and neither less nor greater.
-package struct MixedTest: Sendable {
+package struct MixedTest: Sendable, Hashable {
     package let comparison: ComparisonOperator
     package let value: Value
     /// Where the value is a text or data.

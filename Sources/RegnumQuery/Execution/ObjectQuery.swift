@@ -80,6 +80,12 @@ package final class ObjectQuery {
 
     // MARK: Given objects
 
+    /// Those of `candidates` for which the predicate holds, in their order; no orderings. Keys of objects that are gone
+    /// are passed over.
+    package func matches(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
+        try filter(candidates, makePlan(), table).map(\.key)
+    }
+
     /// Those of `candidates` that pass, in the order of the orderings, else in theirs. Keys of objects that are gone
     /// are passed over; repeated keys stay repeated.
     package func keys(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {

@@ -51,7 +51,7 @@ package struct WideKey: Sendable, Hashable {
 }
 
 /// An open hash table of `WideKey`s. A look-up touches one or two places.
-package struct WideSet: Sendable {
+package struct WideSet: Sendable, Hashable {
     package let values: [WideKey]
     /// Number of the value + 1, or 0; a power of two of places.
     private let table: [Int32]

@@ -4,7 +4,7 @@
 package import RegnumEngine
 
 /// A column at the end of a path of to-one links, and the direction.
-package struct SortKey: Sendable, Equatable {
+package struct SortKey: Sendable, Hashable {
     /// Link columns, each of the table that the one before leads to.
     package var links: [PathStep]
     package var column: Int
@@ -68,7 +68,7 @@ package struct SortKey: Sendable, Equatable {
 }
 
 /// What is done with the rows that match, one after the other.
-package enum Ordering: Sendable {
+package enum Ordering: Sendable, Hashable {
     /// The first key decides, the next ones break ties; what is left keeps the order it had.
     case sort([SortKey])
     /// Keeps the first of those that agree in all keys; objects with a null link on the way are dropped.

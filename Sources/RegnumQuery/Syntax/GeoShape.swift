@@ -3,7 +3,7 @@
 
 package import RegnumEngine
 
-package struct GeoShape: Sendable {
+package struct GeoShape: Sendable, Hashable {
     /// As messages show it: "GeoCircle([0, 0, 0], 10)".
     package let shown: String
     /// Why it is no area; nil where it is one.
@@ -12,6 +12,9 @@ package struct GeoShape: Sendable {
     let bounds: [PlaceBox]?
     /// Whether a point, degrees north and degrees east, lies in it.
     let contains: @Sendable (_ latitude: Double, _ longitude: Double) -> Bool
+    /// What copies of one area have in common: closures cannot be compared.
+    private let identity = Identity()
+    private final class Identity: Sendable {}
 
     package init(
         shown: String, flaw: String?, bounds: [PlaceBox]?,
@@ -22,4 +25,9 @@ package struct GeoShape: Sendable {
         self.bounds = bounds
         self.contains = contains
     }
+
+    /// True for copies of one area only.
+    package static func == (a: GeoShape, b: GeoShape) -> Bool { a.identity === b.identity }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }
 }

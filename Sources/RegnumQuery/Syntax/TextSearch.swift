@@ -11,7 +11,7 @@
 package import RegnumEngine
 
 /// A search, its words folded.
-package indirect enum TextSearch: Sendable, Equatable {
+package indirect enum TextSearch: Sendable, Hashable {
     case term(TextTerm)
     /// Empty: every text, and no text.
     case all([TextSearch])

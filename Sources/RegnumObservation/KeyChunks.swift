@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys in an order, in chunks: an element is found, put in and taken out in O(log n + chunk), and a position is
+// known without counting. What is kept of an element is its key: 8 bytes, and at most as much again where chunks are
+// half empty.
+
+import RegnumEngine
+
+struct KeyChunks {
+    /// Chunks are cut where they grow beyond twice this.
+    private let chunkLength: Int
+    /// None is empty.
+    private var chunks: [[ObjectKey]] = []
+    /// Elements of each chunk: counted without a look at all chunks.
+    private var lengths: [Int] = []
+    /// Elements in front of each chunk, and behind them of all.
+    private var starts: [Int] = [0]
+
+    init(_ keys: [ObjectKey], chunkLength: Int = 512) {
+        self.chunkLength = chunkLength
+        chunks.reserveCapacity(keys.count / chunkLength + 1)
+        for start in stride(from: 0, to: keys.count, by: chunkLength) {
+            chunks.append(Array(keys[start..<min(start + chunkLength, keys.count)]))
+        }
+        recount()
+    }
+
+    var count: Int { starts[chunks.count] }
+
+    var all: [ObjectKey] {
+        var keys: [ObjectKey] = []
+        keys.reserveCapacity(count)
+        for chunk in chunks { keys += chunk }
+        return keys
+    }
+
+    /// After chunks came or went.
+    private mutating func recount() {
+        lengths = chunks.map(\.count)
+        starts = [0]
+        starts.reserveCapacity(chunks.count + 1)
+        count(from: 0)
+    }
+
+    /// After elements came to or went from that chunk and chunks behind it.
+    private mutating func count(from first: Int) {
+        starts.removeLast(starts.count - first - 1)
+        var total = starts[first]
+        for length in lengths[first...] {
+            total &+= length
+            starts.append(total)
+        }
+    }
+
+    /// Bytes that are kept.
+    var byteCount: Int {
+        chunks.reduce(0) { $0 + $1.capacity * MemoryLayout<ObjectKey>.stride }
+            + 8 * (chunks.capacity + lengths.capacity + starts.capacity)
+    }
+
+    /// The element at a position in range. O(log n).
+    subscript(position: Int) -> ObjectKey {
+        let chunk = chunk(at: position)
+        return chunks[chunk][position - starts[chunk]]
+    }
+
+    /// How many elements come first, where `isBefore` is true of those and of no others. O(log n) calls.
+    func partition<E: Error>(_ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
+        // The first chunk that does not begin with one of them.
+        var low = 0
+        var high = chunks.count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if try isBefore(chunks[middle][0]) { low = middle &+ 1 } else { high = middle }
+        }
+        if low == 0 { return 0 }
+        let chunk = low - 1
+        low = 1
+        high = chunks[chunk].count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if try isBefore(chunks[chunk][middle]) { low = middle &+ 1 } else { high = middle }
+        }
+        return starts[chunk] + low
+    }
+
+    func visit(_ body: (_ position: Int, _ key: ObjectKey) -> Void) {
+        var position = 0
+        for chunk in chunks {
+            for key in chunk {
+                body(position, key)
+                position += 1
+            }
+        }
+    }
+
+    /// Takes out the elements at these positions, which ascend. O(positions x (log n + chunk) + chunks).
+    mutating func remove(at positions: [Int]) {
+        guard let first = positions.first else { return }
+        let firstChunk = chunk(at: first)
+        var isAnyEmpty = false
+        for position in positions.reversed() {
+            let chunk = chunk(at: position)
+            chunks[chunk].remove(at: position - starts[chunk])
+            lengths[chunk] -= 1
+            if lengths[chunk] == 0 { isAnyEmpty = true }
+        }
+        if isAnyEmpty {
+            chunks.removeAll { $0.isEmpty }
+            recount()
+        } else {
+            count(from: firstChunk)
+        }
+        // Where chunks have become so small on the whole that there are too many of them.
+        if chunks.count >= 8, chunks.count * chunkLength > 4 * count {
+            self = KeyChunks(all, chunkLength: chunkLength)
+        }
+    }
+
+    /// Puts keys in: each behind as many of the present elements as its `gap` says. The gaps ascend, and keys of the
+    /// same gap are in their order. O(keys x (log n + chunk) + chunks).
+    mutating func insert(_ new: [(gap: Int, key: ObjectKey)]) {
+        guard let first = new.first else { return }
+        if chunks.isEmpty {
+            self = KeyChunks(new.map(\.key), chunkLength: chunkLength)
+            return
+        }
+        let firstChunk = chunk(at: min(first.gap, count - 1))
+        var isAnyLong = false
+        // From the end, so that the gaps in front stay what they are.
+        for (gap, key) in new.reversed() {
+            let chunk = chunk(at: min(gap, count - 1))
+            chunks[chunk].insert(key, at: gap - starts[chunk])
+            lengths[chunk] += 1
+            if lengths[chunk] > 2 * chunkLength { isAnyLong = true }
+        }
+        if isAnyLong {
+            cutLong()
+            recount()
+        } else {
+            count(from: firstChunk)
+        }
+    }
+
+    /// The chunk with the element at `position`.
+    private func chunk(at position: Int) -> Int {
+        var low = 0
+        var high = chunks.count
+        while high &- low > 1 {
+            let middle = (low &+ high) &>> 1
+            if starts[middle] <= position { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    private mutating func cutLong() {
+        var cut: [[ObjectKey]] = []
+        cut.reserveCapacity(chunks.count + 1)
+        for chunk in chunks {
+            if chunk.count <= 2 * chunkLength {
+                cut.append(chunk)
+                continue
+            }
+            for start in stride(from: 0, to: chunk.count, by: chunkLength) {
+                cut.append(Array(chunk[start..<min(start + chunkLength, chunk.count)]))
+            }
+        }
+        chunks = cut
+    }
+}

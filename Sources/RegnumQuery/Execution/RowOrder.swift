@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of a query's sorts, one object against another: for who keeps an order and puts a few objects into it.
+// It is the order of `SortExtractor`, which takes the values of many objects out first.
+
+package import RegnumEngine
+
+/// An object in one version.
+package struct OrderedRow {
+    let session: Session
+    let table: Table
+    let location: RowLocation
+
+    /// Nil where the version has no such object.
+    package init?(_ key: ObjectKey, _ tableKey: TableKey, in session: Session) throws(EngineError) {
+        guard let table = session.table(tableKey), let location = try table.locate(key) else { return nil }
+        self.session = session
+        self.table = table
+        self.location = location
+    }
+}
+
+package struct RowOrder {
+    /// The sort that decides comes first.
+    private let keys: [SortKey]
+
+    /// The order that all steps lead to: what is not a sort leaves the order as it is. Nil where nothing sorts.
+    package init?(_ orderings: [Ordering]) {
+        var keys: [SortKey] = []
+        for ordering in orderings {
+            if case .sort(let next) = ordering { keys = next + keys }
+        }
+        if keys.isEmpty { return nil }
+        self.keys = keys
+    }
+
+    /// Negative, 0 or positive, as `a` comes before, is equal to or comes behind `b`. Equal objects are ordered by
+    /// their keys. O(sort keys x (1 + links)).
+    package func compare(_ a: OrderedRow, _ b: OrderedRow) throws(EngineError) -> Int {
+        for key in keys {
+            let order = try compare(a, b, key)
+            if order != 0 { return key.isAscending ? order : -order }
+        }
+        return 0
+    }
+
+    private func compare(_ a: OrderedRow, _ b: OrderedRow, _ key: SortKey) throws(EngineError) -> Int {
+        guard let (table, place) = try end(of: key, a) else { return try end(of: key, b) == nil ? 0 : 1 }
+        guard let (otherTable, otherPlace) = try end(of: key, b) else { return -1 }
+        let column = place.group.pointee.columns[key.column]
+        let other = otherPlace.group.pointee.columns[key.column]
+        switch (column.isNull(place.row), other.isNull(otherPlace.row)) {
+        case (true, true): return 0
+        case (true, false): return -1
+        case (false, true): return 1
+        case (false, false): break
+        }
+        switch key.type {
+        case .string where key.isFolded:
+            let text = try table.withBytes(key.column, at: place) { [UInt8]($0) }
+            let otherText = try otherTable.withBytes(key.column, at: otherPlace) { [UInt8]($0) }
+            return Self.compareFolded(text, otherText)
+        case .string, .data:
+            if column.isBlob(place.row) || other.isBlob(otherPlace.row) {
+                let text = try table.withBytes(key.column, at: place) { [UInt8]($0) }
+                let otherText = try otherTable.withBytes(key.column, at: otherPlace) { [UInt8]($0) }
+                return Self.compare(text, otherText)
+            }
+            return BytesMatch.compare(column.bytes(place.row), other.bytes(otherPlace.row))
+        case .decimal128, .mixed:
+            return MixedOrder.compare(
+                try table.value(key.column, at: place), try otherTable.value(key.column, at: otherPlace))
+        default:
+            for part in 0..<2 {
+                let word = SortExtractor.word(column, place.row, key.type, part)
+                let otherWord = SortExtractor.word(other, otherPlace.row, key.type, part)
+                if word != otherWord { return word < otherWord ? -1 : 1 }
+                guard key.type == .date || key.type == .objectID || key.type == .uuid else { return 0 }
+            }
+            return 0
+        }
+    }
+
+    /// Where the value lies; nil behind a null link.
+    private func end(of key: SortKey, _ row: OrderedRow) throws(EngineError) -> (Table, RowLocation)? {
+        var table = row.table
+        var place = row.location
+        for step in key.links {
+            guard case .link(let column, let target) = step, let next = row.session.table(target) else { continue }
+            let found = UInt64(bitPattern: place.group.pointee.columns[column].integer(place.row))
+            guard found != 0, let there = try next.locate(ObjectKey(found)) else { return nil }
+            table = next
+            place = there
+        }
+        return (table, place)
+    }
+
+    private static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        for level in TextOrder.levels {
+            let order = compare(a.withUnsafeBytes { level($0) }, b.withUnsafeBytes { level($0) })
+            if order != 0 { return order }
+        }
+        return 0
+    }
+
+    private static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        a.withUnsafeBytes { a in b.withUnsafeBytes { b in BytesMatch.compare(a, b) } }
+    }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observed queries of every kind against the query run anew; and how much they look at, which must not depend on how
+// many objects there are.
+
+import RegnumEngine
+import RegnumObservation
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@testable import RegnumQuery
+
+/// A table of people who have friends and pets, and three sessions: one writes, one shows, one stays behind.
+private final class People {
+    static let rank = 0, name = 1, weight = 2, friend = 3, pets = 4, mixed = 5
+    static let person = TableKey(1), pet = TableKey(2)
+
+    let database: Database
+    let writer: Session
+    let shown: Session
+    let told: Session
+    var random: SeededRandom
+
+    init(seed: UInt64, count: Int) throws {
+        random = SeededRandom(seed: seed)
+        database = try Database.open(path: "/people.realm", fileSystem: MemoryFileSystem())
+        writer = try database.makeSession()
+        shown = try database.makeSession()
+        told = try database.makeSession()
+        try writer.beginWrite()
+        try writer.addTables([
+            NewTable(
+                name: "Person",
+                columns: [
+                    NewColumn(name: "rank", type: .int), NewColumn(name: "name", type: .string, isNullable: true),
+                    NewColumn(name: "weight", type: .double, isNullable: true),
+                    NewColumn(name: "friend", type: .link, targetName: "Person"),
+                    NewColumn(name: "pets", type: .link, collection: .list, targetName: "Pet"),
+                    NewColumn(name: "mixed", type: .mixed, isNullable: true),
+                ]),
+            NewTable(name: "Pet", columns: [NewColumn(name: "age", type: .int)]),
+        ])
+        for _ in 0..<max(3, count / 20) { try addPet() }
+        for _ in 0..<count { try add() }
+        try writer.commitWrite()
+        _ = try (shown.refresh(), told.refresh())
+    }
+
+    var people: Table { writer.tables[0] }
+    var animals: Table { writer.tables[1] }
+
+    private func insert(into table: Table) throws -> ObjectKey {
+        let location = try table.insertRow()
+        try table.finishInsert(location)
+        return location.key
+    }
+
+    func addPet() throws { try animals.set(.int(Int64(random.below(20))), 0, of: try insert(into: animals)) }
+
+    func add() throws {
+        let key = try insert(into: people)
+        for column in [Self.rank, Self.name, Self.weight, Self.mixed] { try change(column, of: key) }
+    }
+
+    private func some(_ table: Table) throws -> ObjectKey? {
+        table.count == 0 ? nil : try table.key(atPosition: random.below(table.count))
+    }
+
+    private func change(_ column: Int, of key: ObjectKey) throws {
+        let value: Value
+        switch column {
+        case Self.rank: value = .int(Int64(random.below(50)))
+        case Self.name:
+            // A block of its own now and then.
+            let names: [Value] = [.null, .string("a9"), .string("A10"), .string("é"), .string("")]
+            value =
+                random.below(200) == 0
+                ? .string(String(repeating: "long ", count: 2000)) : names[random.below(names.count)]
+        case Self.weight:
+            let weights: [Value] = [.null, .double(.nan), .double(-0.0), .double(0), .double(2.5), .double(-7)]
+            value = weights[random.below(weights.count)]
+        case Self.friend: value = try random.below(4) == 0 ? .null : some(people).map { .link($0) } ?? .null
+        default:
+            let values: [Value] = [.null, .int(1), .double(1), .string("x"), .bool(true), .double(0.5)]
+            value = values[random.below(values.count)]
+        }
+        try people.set(value, column, of: key)
+    }
+
+    func changeSomething() throws {
+        guard let key = try some(people) else { return try add() }
+        switch random.below(20) {
+        case 0, 1: try add()
+        case 2: try people.delete(key)
+        case 3: if let pet = try some(animals) { try animals.set(.int(Int64(random.below(20))), 0, of: pet) }
+        case 4: if animals.count > 2, let pet = try some(animals) { try animals.delete(pet) }
+        case 5: try addPet()
+        case 6, 7: if let pet = try some(animals) { try people.listInsert([.link(pet)], Self.pets, of: key, at: 0) }
+        case 8, 9, 10: try change(Self.friend, of: key)
+        case 11, 12: try change(Self.name, of: key)
+        case 13, 14: try change(Self.weight, of: key)
+        case 15: try change(Self.mixed, of: key)
+        default: try change(Self.rank, of: key)
+        }
+    }
+
+    func write(_ body: () throws -> Void) throws {
+        try writer.beginWrite()
+        try body()
+        try writer.commitWrite()
+    }
+
+    /// What led from the version told to the one shown, which is the newest; nil where it is the same.
+    func walk() throws -> RegionWalk? {
+        guard try shown.refresh() else { return nil }
+        return RegionWalk(older: told, newer: shown, changes: try shown.changes(since: told))
+    }
+
+    func query(_ kind: QueryKind) -> ObjectQuery {
+        ObjectQuery(session: shown, table: Self.person, predicate: kind.predicate, orderings: kind.orderings)
+    }
+}
+
+private enum QueryKind: CaseIterable {
+    case all, filtered, sorted, byName, byNaturalName, byWeight, byMixed, byFriend, filteredAndByFriend, byPets, byFans
+    case subquery, distinct, sliced
+
+    private static let friend = PathStep.link(column: People.friend, target: People.person)
+    private static let friendOf = PathStep.backlinks(origin: People.person, column: People.friend)
+
+    var predicate: BoundPredicate? {
+        let rank = BoundPath(end: .column(People.rank, .int))
+        let age = BoundPath(end: .column(0, .int))
+        let pets = PathStep.links(column: People.pets, target: People.pet)
+        switch self {
+        case .filtered, .sorted: return .test(rank, .int(.greaterOrEqual, 20))
+        case .filteredAndByFriend:
+            let friends = BoundPath(steps: [Self.friend, Self.friend], end: .column(People.rank, .int))
+            return .or([.test(friends, .int(.less, 25)), .test(rank, .int(.equal, 3))])
+        case .byPets:
+            return .aggregate(
+                BoundAggregate(kind: .max, path: BoundPath(steps: [pets], end: .object), column: 0), .int(.greater, 9))
+        case .byFans:
+            let fans = BoundPath(steps: [Self.friendOf], end: .object)
+            return .aggregate(BoundAggregate(kind: .count, path: fans), .int(.greater, 1))
+        case .subquery:
+            return .subquery(
+                BoundPath(steps: [Self.friendOf, pets], end: .object), .test(age, .int(.less, 10)), .int(.greater, 0))
+        default: return nil
+        }
+    }
+
+    var orderings: [Ordering] {
+        func key(_ column: Int, _ type: ColumnType, _ isAscending: Bool = true, isFolded: Bool = false) -> SortKey {
+            var key = SortKey(column: column, type: type, isAscending: isAscending)
+            key.isFolded = isFolded
+            return key
+        }
+        let ofFriend = SortKey(links: [Self.friend], column: People.name, type: .string, isAscending: false)
+        let rank = key(People.rank, .int, false)
+        switch self {
+        case .sorted: return [.sort([rank, key(People.name, .string)])]
+        case .byName: return [.sort([rank]), .sort([key(People.name, .string, false)])]
+        case .byNaturalName: return [.sort([key(People.name, .string, isFolded: true), rank])]
+        case .byWeight: return [.sort([key(People.weight, .double, false)])]
+        case .byMixed: return [.sort([key(People.mixed, .mixed), rank])]
+        case .byFriend, .filteredAndByFriend: return [.sort([ofFriend, rank])]
+        case .distinct: return [.sort([rank]), .distinct([key(People.name, .string)])]
+        case .sliced: return [.sort([rank]), .slice(offset: 2, limit: 30)]
+        default: return []
+        }
+    }
+}
+
+@Suite struct ObservedQueryTests {
+    /// The environment asks for more; see Scripts/nightly.
+    private static let seeds = CurrentProcess.environment("REGNUM_OBSERVED_RUNS").flatMap { UInt64($0) } ?? 2
+
+    /// What is wrong with a change set, or nil.
+    private func flaw(
+        _ changes: CollectionChanges, _ old: [ObjectKey], _ new: [ObjectKey], _ modified: Set<ObjectKey>
+    ) -> String? {
+        var mirror = old
+        for at in changes.deletions.reversed() { mirror.remove(at: at) }
+        for at in changes.insertions {
+            if at > mirror.count || at >= new.count { return "insertion at \(at)" }
+            mirror.insert(new[at], at: at)
+        }
+        if mirror != new { return "moves: \(changes.deletions) \(changes.insertions)" }
+        let gone = Set(changes.deletions)
+        let expected = old.indices.filter { !gone.contains($0) && modified.contains(old[$0]) }
+        return expected == changes.modifications ? nil : "modified \(changes.modifications), not \(expected)"
+    }
+
+    @Test("what is told leads from what was found before to what is found now", arguments: [0, 40, 2500])
+    func model(count: Int) throws {
+        for seed in UInt64(1)...(count > 1000 ? 1 : Self.seeds) {
+            let people = try People(seed: seed, count: count)
+            var observed: [(kind: QueryKind, query: ObservedQuery, old: [ObjectKey])] = []
+            for kind in QueryKind.allCases {
+                let query = people.query(kind)
+                let made = try ObservedQuery(
+                    table: People.person, query: kind == .all ? nil : query, in: people.shown)
+                observed.append((kind, made, try query.keys()))
+            }
+            for round in 0..<(count > 1000 ? 3 : 10) {
+                let changes = count > 1000 ? [3, 60, 250][round] : [1, 2, 5, 30, 200][people.random.below(5)]
+                try people.write { for _ in 0..<changes { try people.changeSomething() } }
+                let walk = try #require(try people.walk())
+                let everything = try walk.modified(.everything(People.person))
+                let named = try walk.modified(.keyPaths(People.person, [([], People.name)]))
+                for i in observed.indices {
+                    let new = try people.query(observed[i].kind).keys()
+                    let old = observed[i].old
+                    observed[i].old = new
+                    for modified in [everything, named, everything] {
+                        let told = try observed[i].query.advance(walk, modified: modified)
+                        let flaw = flaw(told, old, new, modified)
+                        #expect(flaw == nil, "\(observed[i].kind), seed \(seed), round \(round)")
+                        if flaw != nil { return }
+                    }
+                }
+                try people.told.move(to: people.shown)
+            }
+        }
+    }
+
+    @Test("a change of one property is found by a few comparisons among any number of objects")
+    func work() throws {
+        let count = 4000
+        let people = try People(seed: 7, count: count)
+        let kinds: [QueryKind] = [.all, .filtered, .sorted, .byWeight, .byFriend]
+        let observed = try kinds.map { kind in
+            (
+                kind,
+                try ObservedQuery(
+                    table: People.person, query: kind == .all ? nil : people.query(kind), in: people.shown)
+            )
+        }
+        for round in 0..<40 {
+            let key = ObjectKey(UInt64(1 + round * 331 % count))
+            try people.write { try people.people.set(.int(Int64(round % 50)), People.rank, of: key) }
+            guard let walk = try people.walk() else { continue }
+            for (_, query) in observed {
+                _ = try query.advance(walk, modified: try walk.modified(.everything(People.person)))
+            }
+            try people.told.move(to: people.shown)
+        }
+        for (kind, query) in observed {
+            // The one run is the first; log2 of the objects is 12, looked for at most three times a commit.
+            #expect(query.work.runs == (kind == .all ? 0 : 1), "\(kind)")
+            #expect(query.work.passes == 0 && query.work.evaluated <= 40, "\(kind): \(query.work)")
+            #expect(query.work.compared <= 40 * 3 * 14, "\(kind): \(query.work)")
+            #expect(query.byteCount <= 18 * count + 1000, "\(kind)")
+        }
+        // Without links there is nothing to look for where nothing has moved.
+        #expect(observed[0].1.work == ObservedWork())
+    }
+
+    @Test("equal queries are one for as long as they show the same")
+    func sharing() throws {
+        let people = try People(seed: 1, count: 100)
+        let queries = ObservedQueries()
+        func query(_ kind: QueryKind) throws -> ObservedQuery {
+            try queries.query(people.query(kind), of: People.person, in: people.shown)
+        }
+        let first = try query(.sorted)
+        #expect(try query(.sorted) === first)
+        #expect(try query(.filtered) !== first)
+        #expect(try query(.byFriend) !== query(.filteredAndByFriend))
+        try people.write { try people.people.set(.int(20), People.rank, of: ObjectKey(1)) }
+        let walk = try #require(try people.walk())
+        // Nobody has moved it on.
+        let second = try query(.sorted)
+        #expect(second !== first)
+        for _ in 0..<10 { _ = try first.advance(walk, modified: [ObjectKey(1)]) }
+        #expect(first.work.evaluated <= 1 && first.work.runs == 1)
+        #expect(try query(.sorted) === second)
+        // Another table does not matter, unless it decides.
+        try people.told.move(to: people.shown)
+        let pets = try query(.byPets)
+        try people.write { try people.addPet() }
+        _ = try people.walk()
+        #expect(try query(.sorted) === second)
+        #expect(try query(.byPets) !== pets)
+    }
+}
