@@ -186,7 +186,7 @@ struct ObjectCreationTests {
             realm.add(person)
         }
         let again = try #require(realm.objects(Pet.self).first)
-        #expect(again == pet && again !== pet && again.hash(again) == pet.hash(pet))
+        #expect(again == pet && again !== pet && again.hash == pet.hash)
         let other = try #require(realm.objects(Person.self).first)
         #expect(other != person && other.isSameObject(as: person) && !other.isSameObject(as: nil))
         #expect(Person() != Person())
@@ -343,10 +343,6 @@ struct ObjectCreationTests {
         let message = try misuse.message()
         #expect(message.contains(misuse.words), "\(message)")
     }
-}
-
-extension ObjectBase {
-    fileprivate func hash(_ object: ObjectBase) -> Int { object.hashValue }
 }
 
 extension MisuseCase {

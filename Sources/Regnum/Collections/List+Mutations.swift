@@ -24,6 +24,7 @@ extension List {
     private func insert(_ elements: [Element], at index: Int?) {
         guard let place = writablePlace() else {
             if let index { checkInsertion(index, items.count) }
+            requireClass(of: elements, .list)
             items.insert(contentsOf: elements, at: index ?? items.count)
             return
         }
@@ -43,6 +44,7 @@ extension List {
     public func replace(index: Int, object: Element) {
         guard let place = writablePlace() else {
             checkIndex(index, count: items.count)
+            requireClass(of: CollectionOfOne(object), .list)
             items[index] = object
             return
         }

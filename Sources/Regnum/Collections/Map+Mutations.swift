@@ -18,6 +18,7 @@ extension Map {
     /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or contains "." where the map is managed.
     public func updateValue(_ value: Value, forKey key: Key) {
         guard let place = writablePlace() else {
+            requireClass(of: CollectionOfOne(value), .dictionary)
             entries[key] = value
             return
         }
@@ -32,7 +33,7 @@ extension Map {
     /// Sets all pairs, the last one of a key.
     func insert(_ pairs: [(Key, Value)]) {
         guard let place = writablePlace() else {
-            for (key, value) in pairs { entries[key] = value }
+            for (key, value) in pairs { updateValue(value, forKey: key) }
             return
         }
         // First all of them: one that does not fit must change nothing.

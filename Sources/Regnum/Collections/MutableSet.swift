@@ -117,6 +117,7 @@ extension MutableSet {
     public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {
         guard let place = writablePlace() else {
             for object in objects where !members.contains(object, in: items) {
+                requireClass(of: CollectionOfOne(object), .set)
                 members.insert(object)
                 items.append(object)
             }

@@ -44,7 +44,8 @@ extension _OwnedCollection {
     {
         object.core.alone {
             let stored = storedPointer(object, offset, Self.self)
-            if let collection = stored.pointee { return collection }
+            // One that the class's initialiser has made, as for an accessor of a class with fields of its own, is none.
+            if let collection = stored.pointee, collection._isManaged { return collection }
             let collection = Self()
             let number =
                 (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride

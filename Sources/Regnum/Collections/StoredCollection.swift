@@ -139,6 +139,16 @@ extension ManagedPlace {
     var owner: RowReference { RowReference(binding: binding, key: key, rollbacks: rollbacks) }
 }
 
+/// Misuse for an object of another class than that of the elements: of a subclass it would lie in another table.
+func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element>, _ words: CollectionWords) {
+    let shape = Element._shape
+    guard let target = shape.target, !shape.isCustom, target != DynamicObject.self else { return }
+    for element in elements {
+        guard let object = Element._toRaw(element).object, type(of: object) != target else { continue }
+        refuseClass(of: object, ClassNames.name(of: target), words)
+    }
+}
+
 /// Misuse: an object of a class that the collection does not hold.
 @inline(never)
 func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWords) -> Never {

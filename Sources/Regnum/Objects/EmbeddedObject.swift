@@ -73,6 +73,24 @@ extension RealmCore {
 }
 
 extension ObjectBase {
+    /// Misuse unless the object is of the class `wanted` itself, or a dynamic object of its table; nil stands for any.
+    @inline(__always)
+    final func requireClass(_ wanted: ObjectBase.Type?, for place: LinkPlace) {
+        guard let wanted, Swift.type(of: self) != wanted else { return }
+        if !stands(for: wanted) { refuseClass(wanted, place) }
+    }
+
+    @inline(never)
+    private final func refuseClass(_ wanted: ObjectBase.Type, _ place: LinkPlace) -> Never {
+        let (given, wanted) = (classSchema.name, ClassNames.name(of: wanted))
+        switch place {
+        case .property: misuse("Can't set object of type '\(given)' to property of type '\(wanted)'")
+        case .collection(let kind):
+            let all: [CollectionWords] = [.list, .set, .dictionary]
+            Regnum.refuseClass(of: self, wanted, all.first { $0.name == kind } ?? .list)
+        }
+    }
+
     /// True for a managed embedded object, whatever class it is seen as.
     final var isOwned: Bool { rowContext != nil && binding.table.definition.isEmbedded }
 

@@ -15,6 +15,8 @@ struct InsertStep {
     var column: Int32
     /// In `ClassSchema.properties`.
     var property: Int32
+    /// The class that a link leads to.
+    var target: ObjectBase.Type?
 }
 
 final class InsertPlan {
@@ -40,7 +42,7 @@ final class InsertPlan {
             let step = InsertStep(
                 code: property.storage == .boxField ? .generic : property.shape.code,
                 isOptional: property.shape.isOptional, offset: Int32(property.offset),
-                column: Int32(binding.columns[number]), property: Int32(number))
+                column: Int32(binding.columns[number]), property: Int32(number), target: property.shape.target)
             switch step.code {
             case .link: links.append(step)
             case .collection: collections.append(step)

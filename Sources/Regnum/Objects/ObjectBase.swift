@@ -77,8 +77,31 @@ open class ObjectBase {
     /// The stored properties.
     public final var objectSchema: ObjectSchema { ObjectSchema(classSchema) }
 
-    /// The object and its values, links to depth 5. The order is the schema's.
-    public final var description: String { ObjectDescription.text(of: self) }
+    /// The object and its values, links to depth 5. The order is the schema's. May be overridden.
+    open var description: String { ObjectDescription.text(of: self) }
+
+    /// As `description`. May be overridden.
+    open var debugDescription: String { description }
+
+    /// What `==` asks: managed objects of a class with a primary key, and frozen ones, are equal to those of the same row
+    /// of the same Realm, others to themselves. A class may override it, together with `hash`.
+    open func isEqual(_ object: Any?) -> Bool {
+        guard let object = object as? ObjectBase else { return false }
+        if self === object { return true }
+        return isEqualByRow && ObjectBase.areSameRow(self, object)
+    }
+
+    /// Equal for objects that are equal by `isEqual(_:)`.
+    open var hash: Int {
+        var hasher = Hasher()
+        if isEqualByRow { hasher.combine(rowKey) } else { hasher.combine(ObjectIdentifier(self)) }
+        return hasher.finalize()
+    }
+
+    private final var isEqualByRow: Bool {
+        guard let context = rowContext, context.pointee.kind == .managed else { return false }
+        return core.isFrozen || binding.schema.primaryKey != nil
+    }
 
     /// True where both are the same object of the same Realm, or the very same unmanaged instance.
     public final func isSameObject(as object: ObjectBase?) -> Bool {
@@ -87,25 +110,11 @@ open class ObjectBase {
     }
 }
 
-extension ObjectBase: Hashable, CustomStringConvertible {
-    /// Managed objects of a class with a primary key, and frozen ones: the same row of the same Realm.
-    /// Others: the same instance.
-    public static func == (left: ObjectBase, right: ObjectBase) -> Bool {
-        if left === right { return true }
-        guard let context = left.rowContext, context.pointee.kind == .managed else { return false }
-        guard left.core.isFrozen || left.binding.schema.primaryKey != nil else { return false }
-        return areSameRow(left, right)
-    }
+extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// As `isEqual(_:)`.
+    public static func == (left: ObjectBase, right: ObjectBase) -> Bool { left === right || left.isEqual(right) }
 
-    public func hash(into hasher: inout Hasher) {
-        if let context = rowContext, context.pointee.kind == .managed,
-            core.isFrozen || binding.schema.primaryKey != nil
-        {
-            hasher.combine(rowKey)
-        } else {
-            hasher.combine(ObjectIdentifier(self))
-        }
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     static func areSameRow(_ left: ObjectBase, _ right: ObjectBase) -> Bool {
         guard left.rowKey == right.rowKey, let context = left.rowContext, let other = right.rowContext,

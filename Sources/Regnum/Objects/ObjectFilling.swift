@@ -12,7 +12,14 @@ enum ObjectFilling {
             if object.rowContext != nil { object.requireValid() }
             let source = object.classSchema
             return properties.compactMap { property in
-                source.property(named: property.name).map { (property, $0.get(object) as Any) }
+                guard let other = source.property(named: property.name) else {
+                    // Dynamic objects show what is in a file: of an older version there may be less.
+                    if object is DynamicObject { return nil }
+                    misuse(
+                        "Invalid value '\(object)' to initialize object of type '\(schema.name)': missing key "
+                            + "'\(property.name)'. Give a dictionary of the values that there are.")
+                }
+                return (property, other.get(object) as Any)
             }
         }
         if let entries = Coercion.entries(value) {

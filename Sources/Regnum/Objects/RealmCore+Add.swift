@@ -28,8 +28,12 @@ extension RealmCore {
         }
     }
 
-    /// The key of an object that something links to; an unmanaged one is added.
-    private func key(of object: ObjectBase, _ update: Realm.UpdatePolicy, for place: LinkPlace) -> ObjectKey {
+    /// The key of an object that something links to; an unmanaged one is added. Misuse for one that is not of the class
+    /// `wanted`: one of a subclass lies in another table.
+    private func key(
+        of object: ObjectBase, _ update: Realm.UpdatePolicy, for place: LinkPlace, _ wanted: ObjectBase.Type?
+    ) -> ObjectKey {
+        object.requireClass(wanted, for: place)
         if object.rowContext == nil {
             insert(object, binding(for: type(of: object)), update)
         } else {
@@ -101,6 +105,7 @@ extension RealmCore {
                 continue
             }
             addManaged(target)
+            target.requireClass(step.target, for: .property)
             requireNoOwner(target, .property)
             location.group.pointee.columns[Int(step.column)].putInteger(
                 Int64(bitPattern: target.rowKey.rawValue), location.row)
@@ -117,7 +122,7 @@ extension RealmCore {
         for step in plan.links {
             let field = (memory + Int(step.offset)).assumingMemoryBound(to: ObjectBase?.self)
             guard let target = field.pointee else { continue }
-            let targetKey = key(of: target, update, for: .property)
+            let targetKey = key(of: target, update, for: .property, step.target)
             field.pointee = nil
             engine { () throws(EngineError) in
                 try binding.table.set(.link(targetKey), Int(step.column), of: object.rowKey)
@@ -148,17 +153,19 @@ extension RealmCore {
         let place = property.linkPlace
         for (number, raw) in collection.rawItems.enumerated() {
             let target = property.isMap ? existing[elements.keys[number]] : existing[number]
-            elements.values.append(value(raw, update, for: place, target))
+            elements.values.append(value(raw, update, for: place, property.shape.target, target))
         }
         return elements
     }
 
     /// An object is added, or written to the one that is there.
     private func value(
-        _ raw: _RawValue, _ update: Realm.UpdatePolicy, for place: LinkPlace, _ existing: ObjectKey?
+        _ raw: _RawValue, _ update: Realm.UpdatePolicy, for place: LinkPlace, _ wanted: ObjectBase.Type?,
+        _ existing: ObjectKey?
     ) -> Value {
         guard let object = raw.object else { return storedValue(raw, update) }
-        guard let existing else { return .link(key(of: object, update, for: place)) }
+        guard let existing else { return .link(key(of: object, update, for: place, wanted)) }
+        object.requireClass(wanted, for: place)
         requireNoOwner(object, place)
         self.update(object, binding(for: type(of: object)), existing, update)
         return .link(existing)
@@ -171,7 +178,7 @@ extension RealmCore {
             let property = binding.schema.properties[Int(step.property)]
             let isMixed = property.shape.type == .any
             let raw = isMixed ? property.takeMixed(object) : property.raw(object)
-            let new = value(raw, update, for: .property, nil)
+            let new = value(raw, update, for: .property, step.target, nil)
             if case .null = new { continue }
             engine { () throws(EngineError) in
                 try binding.table.set(new, Int(step.column), of: object.rowKey)
@@ -181,7 +188,7 @@ extension RealmCore {
 
     /// The value of a property that is no link; objects in a mixed value are added.
     func storedValue(_ raw: _RawValue, _ update: Realm.UpdatePolicy) -> Value {
-        raw.mixed.map { mixedValue($0) { key(of: $0, update, for: .property) } } ?? raw.value
+        raw.mixed.map { mixedValue($0) { key(of: $0, update, for: .property, nil) } } ?? raw.value
     }
 
     // MARK: Updating
@@ -213,7 +220,7 @@ extension RealmCore {
                 ? property.takeMixed(object)
                 : property.storage == .boxField
                     ? property.box(in: object).unmanagedValue : property.raw(object)
-            let new = value(raw, update, for: .property, owned[0])
+            let new = value(raw, update, for: .property, property.shape.target, owned[0])
             if property.shape.code == .link {
                 (memory + property.offset).assumingMemoryBound(to: ObjectBase?.self).pointee = nil
             }

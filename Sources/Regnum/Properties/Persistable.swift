@@ -116,7 +116,7 @@ public protocol _PersistableInsideOptional: _HasPersistedType {
 public protocol RealmCollectionValue: Hashable, _HasPersistedType {}
 
 /// A type whose optional can be an element of a Realm collection.
-public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue {}
+public protocol _RealmCollectionValueInsideOptional: RealmCollectionValue, _PersistableInsideOptional {}
 
 /// Stored types that may be indexed.
 public protocol _Indexable {}
@@ -179,6 +179,7 @@ extension _Persistable {
         let binding = object.binding
         var raw = _toRaw(value)
         if let target = raw.object {
+            target.requireClass(_shape.target, for: .property)
             // An embedded object may be assigned to where it is already.
             if target.isOwned, target.isLinked(from: object, column) { return }
             raw.value = .link(binding.core.adopt(target, for: .property))

@@ -4,7 +4,7 @@
 internal import RegnumEngine
 
 /// The old name of enums that can be stored.
-public protocol RealmEnum: RawRepresentable {}
+public protocol RealmEnum: RawRepresentable, RealmOptionalType {}
 
 /// An enum with a raw value of an integer, floating-point or String type that can be a property or an
 /// element.

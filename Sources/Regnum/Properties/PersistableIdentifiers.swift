@@ -121,7 +121,10 @@ extension UUID: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionVal
         let words = value.words
         return _RawValue(.uuid(words.0, words.1))
     }
-    public static func _coerced(_ value: Any) -> UUID? { value as? UUID }
+    /// A UUID, or its text.
+    public static func _coerced(_ value: Any) -> UUID? {
+        (value as? UUID) ?? (value as? String).flatMap { UUID(uuidString: $0) }
+    }
 }
 extension UUID: _Indexable, _PrimaryKey {}
 

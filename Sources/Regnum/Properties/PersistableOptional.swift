@@ -49,8 +49,7 @@ extension Optional: _Persistable where Wrapped: _PersistableInsideOptional {
     }
 }
 
-extension Optional: RealmCollectionValue
-where Wrapped: _RealmCollectionValueInsideOptional & _PersistableInsideOptional {}
+extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {}
 
 extension Optional: _Indexable where Wrapped: _Indexable {}
 extension Optional: _PrimaryKey where Wrapped: _PrimaryKey {}

@@ -30,6 +30,9 @@ public final class RealmProperty<Value: RealmPropertyType> {
     /// Holds nil.
     public init() { unmanaged = Value._fromRaw(_RawValue(.null)) }
 
+    /// Holds `value`.
+    public init(_ value: Value) { unmanaged = value }
+
     /// The value. Managed ones may only be set in a write transaction.
     public var value: Value {
         get {

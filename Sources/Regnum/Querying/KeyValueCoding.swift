@@ -54,6 +54,16 @@ extension ObjectBase {
         KeyPathParts.setValue(value, of: next, at: rest)
     }
 
+    /// The values of the properties of these names, `NSNull` for nil. Misuse for a name that is not there.
+    public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Sets a property for each name, to null for `NSNull`; see `setValue(_:forKey:)`.
+    public final func setValuesForKeys(_ keyedValues: [String: Any]) {
+        for (key, value) in keyedValues { setValue(unwrapped(value), forKey: key) }
+    }
+
     private final func set(_ value: Any?, _ key: String, isCoding: Bool) {
         guard let property = classSchema.property(named: key) else { refuseName(key, isCoding: isCoding) }
         if rowContext != nil {

@@ -189,6 +189,9 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
         return info
     }
 
+    /// As `errorUserInfo`: the words and, where it is about a file, its path under `NSFilePathErrorKey`.
+    public var userInfo: [String: Any] { errorUserInfo }
+
     public var errorDescription: String? { description }
 
     /// What happened and what to do about it.
@@ -199,9 +202,11 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
     }
 }
 
-extension Realm.Error: Equatable {
+extension Realm.Error: Hashable {
     /// True where both have the same code.
     public static func == (left: Realm.Error, right: Realm.Error) -> Bool { left.code == right.code }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 }
 
 extension Realm.Error.Code {

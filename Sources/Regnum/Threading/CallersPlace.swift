@@ -46,7 +46,7 @@ extension RealmCore {
 
 extension ObjectBase {
     /// The Realm it belongs to, also after its deletion; nil while it is unmanaged. Any thread.
-    package final var home: RealmCore? {
+    package final var _homeCore: RealmCore? {
         guard let context = rowContext, context.pointee.kind != .traced else { return nil }
         return core
     }

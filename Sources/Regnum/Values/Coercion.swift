@@ -22,10 +22,10 @@ func unwrapped(_ value: Any) -> Any? {
 }
 
 enum Coercion {
-    /// A whole number of any integer type. Not of Bool, not of floating point.
+    /// A whole number of any integer type; of Bool 0 or 1, as `NSNumber` has it on Apple's systems.
     static func integer(_ value: Any) -> Int64? {
         switch value {
-        case is Bool: nil
+        case let value as Bool: value ? 1 : 0
         case let value as Int: Int64(value)
         case let value as any BinaryInteger: Int64(exactly: value)
         case let value as NSNumber:

@@ -69,13 +69,19 @@ public struct GeoPolygon: Hashable, Sendable {
         }
         self.init(outerRing: rings[0], holes: Array(rings.dropFirst()))
     }
+
+    /// As `init(outerRing:holes:)` with pairs of latitude and longitude, holes one after the other.
+    public init?(outerRing: [(Double, Double)], holes: [(Double, Double)]...) {
+        self.init(outerRing: outerRing, holes: holes)
+    }
 }
 
 /// A length on the surface of the earth, which counts as a ball with a radius of 6,378.1 km.
 public struct Distance: Hashable, Sendable {
     private static let earthKilometers = 6378.1
     private static let kilometersPerMile = 1.609344
-    let radians: Double
+    /// In radians of a great circle.
+    public let radians: Double
 
     private init?(_ radians: Double) {
         guard radians >= 0 else { return nil }

@@ -72,7 +72,7 @@
             if let given, !given.core.isHere { throw ReactiveRealmError.wrongThread }
             var home = given?.core
             for object in objects {
-                guard let core = object.home else { continue }
+                guard let core = object._homeCore else { continue }
                 if !core.isHere { throw ReactiveRealmError.wrongThread }
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
                 if home == nil { home = core }
@@ -92,7 +92,7 @@
             guard let turns = home.core.turns else { throw ReactiveRealmError.wrongThread }
             let configuration = home.configuration
             let parcels = objects.map { object -> (Realm) -> T? in
-                guard object.home != nil else { return { _ in object } }
+                guard object._homeCore != nil else { return { _ in object } }
                 let reference = ThreadSafeReference(to: object)
                 return { $0.resolve(reference) }
             }

@@ -138,7 +138,7 @@
             }
 
             private static func deleteTogether<O: Object>(_ objects: [O]) throws {
-                guard let core = objects.first?.home else { return }
+                guard let core = objects.first?._homeCore else { return }
                 guard core.isHere else { throw ReactiveRealmError.wrongThread }
                 let realm = Realm(core: core)
                 try realm.writeOrJoin { try realm.delete(checked: objects) }
@@ -156,7 +156,7 @@
         /// Deletes objects; throws before anything is deleted where one is gone or confined elsewhere.
         func delete<O: Object>(checked objects: [O]) throws {
             for object in objects {
-                if let home = object.home, !home.isHere { throw ReactiveRealmError.wrongThread }
+                if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
             }
             delete(objects)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects and collections as text: RealmSwift's form, to which programs and their logs are used.
+
+import Foundation
+import RealmSwift
+import Testing
+
+private final class Page: Object {
+    @Persisted var title = "a"
+    @Persisted var isOpen = true
+    @Persisted var number: Int?
+    @Persisted var scan = Data((1...30).map { UInt8($0) })
+    @Persisted var next: Page?
+    @Persisted var pages: List<Page>
+    @Persisted var marks: MutableSet<Int>
+    @Persisted var words: Map<String, String>
+    @Persisted(originProperty: "next") var before: LinkingObjects<Page>
+    override class func _realmObjectName() -> String? { "Page" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+private final class Link: Object {
+    @Persisted var next: Link?
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
+/// Addresses of collections differ in each run.
+private func withoutAddresses(_ text: String) -> String { text.replacing(/<0x[0-9a-f]+>/, with: "<0x>") }
+
+@Suite("Objects as text")
+struct ObjectDescriptionTests {
+    private static let text = """
+        Page {
+        \ttitle = a;
+        \tisOpen = 1;
+        \tnumber = (null);
+        \tscan = <0102030405060708090a0b0c0d0e0f101112131415161718 — 30 total bytes>;
+        \tnext = (null);
+        \tpages = List<Page> <0x> (
+        \t
+        \t);
+        \tmarks = MutableSet<int> <0x> (
+        \t\t[0] 7
+        \t);
+        \twords = Map<string, string> <0x> (
+        \t[a]: b
+        \t);
+        }
+        """
+
+    @Test("an object lists its stored properties in their order, nil as (null), data cut to 24 bytes")
+    func object() throws {
+        let page = Page(value: ["marks": [7], "words": ["a": "b"]])
+        #expect(withoutAddresses(page.description) == Self.text)
+        let realm = try memoryRealm(Page.self)
+        try realm.write { realm.add(page) }
+        #expect(withoutAddresses("\(page)") == Self.text)
+        try realm.write { realm.delete(page) }
+        #expect(page.description == "[invalid object]")
+    }
+
+    @Test("objects within objects stand one tab further in, and end at depth five")
+    func nested() throws {
+        let link = Link()
+        link.next = link
+        var text = "<Maximum depth exceeded>"
+        for _ in 0..<5 {
+            text = "Link {\n\tnext = \(text.replacing("\n", with: "\n\t"));\n}"
+        }
+        #expect(link.description == text)
+        link.next = nil
+        let realm = try memoryRealm(Link.self)
+        try realm.write {
+            realm.add(link)
+            link.next = link
+        }
+        #expect(link.description == text)
+    }
+
+    @Test("a collection lists a hundred elements and tells how many are left")
+    func collections() throws {
+        let list = List<Int>()
+        list.append(objectsIn: 0..<3)
+        #expect(withoutAddresses(list.description) == "List<int> <0x> (\n\t[0] 0,\n\t[1] 1,\n\t[2] 2\n)")
+        list.append(objectsIn: 3..<105)
+        #expect(list.description.hasSuffix("\t[99] 99\n\t... 5 objects skipped.\n)"))
+        let realm = try memoryRealm(Link.self)
+        try realm.write { realm.create(Link.self) }
+        let links = realm.objects(Link.self)
+        #expect(withoutAddresses(links.description) == "Results<Link> <0x> (\n\t[0] Link {\n\t\tnext = (null);\n\t}\n)")
+    }
+}
