@@ -73,7 +73,7 @@ package final class Database: @unchecked Sendable {
         self.seal = seal
         self.reader = reader
         self.shared = shared
-        versions = VersionRegistry(Version(slot), shared: shared) { number throws(EngineError) in
+        versions = VersionRegistry(Version(slot), shared: shared, options.mutant) { number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
         line = CommitLine(slot, options.mutant)
@@ -139,7 +139,7 @@ package final class Database: @unchecked Sendable {
             // The processor to whoever waits.
             CurrentThread.sleep(nanoseconds: 50_000)
         }
-        if let shared, try !shared.tryLockWriter() {
+        if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
             try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
         }
         line.monitor.withLock {
@@ -158,7 +158,8 @@ package final class Database: @unchecked Sendable {
             return
         }
         if let entry = shared.enter(header) {
-            if !isKnown || !entry.isOurs { try meet(entry.newest, isCertain: entry.isDurable) }
+            let isOurs = entry.isOurs || options.mutant == .othersNotMet
+            if !isKnown || !isOurs { try meet(entry.newest, isCertain: entry.isDurable) }
         } else {
             try restoreShared(shared)
         }
@@ -189,7 +190,9 @@ package final class Database: @unchecked Sendable {
                 throw error
             }
         }
-        if !isFound { versions.publish(Version(found.slot), isDurable: true) }
+        if !isFound, options.mutant != .unfinishedNotPublished {
+            versions.publish(Version(found.slot), isDurable: true)
+        }
     }
 
     /// Somebody has written over the file that processes share: the newest commit in the file counts, because a

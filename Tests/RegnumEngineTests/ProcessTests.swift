@@ -119,4 +119,30 @@ import Testing
         #expect(report.isClean, "\(report.findings)")
         #expect(report.pendingPages < 60)
     }
+
+    // A pin that found no free word counted as everything from it on, and bells rang for nobody: safe, but files grew,
+    // and no test saw it.
+    @Test("others are shown each version that a process reads, and ring where it listens")
+    func shown() throws {
+        let files = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
+        let a = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+        try makeTable(a)
+        let b = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+        let writer = try b.makeSession()
+        var readers: [Session] = []
+        for turn in 0..<3 {
+            readers.append(try a.makeSession())
+            try insert(writer, 1, Int64(turn))
+        }
+        let read = readers.map(\.version)
+        #expect(Set(read).count == 3)
+        #expect(try b.pinsOfOthers().map(\.version).sorted() == read)
+        readers.remove(at: 1)
+        #expect(try b.pinsOfOthers().map(\.version).sorted() == [read[0], read[2]])
+        let bell = 1024
+        #expect(files.contents(of: "/a.realm.lock")?[bell] == 0)
+        a.listen(true)
+        try insert(writer, 1, 4)
+        #expect(files.contents(of: "/a.realm.lock")?[bell] == 1)
+    }
 }

@@ -38,7 +38,8 @@ import Testing
     /// Those that take minutes of images to be found in a debug build.
     static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest]
     static let mutants = ProtocolMutant.allCases.filter {
-        $0 != .ghostCommit && (RunSize.isOptimized || !rareMutants.contains($0))
+        $0 != .ghostCommit && !ProtocolMutant.amongProcesses.contains($0)
+            && (RunSize.isOptimized || !rareMutants.contains($0))
     }
 
     @Test("the images find each seeded bug", arguments: mutants, RunSize.isOptimized ? Array(1...10) : [1])

@@ -44,7 +44,8 @@ extension Database {
 
     /// Moves from pending to free what neither this process nor another one reads. Guard: gate.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        let others = try shared?.pinsOfOthers() ?? []
+        var others = try shared?.pinsOfOthers() ?? []
+        if options.mutant == .othersPinsIgnored { others = [] }
         let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
         var (durable, covered) = line.monitor.withLock { (line.durable, line.covered) }
         if options.mutant == .relaxedSpaceReused { durable = .max }

@@ -27,4 +27,19 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case coveredSpaceReused
     /// A relaxed commit may take the slot of the last durable one.
     case relaxedOverDurable
+    /// A reader does not look again at the newest version after it has shown which one it reads.
+    case pinNotChecked
+    /// Space is given away that versions need which other processes read.
+    case othersPinsIgnored
+    /// A writer does not learn what other processes have committed since its last commit.
+    case othersNotMet
+    /// Processes write without the writer's lock.
+    case writerNotLocked
+    /// What a process has left that ended between its slot and its number is not published.
+    case unfinishedNotPublished
+
+    /// Bugs among processes: no crash shows them, the interleavings do.
+    package static let amongProcesses: [ProtocolMutant] = [
+        .pinNotChecked, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished,
+    ]
 }

@@ -7,6 +7,7 @@ import Foundation
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
+import Synchronization
 import Testing
 
 @Suite(.serialized) struct HostileBytesTests {
@@ -14,6 +15,8 @@ import Testing
     static let cases =
         CurrentProcess.environment("REGNUM_HOSTILE_CASES").flatMap { Int($0) } ?? (RunScale.isOptimized ? 2000 : 2)
     static let seed = CurrentProcess.environment("REGNUM_SEED").flatMap { UInt64($0) } ?? 20_261_121
+    /// Where no other tests run beside these: see `PeakMemory`.
+    static let measuresMemory = CurrentProcess.environment("REGNUM_HOSTILE_MEMORY") != nil
     static let isTraced = CurrentProcess.environment("REGNUM_HOSTILE_TRACE") != nil
 
     /// Runs `count` cases, spread over `0..<total` from a place that the seed chooses, all of them where they fit.
@@ -30,12 +33,20 @@ import Testing
             if isTraced { trace("\(name) \(number)\n") }
             let clock = ContinuousClock()
             let begin = clock.now
+            let before = measuresMemory ? PeakMemory.begin() : 0
             HostileUse.run(file.bytes)
             let took = clock.now - begin
+            if measuresMemory {
+                let grown = PeakMemory.byteCount() - before
+                if grown > 64 << 20 + 4 * file.bytes.count { Issue.record("\(name) \(number) took \(grown) bytes") }
+                largest.withLock { $0 = max($0, grown) }
+            }
             if took > .seconds(RunScale.isOptimized ? 2 : 30) { Issue.record("\(name) \(number) took \(took)") }
             if only != nil { break }
         }
     }
+
+    private static let largest = Mutex(0)
 
     private static func trace(_ text: String) {
         FileHandle.standardError.write(Data(text.utf8))
@@ -146,5 +157,28 @@ import Testing
             let count = max(0, number / 3 * 4096 + number % 3 - 1)
             file.bytes.removeSubrange(min(count, file.bytes.count)...)
         }
+    }
+
+    /// The last of the suite; it says what the others have found.
+    @Test("no case takes much memory", .enabled(if: measuresMemory))
+    func memory() {
+        Self.trace("the most memory that a case took: \(Self.largest.withLock { $0 }) bytes\n")
+        #expect(Self.largest.withLock { $0 } > 0)
+    }
+}
+
+/// The most memory that this process has had since a moment, in bytes; all of it, of other threads too.
+enum PeakMemory {
+    /// What it has now.
+    static func begin() -> Int {
+        try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        return byteCount()
+    }
+
+    static func byteCount() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first).flatMap { Int($0) }
+            .map { $0 << 10 } ?? 0
     }
 }

@@ -33,6 +33,8 @@ struct HostileFile {
                 name: "Named", columns: [NewColumn(name: "name", type: .string, isPrimaryKey: true)]),
             // More than one group, so that there are nodes; more than one leaf, so that there are branches.
             NewTable(name: "Many", columns: [NewColumn(name: "n", type: .int, isIndexed: true)]),
+            // A group whose keys lie so far apart that they are listed.
+            NewTable(name: "Far", columns: [NewColumn(name: "n", type: .int)]),
         ]
     }()
 
@@ -117,9 +119,9 @@ struct HostileFile {
         try session.beginWrite()
         try session.addTables(tables)
         let named = session.table(named: "Named").unsafelyUnwrapped
-        for i in 0..<20 { _ = try DatabaseTests.insert(named, [.string("the long name of object number \(i)")]) }
+        for i in 0..<20 { _ = try insert(named, [.string("the long name of object number \(i)")]) }
         let all = session.table(named: "All").unsafelyUnwrapped
-        for i in 0..<40 { _ = try DatabaseTests.insert(all, [.int(Int64(i))] + values(i)) }
+        for i in 0..<40 { _ = try insert(all, [.int(Int64(i))] + values(i)) }
         for i in 0..<40 { try fill(all, i) }
         // In the first row, so that its record is aligned and `holders` finds it.
         let ints = all.definition.columns.firstIndex { $0.collection == .list && $0.type == .int }
@@ -127,7 +129,12 @@ struct HostileFile {
         try session.commitWrite()
         try session.beginWrite()
         let many = session.table(named: "Many").unsafelyUnwrapped
-        for i in 0..<1300 { _ = try DatabaseTests.insert(many, [.int(Int64(i * 7919 % 10_007))]) }
+        for i in 0..<1300 { _ = try insert(many, [.int(Int64(i * 7919 % 10_007))]) }
+        let far = session.table(named: "Far").unsafelyUnwrapped
+        for i in 0..<2100 { _ = try insert(far, [.int(Int64(i))]) }
+        try session.commitWrite()
+        try session.beginWrite()
+        for key in 1...2100 where key % 150 != 0 { try far.delete(ObjectKey(UInt64(key))) }
         try session.commitWrite()
         for round in 0..<2 {
             try session.beginWrite()
@@ -137,6 +144,14 @@ struct HostileFile {
             try session.commitWrite()
         }
         return files.contents(of: path) ?? []
+    }
+
+    private static func insert(_ table: Table, _ values: [Value]) throws -> ObjectKey {
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        for (column, value) in values.enumerated() { try table.set(value, column, of: key) }
+        return key
     }
 
     private static func fill(_ all: Table, _ i: Int) throws {

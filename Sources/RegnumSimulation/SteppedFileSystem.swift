@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of one pretended process of a schedule: each call is a step, and after the process's death each fails.
+
+package import RegnumSystem
+
+/// To be used by the thread of its process only.
+package final class SteppedFileSystem: FileSystem {
+    private let base: any FileSystem
+    fileprivate let schedule: Schedule
+    fileprivate let process: Int
+
+    init(_ base: any FileSystem, _ schedule: Schedule, _ process: Int) {
+        self.base = base
+        self.schedule = schedule
+        self.process = process
+    }
+
+    /// A step of its own: between two looks at memory, say.
+    package func pause() { try? schedule.step(process) }
+
+    package var isDead: Bool { schedule.isDead(process) }
+
+    package var isShared: Bool { base.isShared }
+
+    package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        try schedule.step(process)
+        let file = try base.open(path, mode)
+        schedule.opened(file, by: process)
+        return SteppedFile(file, self)
+    }
+
+    package func status(_ path: String) throws(SystemError) -> FileStatus? {
+        try schedule.step(process)
+        return try base.status(path)
+    }
+
+    package func remove(_ path: String) throws(SystemError) {
+        try schedule.step(process)
+        try base.remove(path)
+    }
+
+    package func rename(_ source: String, to target: String) throws(SystemError) {
+        try schedule.step(process)
+        try base.rename(source, to: target)
+    }
+
+    package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try schedule.step(process)
+        try base.renameIfAbsent(source, to: target)
+    }
+
+    package func makeDirectories(_ path: String) throws(SystemError) {
+        try schedule.step(process)
+        try base.makeDirectories(path)
+    }
+
+    package func syncDirectory(containing path: String) throws(SystemError) {
+        try schedule.step(process)
+        try base.syncDirectory(containing: path)
+    }
+
+    package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
+}
+
+final class SteppedFile: File {
+    private let base: any File
+    private let fileSystem: SteppedFileSystem
+
+    init(_ base: any File, _ fileSystem: SteppedFileSystem) {
+        self.base = base
+        self.fileSystem = fileSystem
+    }
+
+    private func step() throws(SystemError) { try fileSystem.schedule.step(fileSystem.process) }
+
+    var identity: FileIdentity { base.identity }
+
+    func byteCount() throws(SystemError) -> Int {
+        try step()
+        return try base.byteCount()
+    }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        try step()
+        return try base.read(buffer, at: offset)
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        try step()
+        // Another process may read the one half; it is left with it only where that ends with a page, because the
+        // system writes pages as a whole.
+        let isLong = buffer.count > 4096
+        let half = buffer.count / 2 & (isLong ? ~4095 : ~511)
+        if half > 0 {
+            try base.write(UnsafeRawBufferPointer(rebasing: buffer[..<half]), at: offset)
+            try fileSystem.schedule.step(fileSystem.process, mayDie: isLong)
+        }
+        try base.write(UnsafeRawBufferPointer(rebasing: buffer[half...]), at: offset + half)
+    }
+
+    func allocate(_ byteCount: Int) throws(SystemError) {
+        try step()
+        try base.allocate(byteCount)
+    }
+
+    func truncate(_ byteCount: Int) throws(SystemError) {
+        try step()
+        try base.truncate(byteCount)
+    }
+
+    func sync(_ kind: SyncKind) throws(SystemError) {
+        try step()
+        try base.sync(kind)
+    }
+
+    func makeRegion() throws(SystemError) -> any MappedRegion {
+        try step()
+        return try base.makeRegion()
+    }
+
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer {
+        try step()
+        return try base.mapShared(byteCount)
+    }
+
+    func tryLock(byte: Int) throws(SystemError) -> Bool {
+        try step()
+        return try base.tryLock(byte: byte)
+    }
+
+    func lock(byte: Int) throws(SystemError) {
+        try step()
+        while try !base.tryLock(byte: byte) { try fileSystem.schedule.wait(fileSystem.process) }
+    }
+
+    func unlock(byte: Int) {
+        do throws(SystemError) { try step() } catch { return }
+        base.unlock(byte: byte)
+        fileSystem.schedule.wakeAll()
+    }
+
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
+        try step()
+        return try base.isLocked(bytes: bytes)
+    }
+
+    func close() {
+        do throws(SystemError) { try step() } catch { return }
+        base.close()
+        fileSystem.schedule.wakeAll()
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two or three pretended processes on one file, whose calls to the file system come in an order that a seed chooses;
+// in every other run one of them is killed at one of its steps. Writers move money between rows and count their
+// commits; readers look.
+//
+//  1  what was acknowledged before a look began is seen by it, and stays
+//  2  whatever is looked at has the whole sum: no half of a commit, no page of another version
+//  3  a version that is held shows the same as long as it is held
+//  4  no process waits for ever, none fails but for its own death
+//  5  in the end the file is whole, and holds each acknowledged commit and at most one more of who was killed
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+
+/// What the processes of a run know of one another. Touched by the one that has the turn.
+final class Ledger: @unchecked Sendable {
+    // Unchecked: see above.
+    /// By writer: commits begun and acknowledged.
+    var begun = [Int64](repeating: 0, count: InterleavingRun.writerCount)
+    var acknowledged = [Int64](repeating: 0, count: InterleavingRun.writerCount)
+    var failure: String?
+
+    func fail(_ text: String) { if failure == nil { failure = text } }
+}
+
+struct InterleavingRun {
+    static let path = "/data/a.realm"
+    static let writerCount = 2
+    static let accountCount = 6
+    static let total = Int64(accountCount) * 1000
+    static let table = NewTable(
+        name: "Row", columns: [NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string)])
+
+    let seed: UInt64
+    var mutant: ProtocolMutant?
+
+    private func open(_ files: any FileSystem) throws -> Database {
+        var options = Database.OpenOptions()
+        options.syncDelay = nil
+        options.mutant = mutant
+        return try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+    }
+
+    /// Throws what was wrong. Returns the number of steps.
+    func run() throws -> Int {
+        var random = SeededRandom(seed: seed)
+        let files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 8 << 20)
+        try make(files)
+        let strategy: Schedule.Strategy =
+            random.below(2) == 0 ? .random(period: 1 + random.below(12)) : .priorities(changes: 1 + random.below(5))
+        let schedule = Schedule(seed: random.next(), strategy: strategy)
+        let ledger = Ledger()
+        let count = 2 + random.below(2)
+        let victim = random.below(2) == 0 ? random.below(count) : -1
+        var bodies: [@Sendable () -> Void] = []
+        for i in 0..<count {
+            let process = schedule.addProcess(on: files, killedAt: i == victim ? 1 + random.below(300) : nil)
+            let own = SeededRandom(seed: random.next())
+            let isWriter = i == 0 || (i == 1 && (count == 2 || random.below(4) != 0))
+            bodies.append {
+                do {
+                    if isWriter {
+                        try write(process, i, own, ledger)
+                    } else {
+                        try read(process, own, ledger)
+                    }
+                } catch let error as RunFailure {
+                    ledger.fail(error.text)
+                } catch {
+                    if !process.isDead { ledger.fail("process \(i) failed: \(error)") }
+                }
+            }
+        }
+        schedule.run(expectedSteps: 400, bodies)
+        if let failure = schedule.failure ?? ledger.failure { throw failed(failure, schedule) }
+        do {
+            try checkEnd(files, ledger, isKilled: victim >= 0)
+        } catch let error as RunFailure {
+            throw failed(error.text, schedule)
+        } catch {
+            throw failed("\(error)", schedule)
+        }
+        return schedule.steps
+    }
+
+    private func failed(_ text: String, _ schedule: Schedule) -> RunFailure {
+        RunFailure(text: "seed \(seed), \(schedule.steps) steps: \(text)", images: 0)
+    }
+
+    private func make(_ files: SimulatedFileSystem) throws {
+        let session = try open(files).makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.table])
+        let table = session.table(named: "Row").unsafelyUnwrapped
+        for i in 0..<Self.accountCount + Self.writerCount {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.int(i < Self.accountCount ? 1000 : 0), 0, of: location.key)
+        }
+        try session.commitWrite()
+    }
+
+    // MARK: Processes
+
+    private func write(
+        _ files: SteppedFileSystem, _ writer: Int, _ seeded: SeededRandom, _ ledger: Ledger
+    ) throws {
+        var random = seeded
+        for _ in 0..<(1 + random.below(2)) {
+            let session = try open(files).makeSession()
+            for _ in 0..<(1 + random.below(3)) {
+                let known = ledger.acknowledged
+                try session.beginWrite()
+                let seen = try look(session, known)
+                try move(session, writer, seen, &random)
+                if random.below(6) == 0 {
+                    session.rollbackWrite()
+                    continue
+                }
+                ledger.begun[writer] = seen.counts[writer] + 1
+                let levels: [CommitDurability] = [.full, .full, .relaxed, .relaxed, .paranoid]
+                try session.commitWrite(levels[random.below(levels.count)])
+                ledger.acknowledged[writer] = seen.counts[writer] + 1
+                files.pause()
+            }
+        }
+    }
+
+    private func move(_ session: Session, _ writer: Int, _ seen: Sight, _ random: inout SeededRandom) throws {
+        guard let table = session.table(named: "Row") else { throw lost(writer) }
+        let (from, to, amount) = (
+            random.below(Self.accountCount), random.below(Self.accountCount), Int64(random.below(100))
+        )
+        if from != to {
+            try table.set(.int(seen.accounts[from] - amount), 0, of: try table.key(atPosition: from))
+            try table.set(.int(seen.accounts[to] + amount), 0, of: try table.key(atPosition: to))
+        }
+        let text = String(repeating: Character(UnicodeScalar(UInt8(97 + random.below(26)))), count: random.below(3000))
+        try table.set(.string(text), 1, of: try table.key(atPosition: from))
+        let own = try table.key(atPosition: Self.accountCount + writer)
+        try table.set(.int(seen.counts[writer] + 1), 0, of: own)
+    }
+
+    private func read(_ files: SteppedFileSystem, _ seeded: SeededRandom, _ ledger: Ledger) throws {
+        var random = seeded
+        for _ in 0..<(1 + random.below(2)) {
+            var known = ledger.acknowledged
+            let session = try open(files).makeSession()
+            var held: [(session: Session, sight: Sight)] = []
+            for _ in 0..<(2 + random.below(4)) {
+                let sight = try look(session, known)
+                if random.below(2) == 0 { held.append((try session.freeze(), sight)) }
+                for _ in 0..<random.below(40) { files.pause() }
+                if files.isDead { return }
+                for (session, sight) in held {
+                    guard try look(session, []) == sight else {
+                        throw RunFailure(text: "a version that is held has changed", images: 0)
+                    }
+                }
+                if random.below(3) == 0, !held.isEmpty { held.remove(at: random.below(held.count)) }
+                known = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
+                _ = try session.refresh()
+            }
+        }
+    }
+
+    // MARK: Looks
+
+    struct Sight: Equatable {
+        var accounts: [Int64] = []
+        var counts: [Int64] = []
+        var texts: [Int] = []
+    }
+
+    private func lost(_ writer: Int) -> RunFailure {
+        RunFailure(text: "an acknowledged commit of writer \(writer) is lost", images: 0)
+    }
+
+    /// What a session shows; `known` are the commits that must be seen.
+    private func look(_ session: Session, _ known: [Int64]) throws -> Sight {
+        guard let table = session.table(named: "Row"), table.count == Self.accountCount + Self.writerCount else {
+            throw RunFailure(text: "rows are missing", images: 0)
+        }
+        var sight = Sight()
+        for position in 0..<table.count {
+            let key = try table.key(atPosition: position)
+            guard case .int(let number) = try table.value(0, of: key),
+                case .string(let text) = try table.value(1, of: key)
+            else { throw RunFailure(text: "a row has other values", images: 0) }
+            if position < Self.accountCount { sight.accounts.append(number) } else { sight.counts.append(number) }
+            sight.texts.append(text.utf8.reduce(text.utf8.count) { $0 &* 31 &+ Int($1) })
+        }
+        guard sight.accounts.reduce(0, +) == Self.total else {
+            throw RunFailure(text: "half of a commit is seen", images: 0)
+        }
+        for (writer, count) in known.enumerated() where sight.counts[writer] < count { throw lost(writer) }
+        return sight
+    }
+
+    private func checkEnd(_ files: SimulatedFileSystem, _ ledger: Ledger, isKilled: Bool) throws {
+        let database = try open(files)
+        let session = try database.makeSession()
+        let sight = try look(session, ledger.acknowledged)
+        for writer in 0..<Self.writerCount {
+            let most = isKilled ? ledger.begun[writer] : ledger.acknowledged[writer]
+            guard sight.counts[writer] <= most else {
+                throw RunFailure(text: "more commits of writer \(writer) than it has made", images: 0)
+            }
+        }
+        for _ in 0..<2 {
+            try session.beginWrite()
+            try session.commitWrite()
+        }
+        let report = IntegrityCheck.run(database)
+        guard report.isClean else { throw RunFailure(text: "integrity: \(report.findings.prefix(3))", images: 0) }
+        guard report.pendingPages < 24 else { throw RunFailure(text: "pins are left behind", images: 0) }
+        guard try look(session, sight.counts) == sight else {
+            throw RunFailure(text: "commits after the end went wrong", images: 0)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocol of the shared file in many orders of the steps of its processes; and the same runs must find each
+// seeded bug of it. Replay: REGNUM_SEED with REGNUM_INTERLEAVINGS=1.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct InterleavingTests {
+    static var count: Int {
+        CurrentProcess.environment("REGNUM_INTERLEAVINGS").flatMap { Int($0) } ?? (RunSize.isOptimized ? 400 : 20)
+    }
+
+    @Test("in no order of their steps do processes lose a commit, read a torn one, or wait for ever")
+    func orders() throws {
+        let seed = RunSize.seed
+        var steps = 0
+        for i in 0..<Self.count {
+            do {
+                steps += try InterleavingRun(seed: seed &+ UInt64(i)).run()
+            } catch {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(steps > Self.count * 50)
+    }
+
+    @Test("the same seed gives the same order of steps")
+    func replay() throws {
+        for seed in 1...3 as ClosedRange<UInt64> {
+            #expect(try InterleavingRun(seed: seed).run() == InterleavingRun(seed: seed).run())
+        }
+    }
+
+    /// In release builds, where thousands of orders take a second.
+    @Test(
+        "the orders find each seeded bug", .enabled(if: RunSize.isOptimized),
+        arguments: ProtocolMutant.amongProcesses)
+    func mutant(_ mutant: ProtocolMutant) throws {
+        #expect(throws: RunFailure.self, "\(mutant) survived") {
+            for seed in 0..<4000 { _ = try InterleavingRun(seed: UInt64(seed), mutant: mutant).run() }
+        }
+    }
+}
