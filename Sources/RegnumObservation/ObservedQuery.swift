@@ -7,8 +7,8 @@
 //       └─ distinct, slices, too many ──▶ the query runs again and the two orders are compared
 //
 // The work follows the change: an object's place is found by O(log n) comparisons in the chunks of `KeyChunks`, the
-// place of an object of a whole table by the counts of the table's tree. Kept are 8 bytes an object, of a whole table
-// nothing.
+// place of an object of a whole table by the counts of the table's tree. Kept are 8 to 16 bytes an object, of a
+// whole table nothing.
 
 package import RegnumEngine
 package import RegnumQuery
@@ -44,6 +44,8 @@ package final class ObservedQuery {
     /// The walk that led here, while it is there; what it moved, and what was last told of it.
     private weak var walk: RegionWalk?
     private var moves = CollectionChanges()
+    /// Of objects that were put back, where; nil of those that were left out.
+    private var places: [ObjectKey: Int?] = [:]
     private var told: (modified: Set<ObjectKey>, changes: CollectionChanges)?
 
     /// Runs the query on the session's version of now.
@@ -76,6 +78,7 @@ package final class ObservedQuery {
     /// that count as changed.
     package func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
         if self.walk !== walk {
+            places = [:]
             moves = try follow(walk)
             self.walk = walk
             rows = rows(in: walk.newer)
@@ -146,6 +149,8 @@ package final class ObservedQuery {
         }
         after = try finder.sorted(after)
         keys.insert(after.map { ($0.gap, $0.key) })
+        for key in deciding { places[key] = .some(nil) }
+        for (i, placed) in after.enumerated() { places[placed.key] = placed.gap + i }
         return Self.moves(before, after)
     }
 
@@ -187,6 +192,10 @@ package final class ObservedQuery {
             let finder = Finder(table: table, order: order, walk: walk, deciding: [])
             defer { work.compared += finder.compared }
             for key in modified {
+                if let known = places[key] {
+                    if let known { positions.append(known) }
+                    continue
+                }
                 guard let at = try finder.gap(of: key, in: keys, wasThere: false) else { continue }
                 if at < keys.count, keys[at] == key { positions.append(at) }
             }

@@ -247,10 +247,10 @@ private enum QueryKind: CaseIterable {
             try people.told.move(to: people.shown)
         }
         for (kind, query) in observed {
-            // The one run is the first; log2 of the objects is 12, looked for at most three times a commit.
+            // The one run is the first; log2 of the objects is 12, looked for twice a commit.
             #expect(query.work.runs == (kind == .all ? 0 : 1), "\(kind)")
             #expect(query.work.passes == 0 && query.work.evaluated <= 40, "\(kind): \(query.work)")
-            #expect(query.work.compared <= 40 * 3 * 14, "\(kind): \(query.work)")
+            #expect(query.work.compared <= 40 * 2 * 14, "\(kind): \(query.work)")
             #expect(query.byteCount <= 18 * count + 1000, "\(kind)")
         }
         // Without links there is nothing to look for where nothing has moved.
