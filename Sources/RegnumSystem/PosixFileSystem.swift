@@ -259,9 +259,7 @@ final class PosixFile: File {
     }
 
     private func lengthOf(_ descriptor: Descriptor) throws(SystemError) -> Int {
-        var information: SystemCalls.FileInformation?
-        _ = try checked(SystemCalls.inspect(descriptor.number, &information), "inspect")
-        return information?.status.byteCount ?? 0
+        try checked(SystemCalls.length(descriptor.number), "inspect")
     }
 
     /// Where space cannot be reserved, zeros that are written hold it.

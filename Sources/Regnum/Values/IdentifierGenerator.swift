@@ -38,16 +38,21 @@ public final class IdentifierGenerator: Sendable {
     private let state: Mutex<State>
     /// Of a generator with a seed: the milliseconds of its first identifier.
     private let start: UInt64?
+    /// Of a test kit's generator without a seed: where its ObjectIds come from.
+    private let ownObjectIds: (@Sendable () -> ObjectId)?
 
     /// A generator whose identifiers are the same for the same seed: UUIDs of version 7 one millisecond apart from
     /// `start` on, ObjectIds one second apart.
     public init(seed: UInt64, startingAt start: Date = Date(timeIntervalSince1970: 1_577_836_800)) {
         let milliseconds = max(0, min(start.timeIntervalSince1970 * 1000, 281_474_976_710_655))
         self.start = UInt64(milliseconds)
+        ownObjectIds = nil
         state = Mutex(State(milliseconds: UInt64(milliseconds), random: seed))
     }
 
-    private init() {
+    /// One whose ObjectIds come from elsewhere, and all else from the system; for a test kit.
+    package init(objectIds: (@Sendable () -> ObjectId)? = nil) {
+        ownObjectIds = objectIds
         start = nil
         state = Mutex(State(random: 0))
     }
@@ -68,7 +73,10 @@ public final class IdentifierGenerator: Sendable {
 
     /// A UUID of version 7: unlike all others, and above those made before it in this process when compared by bytes
     /// or text. Of the generator in force. About 60 ns.
-    public static func uuidV7() -> UUID { (current ?? system).nextUUIDV7() }
+    public static func uuidV7() -> UUID {
+        if let current, current.start != nil { return current.nextUUIDV7() }
+        return system.nextUUIDV7()
+    }
 
     private func nextUUIDV7() -> UUID {
         let now = start == nil ? UInt64(max(0, Date().timeIntervalSince1970 * 1000)) : 0
@@ -92,13 +100,15 @@ public final class IdentifierGenerator: Sendable {
         return Self.uuid(milliseconds << 16 | 7 << 12 | counter, low)
     }
 
-    /// A random UUID, of version 4.
+    /// A random UUID, of version 4; of a generator with a seed the same in each run.
     func uuid() -> UUID {
+        if start == nil { return UUID() }
         let (high, low) = state.withLock { (Self.next(&$0.random), Self.next(&$0.random)) }
         return Self.uuid(high & ~0xf000 | 0x4000, low & (1 << 62 - 1) | 1 << 63)
     }
 
     func objectId() -> ObjectId {
+        if let ownObjectIds { return ownObjectIds() }
         let (count, process) = state.withLock { state in
             state.objectIds &+= 1
             return (state.objectIds, Self.mixed(state.random))

@@ -2,7 +2,7 @@
 // ObjectId: 12 bytes that are unique without a central place: time, a random part of the process, a counter.
 
 public import Foundation
-package import Synchronization
+internal import Synchronization
 
 /// A 12-byte identifier: 4 bytes seconds since 1970, 5 bytes of the process, 3 bytes of a counter, all big
 /// endian, so that identifiers made one after another are in ascending order.
@@ -49,14 +49,9 @@ public final class ObjectId: Sendable {
     /// A new identifier, unlike all others, or the next one of the `IdentifierGenerator` in force.
     public static func generate() -> ObjectId {
         if let generator = IdentifierGenerator.current { return generator.objectId() }
-        if isScoped.load(ordering: .relaxed), let next = scopedSource { return next() }
         return ObjectId(
             seconds: UInt32(truncatingIfNeeded: Int64(Date().timeIntervalSince1970)), process: processPart)
     }
-
-    /// Gives the identifiers of a task and its child tasks, once `isScoped`; set by a test kit.
-    @TaskLocal package static var scopedSource: (@Sendable () -> ObjectId)?
-    package static let isScoped = Atomic(false)
 
     private convenience init(seconds: UInt32, process: UInt64) {
         let count = ObjectId.counter.wrappingAdd(1, ordering: .relaxed).newValue & 0xff_ffff

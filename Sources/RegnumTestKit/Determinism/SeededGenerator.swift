@@ -123,8 +123,7 @@ public struct CountedObjectIds: TestTrait, SuiteTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
         let identifiers = TestIdentifiers()
-        ObjectId.isScoped.store(true, ordering: .relaxed)
-        try await ObjectId.$scopedSource.withValue({ identifiers.objectId() }) { try await function() }
+        try await IdentifierGenerator(objectIds: { identifiers.objectId() }).run { try await function() }
     }
 }
 
@@ -137,6 +136,5 @@ extension Trait where Self == CountedObjectIds {
 /// Runs `body` with `ObjectId.generate()` counting up from 1 on the calling thread: for XCTest.
 public func withCountedObjectIds<Result>(_ body: () throws -> Result) rethrows -> Result {
     let identifiers = TestIdentifiers()
-    ObjectId.isScoped.store(true, ordering: .relaxed)
-    return try ObjectId.$scopedSource.withValue({ identifiers.objectId() }) { try body() }
+    return try IdentifierGenerator(objectIds: { identifiers.objectId() }).run(body)
 }
