@@ -216,6 +216,19 @@ private struct CollectionRun {
 
     mutating func delete(_ table: Table, _ key: UInt64) throws {
         try table.delete(ObjectKey(key))
+        forget(key, in: table)
+    }
+
+    /// Most of the objects, so that trees are passed through rather than searched.
+    mutating func deleteMany(_ table: Table) throws {
+        while rows.count < 60 { try insert(table) }
+        for key in rows.keys.sorted() { try change(table, key, random.below(Self.columns.count)) }
+        let gone = rows.keys.sorted().filter { _ in random.below(4) > 0 }
+        try table.delete(gone.map { ObjectKey($0) })
+        for key in gone { forget(key, in: table) }
+    }
+
+    private mutating func forget(_ key: UInt64, in table: Table) {
         rows[key] = nil
         let word = Value.targetWord(table.definition.key, ObjectKey(key))
         for other in rows.keys {
@@ -261,6 +274,7 @@ private struct CollectionRun {
                 for _ in 0..<(1 + random.below(4)) { try change(table, key.rawValue, column) }
             }
         }
+        if random.below(25) == 0 { try deleteMany(table) }
         if random.below(40) == 0 {
             try table.deleteAll()
             rows = [:]

@@ -115,6 +115,22 @@ private struct ModelRun {
 
     mutating func delete(_ table: Table, _ key: UInt64) throws {
         try table.delete(ObjectKey(key))
+        forget(key)
+    }
+
+    /// A stretch of the table, or objects here and there, in any order and some of them twice.
+    mutating func deleteMany(_ table: Table) throws {
+        let keys = rows.keys.sorted()
+        let start = random.below(keys.count)
+        let step = 1 + random.below(3)
+        var gone = stride(from: start, to: min(keys.count, start + 20 + random.below(900)), by: step).map { keys[$0] }
+        if random.below(2) == 0 { gone.reverse() }
+        gone += [gone[0], keys[keys.count - 1] + 1000]
+        try table.delete(gone.map { ObjectKey($0) })
+        for key in gone { forget(key) }
+    }
+
+    private mutating func forget(_ key: UInt64) {
         rows[key] = nil
         lists[key] = nil
         let link = Value.link(ObjectKey(key))
@@ -140,6 +156,7 @@ private struct ModelRun {
             default: break
             }
         }
+        if random.below(4) == 0, !rows.isEmpty { try deleteMany(table) }
         if random.below(40) == 0 {
             try table.deleteAll()
             (rows, lists) = ([:], [:])

@@ -63,12 +63,22 @@ public struct _RawValue {
     package init(_ value: Value) { self.value = value }
 }
 
+/// An object that a collection holds, on its way out.
+public struct _RowPlace {
+    let binding: ClassBinding
+    let key: ObjectKey
+    /// Where it lies, if that is known.
+    let location: RowLocation?
+}
+
 /// A type that can be stored: as a property, in a collection, or both.
 public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     /// The type as which it is stored.
     associatedtype PersistedType
     static var _shape: _PropertyShape { get }
     static func _fromRaw(_ raw: _RawValue) -> Self
+    /// Of objects and what projects them.
+    static func _element(_ place: _RowPlace) -> Self
     static func _toRaw(_ value: Self) -> _RawValue
     /// The value as this type, or nil where it cannot be: what `init(value:)` and subscripts accept.
     static func _coerced(_ value: Any) -> Self?
@@ -76,6 +86,14 @@ public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     static func _dynamic(_ value: Self) -> Any?
     /// A value to go on tracing a key path with.
     static func _traced(_ recorder: _KeyPathRecorder) -> Self
+}
+
+extension _HasPersistedType {
+    public static func _element(_ place: _RowPlace) -> Self {
+        var raw = _RawValue(.link(place.key))
+        raw.binding = place.binding
+        return _fromRaw(raw)
+    }
 }
 
 /// A type of `@Persisted` properties.
@@ -106,6 +124,7 @@ public protocol _PersistableInsideOptional: _HasPersistedType {
     static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self?
     static func _storeOptional(
         _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase)
+    static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int)
     static func _fromOptionalRaw(_ raw: _RawValue) -> Self?
     static var _optionalShape: _PropertyShape { get }
     /// The type's own default.
@@ -176,15 +195,28 @@ extension _Persistable {
     @inlinable @inline(__always) public static var _hasFixedSize: Bool { true }
 
     public static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int) {
-        let binding = object.binding
-        var raw = _toRaw(value)
-        if let target = raw.object {
-            target.requireClass(_shape.target, for: .property)
-            // An embedded object may be assigned to where it is already.
-            if target.isOwned, target.isLinked(from: object, column) { return }
-            raw.value = .link(binding.core.adopt(target, for: .property))
-        }
-        engine { () throws(EngineError) in try binding.table.set(raw.value, column, of: object.rowKey) }
+        assignRaw(_toRaw(value), _shape.target, object, column)
+    }
+}
+
+/// Stores what a property was set to. `target`: the class that its links lead to.
+func assignRaw(
+    _ raw: _RawValue, _ target: @autoclosure () -> ObjectBase.Type?, _ object: ObjectBase, _ column: Int
+) {
+    let binding = object.binding
+    var value = raw.value
+    if let linked = raw.object {
+        linked.requireClass(target(), for: .property)
+        // An embedded object may be assigned to where it is already.
+        if linked.isOwned, linked.isLinked(from: object, column) { return }
+        value = .link(binding.core.adopt(linked, for: .property))
+    }
+    engine { () throws(EngineError) in try binding.table.set(value, column, of: object.rowKey) }
+}
+
+extension _PersistableInsideOptional {
+    public static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int) {
+        assignRaw(value.map { _toRaw($0) } ?? _RawValue(.null), _optionalShape.target, object, column)
     }
 }
 

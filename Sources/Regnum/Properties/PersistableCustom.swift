@@ -204,7 +204,7 @@ extension QueryNode {
 
     /// The comparison with a value of a custom type that is stored as an embedded object; nil for all others.
     func memberwiseComparison(_ name: Operator, _ value: Any?) -> QueryNode? {
-        guard let value = value.flatMap({ unwrapped($0) }) else { return nil }
+        guard let value, !isPlain(value), let value = unwrapped(value) else { return nil }
         switch name {
         case .equal, .notEqual: return embeddedForm(of: value).map { memberwise(name, $0) }
         case .isIn:

@@ -34,6 +34,24 @@ extension _ObjectValue {
         return unsafeDowncast(binding.makeAccessor(key), to: Self.self)
     }
 
+    public static func _element(_ place: _RowPlace) -> Self {
+        let object =
+            place.location.map { place.binding.makeAccessor(place.key, at: $0) }
+            ?? place.binding.makeAccessor(place.key)
+        return unsafeDowncast(object, to: Self.self)
+    }
+
+    public static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int) {
+        let binding = object.binding
+        if let value, binding.table.isLinkAlone(column) {
+            value.requireClass(_optionalShape.target, for: .property)
+            let key = binding.core.adopt(value, for: .property)
+            engine { () throws(EngineError) in try binding.table.setLink(key, column, of: object.rowKey) }
+            return
+        }
+        assignRaw(value.map { _toRaw($0) } ?? _RawValue(.null), _optionalShape.target, object, column)
+    }
+
     public static func _toRaw(_ value: Self) -> _RawValue {
         var raw = _RawValue(.null)
         raw.object = value

@@ -47,6 +47,10 @@ extension Optional: _Persistable where Wrapped: _PersistableInsideOptional {
     ) {
         Wrapped._storeOptional(value, column, row, object)
     }
+
+    public static func _assign(_ value: Wrapped?, _ object: ObjectBase, _ column: Int) {
+        Wrapped._assignOptional(value, object, column)
+    }
 }
 
 extension Optional: RealmCollectionValue where Wrapped: _RealmCollectionValueInsideOptional {}

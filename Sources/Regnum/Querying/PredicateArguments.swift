@@ -12,6 +12,10 @@ extension Constant {
             self = .null
             return
         }
+        if isPlain(value), let plain = PredicateArguments.plain(value) {
+            self = plain
+            return
+        }
         switch value {
         case let object as ObjectBase: self = .object(PredicateArguments.object(object, realm))
         case let collection as any RealmCollectionBase:
@@ -52,6 +56,17 @@ extension Constant {
 }
 
 enum PredicateArguments {
+    /// Of the types that `isPlain` knows and a constant holds as they are.
+    fileprivate static func plain(_ value: Any) -> Constant? {
+        switch value {
+        case let text as String: .string(text)
+        case let number as Int: .int(Int64(number))
+        case let number as Double: .double(number)
+        case let bit as Bool: .bool(bit)
+        default: nil
+        }
+    }
+
     static func elements<S: Sequence>(_ sequence: S) -> [Any] { sequence.map { $0 as Any } }
 
     static func constant<T: _HasPersistedType>(_ value: T) -> Constant {

@@ -42,7 +42,11 @@ public struct Query<T> {
         var path = path
         if !path.subscripts.isEmpty { misuse("Cannot apply key path to Map subscripts.") }
         if path.names.isEmpty { path.startsWithCollection = isCollection }
-        path.names += name.split(separator: ".").map(String.init)
+        if name.utf8.contains(UInt8(ascii: ".")) {
+            path.names += name.split(separator: ".").map(String.init)
+        } else {
+            path.names.append(name)
+        }
         path.collectionCount += isCollection ? 1 : 0
         path.endsInCollection = isCollection
         return Query<V>(.path(path))

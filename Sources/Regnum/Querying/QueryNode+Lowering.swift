@@ -118,6 +118,7 @@ extension QueryNode.Operator {
 
 extension StringOptions {
     fileprivate var lowered: ComparisonOptions {
+        if isEmpty { return [] }
         var options: ComparisonOptions = []
         if contains(.caseInsensitive) { options.insert(.caseInsensitive) }
         if contains(.diacriticInsensitive) { options.insert(.diacriticInsensitive) }

@@ -30,14 +30,20 @@ extension _ResultsCollection {
 
     /// An object, or what projects it.
     func element(_ key: ObjectKey, _ binding: ClassBinding) -> Element {
-        var raw = _RawValue(.link(key))
-        raw.binding = binding
-        return Element._fromRaw(raw)
+        Element._element(_RowPlace(binding: binding, key: key, location: nil))
     }
 
     func element(at position: Int) -> Element {
         if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
         let state = _handle.state
+        if let state, state.isWholeTable, let binding = state.binding {
+            state.check()
+            let table = binding.table
+            if position < table.count {
+                let location = engine { () throws(EngineError) in try table.location(atPosition: position) }
+                return Element._element(_RowPlace(binding: binding, key: location.key, location: location))
+            }
+        }
         let count = state?.count ?? 0
         guard position < count, let state else {
             misuse("Index \(position) is out of bounds (must be less than \(count)).")

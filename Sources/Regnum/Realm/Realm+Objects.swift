@@ -32,6 +32,9 @@ extension RealmCore {
             misuse("'\(binding.schema.name)' does not have a primary key defined")
         }
         let property = binding.schema.properties[index]
+        if property.isInt, Swift.type(of: key) == Int.self, let number = key as? Int {
+            return engine { () throws(EngineError) in try binding.table.key(forIntegerPrimaryKey: Int64(number)) }
+        }
         guard let value = property.coercedRaw(key)?.value else {
             misuse(
                 "Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "

@@ -120,6 +120,9 @@ package struct ClassProperty: @unchecked Sendable {
         return AnyRealmValue._toRaw(field.pointee)
     }
 
+    /// True for a plain `Int`: every value of that type fits as it is.
+    var isInt: Bool { type.map { ObjectIdentifier($0) == ObjectIdentifier(Int.self) } ?? false }
+
     /// A value of type Any for the engine; nil where it does not fit.
     func coercedRaw(_ value: Any) -> _RawValue? {
         func open<V: _Persistable>(_ type: V.Type) -> _RawValue? { V._coerced(value).map { V._toRaw($0) } }

@@ -13,9 +13,18 @@ extension Optional: OptionalBox {
     var contents: Any? { self }
 }
 
+/// True for the types that most values have: nothing is around them and nothing else is to be found out by a cast,
+/// which costs 50 ns where it succeeds and several times that where it fails.
+func isPlain(_ value: Any) -> Bool {
+    let type = type(of: value)
+    return type == String.self || type == Int.self || type == Bool.self || type == Double.self || type == Date.self
+}
+
 /// The value without any Optional or NSNull around it; nil where there is none.
 func unwrapped(_ value: Any) -> Any? {
-    if value is NSNull { return nil }
+    if isPlain(value) { return value }
+    // A cast of a Swift value to NSNull would bridge it first.
+    if type(of: value) == NSNull.self { return nil }
     guard let optional = value as? any OptionalBox else { return value }
     guard let contents = optional.contents else { return nil }
     return unwrapped(contents)

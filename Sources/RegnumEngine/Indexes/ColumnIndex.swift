@@ -84,7 +84,18 @@ package final class ColumnIndex {
 
     /// The lowest key with that value. Values longer than the tree keeps are compared with the object's own.
     func first(_ value: Value, _ table: Table) throws(EngineError) -> ObjectKey? {
-        try all(value, table).first
+        switch value {
+        case .int(let integer) where type == .int:
+            return try tree.firstKey(value: IndexKey.encode(integer)).map { ObjectKey($0) }
+        case .string, .objectID, .uuid:
+            if type == .mixed { return try all(value, table).first }
+            let bytes = Self.bytes(value)
+            guard IndexKey.isExact(byteCount: bytes.count) else { return try all(value, table).first }
+            return try Bytes.borrow(bytes) { (bytes) throws(EngineError) in
+                try tree.firstKey(bytes: bytes).map { ObjectKey($0) }
+            }
+        default: return try all(value, table).first
+        }
     }
 
     func all(_ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {

@@ -89,13 +89,12 @@ extension Table {
         case .nulls: return try tree.countNull()
         case .integers(let low, let high):
             if low > high { return 0 }
-            let first = try tree.rank(value: IndexKey.encode(low), key: 0)
-            return max(0, try tree.rank(value: IndexKey.encode(high), key: .max) - first)
+            return try tree.count(from: IndexKey.encode(low), through: IndexKey.encode(high))
         case .bytes(let low, let high):
-            let first = try Bytes.borrow(low) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
-            guard let high else { return Int(clamping: tree.count) - first }
-            let end = try Bytes.borrow(high) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) }
-            return max(0, end - first)
+            return try Bytes.borrow(low) { (low) throws(EngineError) in
+                guard let high else { return Int(clamping: tree.count) - (try tree.rank(bytes: low, key: 0)) }
+                return try Bytes.borrow(high) { (high) throws(EngineError) in try tree.count(from: low, to: high) }
+            }
         }
     }
 

@@ -117,6 +117,26 @@ package struct FreeSpace: Sendable {
     package var freeExtents: [Extent] {
         var extents: [Extent] = []
         var page = lowest
+        while let run = nextRun(from: page) {
+            extents.append(run)
+            page = run.end
+        }
+        return extents
+    }
+
+    /// Whether there are fewer free runs than `limit`; looks at no more than that.
+    package func hasFewerFreeExtents(than limit: Int) -> Bool {
+        var page = lowest
+        for _ in 0..<limit {
+            guard let run = nextRun(from: page) else { return true }
+            page = run.end
+        }
+        return false
+    }
+
+    /// The first free run at or behind a page.
+    private func nextRun(from start: UInt64) -> Extent? {
+        var page = start
         let end = UInt64(words.count) << 6
         while page < end {
             let word = words[Int(page >> 6)] >> (page & 63)
@@ -126,11 +146,9 @@ package struct FreeSpace: Sendable {
             }
             page += UInt64(word.trailingZeroBitCount)
             let limit = min(end, (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages)
-            let start = page
-            page = endOfRun(from: page, limit: limit)
-            extents.append(Extent(page: start, pageCount: Int(page - start)))
+            return Extent(page: page, pageCount: Int(endOfRun(from: page, limit: limit) - page))
         }
-        return extents
+        return nil
     }
 
     private func endOfRun(from start: UInt64, limit: UInt64) -> UInt64 {
@@ -287,18 +305,9 @@ package struct FreeSpace: Sendable {
     private func findRun(_ count: Int) -> UInt64? {
         guard UInt64(count) <= FormatLimits.sectionPages else { return nil }
         var page = lowest
-        let end = UInt64(words.count) << 6
-        while page < end {
-            let word = words[Int(page >> 6)] >> (page & 63)
-            if word == 0 {
-                page = (page | 63) + 1
-                continue
-            }
-            page += UInt64(word.trailingZeroBitCount)
-            let limit = min(end, (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages)
-            let runEnd = endOfRun(from: page, limit: limit)
-            if runEnd - page >= UInt64(count) { return page }
-            page = runEnd
+        while let run = nextRun(from: page) {
+            if run.pageCount >= count { return run.page }
+            page = run.end
         }
         return nil
     }

@@ -225,40 +225,69 @@ package final class DirtyGroup {
         return view.pointee.keyForm == .dense || ownKeys != nil
     }
 
-    /// Removes a row; the rows behind it move up.
-    package func remove(row: Int) {
+    /// After rows have gone: the count, and what follows from the keys that are left.
+    private func setCount(_ count: Int) {
+        view.pointee.count = count
+        guard count > 0 else {
+            view.pointee.keySpan = 0
+            return
+        }
+        let isDense = view.pointee.keyForm == .dense
+        let first = isDense ? view.pointee.firstKey : view.pointee.keys[0]
+        let last = isDense ? first + UInt64(count - 1) : view.pointee.keys[count - 1]
+        view.pointee.firstKey = first
+        view.pointee.keySpan = last - first + 1
+    }
+
+    /// Removes rows, ascending; those behind them move up.
+    package func remove(rows: [Int]) {
         makeAllWritable(capacity: view.pointee.count)
         let count = view.pointee.count
-        if view.pointee.keyForm == .dense, row != count - 1 { takeKeys() }
+        let left = count - rows.count
+        if view.pointee.keyForm == .dense, rows[0] != left { takeKeys() }
         let views = view.pointee.columns
-        let behind = count - row - 1
         for i in 0..<columnCount {
             let form = views[i].form
             if form == .bits {
-                Self.removeBit(views[i].data.assumingMemoryBound(to: UInt64.self), row, count)
+                Self.removeBits(views[i].data.assumingMemoryBound(to: UInt64.self), rows, count)
             } else {
-                let width = RowGroupLayout.dataByteCount(form, 1)
-                Memory.move(views[i].data + row * width, views[i].data + (row + 1) * width, behind * width)
-                Memory.zero(views[i].data + (count - 1) * width, width)
+                Self.closeGaps(views[i].data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
             }
-            if let validity = views[i].validity { Self.removeBit(validity, row, count) }
-            if form == .int64, let aux = views[i].aux {
-                Memory.move(aux + row * 4, aux + (row + 1) * 4, behind * 4)
-                Memory.zero(aux + (count - 1) * 4, 4)
-            }
+            if let validity = views[i].validity { Self.removeBits(validity, rows, count) }
+            if form == .int64, let aux = views[i].aux { Self.closeGaps(aux, rows, count, width: 4) }
         }
         if view.pointee.keyForm == .sorted, let keys = ownKeys {
-            Memory.move(UnsafeMutableRawPointer(keys + row), UnsafeRawPointer(keys + row + 1), behind * 8)
+            Self.closeGaps(UnsafeMutableRawPointer(keys), rows, count, width: 8)
         }
-        view.pointee.count = count - 1
-        if count > 1 {
-            let first = view.pointee.keyForm == .dense ? view.pointee.firstKey : view.pointee.keys[0]
-            let last = view.pointee.keyForm == .dense ? first + UInt64(count - 2) : view.pointee.keys[count - 2]
-            view.pointee.firstKey = first
-            view.pointee.keySpan = last - first + 1
-        } else {
-            view.pointee.keySpan = 0
+        setCount(left)
+    }
+
+    /// Moves the values between the gaps together, zeros behind them.
+    private static func closeGaps(_ data: UnsafeMutableRawPointer, _ rows: [Int], _ count: Int, width: Int) {
+        var target = rows[0]
+        for (i, row) in rows.enumerated() {
+            let end = i + 1 < rows.count ? rows[i + 1] : count
+            let kept = end - row - 1
+            Memory.move(data + target * width, data + (row + 1) * width, kept * width)
+            target += kept
         }
+        Memory.zero(data + target * width, rows.count * width)
+    }
+
+    private static func removeBits(_ words: UnsafeMutablePointer<UInt64>, _ rows: [Int], _ count: Int) {
+        if rows.count == 1 { return removeBit(words, rows[0], count) }
+        var next = 0
+        var target = rows[0]
+        for row in rows[0]..<count {
+            if next < rows.count, rows[next] == row {
+                next += 1
+                continue
+            }
+            let bit = words[row &>> 6] &>> UInt64(row & 63) & 1
+            words[target &>> 6] = words[target &>> 6] & ~(1 &<< UInt64(target & 63)) | bit &<< UInt64(target & 63)
+            target += 1
+        }
+        for row in target..<count { words[row &>> 6] &= ~(1 &<< UInt64(row & 63)) }
     }
 
     /// Removes bit `row` of `count` bits; the bits behind it move down, the last becomes 0.

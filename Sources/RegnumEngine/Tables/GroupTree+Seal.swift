@@ -50,7 +50,9 @@ extension GroupTree {
             if node.level == 1 { try mergeSmallGroups(node) }
             var children: [Entry] = []
             children.reserveCapacity(node.entries.count)
-            for child in node.entries { children.append(contentsOf: try sealed(child)) }
+            for child in node.entries {
+                if case .ref = child.child { children.append(child) } else { children += try sealed(child) }
+            }
             return children.isEmpty ? [] : makeNodes(children, level: node.level)
         }
     }
@@ -58,12 +60,15 @@ extension GroupTree {
     private func mergeSmallGroups(_ node: Node) throws(EngineError) {
         var i = 0
         while i + 1 < node.entries.count {
+            guard Self.isInMemory(node.entries[i]) || Self.isInMemory(node.entries[i + 1]) else {
+                i += 1
+                continue
+            }
             let here = Self.count(node.entries[i])
             let next = Self.count(node.entries[i + 1])
             // A small last group is left to grow; see `joinTail`.
             if i + 2 == node.entries.count, next <= 64, here > 64 { break }
-            let isDirty = Self.isInMemory(node.entries[i]) || Self.isInMemory(node.entries[i + 1])
-            guard isDirty, min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
+            guard min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
                 i += 1
                 continue
             }

@@ -520,11 +520,16 @@ package final class GroupTree {
     /// Removes the object; the rows behind it in its group move up.
     func remove(_ key: UInt64) throws(EngineError) {
         guard let group = try dirtyGroup(for: key) else { return }
-        let row = group.view.pointee.row(of: key)
+        remove([group.view.pointee.row(of: key)], of: group)
+    }
+
+    /// Removes rows, ascending, of a changed group; the others move up.
+    func remove(_ rows: [Int], of group: DirtyGroup) {
+        let key = group.view.pointee.key(at: rows[0])
         rowStamp &+= 1
         willMove()
         lastGroup = nil
-        group.remove(row: row)
+        group.remove(rows: rows)
         if group.view.pointee.count == 0 {
             lastDirty = nil
             if tail === group { tail = nil }

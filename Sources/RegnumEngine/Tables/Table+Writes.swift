@@ -31,7 +31,12 @@ extension Table {
 
     private func enter(_ location: RowLocation) throws(EngineError) {
         let key = location.group.pointee.key(at: location.row)
-        for column in definition.columns.indices {
+        for column in treeColumns {
+            if isPlainLink[column] {
+                let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
+                if target != 0 { try backlinkTrees[column]?.insert(target: target, origin: key) }
+                continue
+            }
             if let index = indexes[column] { try insert(location, column, key, into: index) }
             if let text = contentIndexes[column] { try text.insert(location, column, key, self) }
             if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
@@ -91,6 +96,22 @@ extension Table {
         if let index = indexes[column] { try insert(location, column, key.rawValue, into: index) }
         try text?.insert(location, column, key.rawValue, self)
         for unique in uniques where unique.hasTree(of: column) { try enter(location, key.rawValue, in: unique) }
+    }
+
+    /// As `set` for a column of which `isLinkAlone`.
+    package func setLink(_ target: ObjectKey, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
+        let row = group.view.pointee.row(of: key.rawValue)
+        session.changeCount &+= 1
+        if let tree = backlinkTrees[column] {
+            let old = UInt64(bitPattern: group.view.pointee.columns[column].integer(row))
+            if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
+            try tree.insert(target: target.rawValue, origin: key.rawValue)
+        }
+        group.makeWritable(column)
+        group.setValid(column, row, true)
+        group.view.pointee.columns[column].data.storeBytes(
+            of: target.rawValue, toByteOffset: row &<< 3, as: UInt64.self)
     }
 
     /// As `set` for an Int column that has no index and no nulls.
@@ -168,10 +189,7 @@ extension Table {
     /// As `delete` for each of the objects; those that are not there are passed over. All or, where a delete rule denies
     /// it, none.
     package func delete(_ keys: [ObjectKey]) throws(EngineError) {
-        if deleteRules.isEmpty {
-            for key in keys where try contains(key) { try deletePlainly(key) }
-            return
-        }
+        if deleteRules.isEmpty { return try deletePlainly(keys) }
         var rows: [RowKey] = []
         for key in keys where try contains(key) { rows.append(RowKey(table: definition.key, key: key)) }
         try session.delete(rows)
@@ -203,12 +221,19 @@ extension Table {
 
     private func leave(_ location: RowLocation, _ key: UInt64) throws(EngineError) {
         for unique in uniques where unique.tree != nil { try leave(location, key, from: unique) }
-        for column in definition.columns.indices {
-            if let index = indexes[column] { try index.remove(location, column, key, self) }
-            try contentIndexes[column]?.remove(location, column, key, self)
-            guard let tree = backlinkTrees[column] else { continue }
-            for target in try links(column, location) { _ = try tree.remove(target: target, origin: key) }
+        for column in treeColumns {
+            try leave(location, key, column: column, index: true, backlinks: true)
         }
+    }
+
+    /// Takes a row out of a column's trees.
+    func leave(
+        _ location: RowLocation, _ key: UInt64, column: Int, index: Bool, backlinks: Bool
+    ) throws(EngineError) {
+        if index { try indexes[column]?.remove(location, column, key, self) }
+        try contentIndexes[column]?.remove(location, column, key, self)
+        guard backlinks, let tree = backlinkTrees[column] else { return }
+        for target in try links(column, location) { _ = try tree.remove(target: target, origin: key) }
     }
 
     /// The target words (`Value.targetWord`) of the links in a link or mixed column, or in a collection of such.

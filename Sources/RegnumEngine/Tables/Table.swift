@@ -27,6 +27,10 @@ package final class Table {
     @exclusivity(unchecked) package internal(set) var count: Int
     /// True where inserting or deleting must look after indexes or links.
     let hasGuards: Bool
+    /// Numbers of the columns that have a tree: an index, or the reverse of links.
+    let treeColumns: [Int]
+    /// By column number: whether it holds one link a row, and no tree but that of the reverse links looks at it.
+    let isPlainLink: [Bool]
     /// Numbers of the columns whose values may lie in blocks of their own.
     let byteColumns: [Int]
     /// The collection that was changed last, decoded. See OpenCollection.
@@ -43,6 +47,14 @@ package final class Table {
                 || definition.uniques.contains { $0.columns.contains(column.key) }
         }
         hasGuards = guarded.contains(true)
+        treeColumns = definition.columns.indices.filter {
+            let column = definition.columns[$0]
+            return column.isIndexed || column.isPrimaryKey || column.isContentIndexed || column.hasBacklinks
+        }
+        isPlainLink = definition.columns.map { column in
+            column.type == .link && column.collection == .none && !column.isIndexed && !column.isPrimaryKey
+                && !column.isContentIndexed && !definition.uniques.contains { $0.columns.contains(column.key) }
+        }
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
         groups = GroupTree(
             space: session.space, columns: map, guarded: guarded, root: record.root, isShared: session.isFrozen,
@@ -255,6 +267,9 @@ package final class Table {
     }
 
     package func hasIndex(_ column: Int) -> Bool { indexes[column] != nil }
+
+    /// True where `setLink` may be used: nothing but the link itself is to be looked after.
+    package func isLinkAlone(_ column: Int) -> Bool { isPlainLink[column] && !owns[column] }
 
     /// What the backlink tree of a column of `origin` calls the object `target` of this table.
     func targetWord(_ target: ObjectKey, in origin: Table, _ column: Int) -> UInt64 {

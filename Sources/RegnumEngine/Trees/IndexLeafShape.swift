@@ -21,10 +21,52 @@ struct LeafShape {
 
     init(isBytes: Bool) { self.isBytes = isBytes }
 
-    /// The shape of entries that are known to fit.
+    /// The shape of many entries, each column looked at on its own. No `add` after it.
     init(_ node: IndexNodePointer, _ range: Range<Int>, isBytes: Bool) {
         self.init(isBytes: isBytes)
-        for i in range { grow(node.pointee.entry(i)) }
+        count = range.count
+        nullCount = max(0, min(node.pointee.nullCount, range.upperBound) - range.lowerBound)
+        guard count > 0 else { return }
+        let keys = UnsafePointer(node.pointee.keys + range.lowerBound)
+        firstKey = keys[0]
+        keyStride = count > 1 ? keys[1] &- keys[0] : 0
+        isKeySequence = Self.isSequence(keys, count, keyStride)
+        if !isKeySequence {
+            for i in 0..<count {
+                leastKey = min(leastKey, keys[i])
+                greatestKey = max(greatestKey, keys[i])
+            }
+        }
+        let n = count &- nullCount
+        guard n > 0 else { return }
+        let start = range.lowerBound + nullCount
+        if let texts = node.pointee.texts {
+            firstText = texts[start].text
+            let last = texts[range.upperBound - 1].text
+            // In order, so what the first and the last begin with all do.
+            prefixByteCount = IndexKey.commonPrefix(
+                firstText.address, last.address, limit: min(firstText.byteCount, last.byteCount))
+            for i in start..<range.upperBound { textByteCount &+= texts[i].text.byteCount }
+        } else {
+            let values = UnsafePointer(node.pointee.values + start)
+            firstValue = values[0]
+            lastValue = values[n &- 1]
+            valueStride = n > 1 ? values[1] &- values[0] : 0
+            isValueSequence = Self.isSequence(values, n, valueStride)
+        }
+    }
+
+    private static func isSequence(_ numbers: UnsafePointer<UInt64>, _ n: Int, _ stride: UInt64) -> Bool {
+        var difference: UInt64 = 0
+        var i = 1
+        while i < n, difference == 0 {
+            let end = min(i &+ 64, n)
+            while i < end {
+                difference |= (numbers[i] &- numbers[i &- 1]) ^ stride
+                i &+= 1
+            }
+        }
+        return difference == 0
     }
 
     private static func width(_ span: UInt64) -> Int {

@@ -123,6 +123,23 @@ struct IndexNode {
         count -= 1
     }
 
+    /// Removes the entries of a leaf whose keys are in the set; how many there were.
+    mutating func removeAll(_ set: KeySet) -> Int {
+        var target = 0
+        var nulls = 0
+        for i in 0..<count where !set.contains(keys[i]) {
+            if i < nullCount { nulls &+= 1 }
+            values[target] = values[i]
+            keys[target] = keys[i]
+            if let texts { texts[target] = texts[i] }
+            target &+= 1
+        }
+        let removed = count - target
+        nullCount = nulls
+        count = target
+        return removed
+    }
+
     /// Appends entries that are not null.
     mutating func append(
         values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int
@@ -155,6 +172,12 @@ struct IndexNode {
         values[0] = separator.value
         keys[0] = separator.key
         texts?[0] = IndexNodeText(separator.text)
+    }
+
+    /// Of a new leaf, after its arrays have been filled.
+    mutating func setCount(_ n: Int, nullCount nulls: Int) {
+        count = n
+        nullCount = nulls
     }
 
     mutating func truncate(_ n: Int) {

@@ -157,7 +157,13 @@ struct IndexLeafView {
         return search(p, n, target)
     }
 
-    private func bytesLowerBound(_ probe: IndexProbe) -> Int {
+    /// As `lowerBound`, where all entries before `start` are known to be before `probe`, and it is likely to be near.
+    func lowerBound(_ probe: IndexProbe, from start: Int, isBytes: Bool) -> Int {
+        guard isBytes, !probe.isNull, start >= nullCount else { return lowerBound(probe, isBytes: isBytes) }
+        return bytesLowerBound(probe, from: start)
+    }
+
+    private func bytesLowerBound(_ probe: IndexProbe, from start: Int? = nil) -> Int {
         guard nullCount < count else { return count }
         let prefix = prefix
         let shared = min(prefix.byteCount, probe.text.byteCount)
@@ -166,13 +172,21 @@ struct IndexLeafView {
         if order < 0 || shared < prefix.byteCount { return nullCount }
         let rest = probe.text.address + shared
         let restCount = probe.text.byteCount &- shared
-        var low = nullCount
+        var low = start ?? nullCount
         var high = count
+        var stride = start == nil ? 0 : 1
         while low < high {
-            let middle = (low &+ high) &>> 1
+            // From a start in steps that double until one goes too far.
+            let middle = stride == 0 ? (low &+ high) &>> 1 : min(low &+ stride &- 1, high &- 1)
+            stride = stride &<< 1
             let suffix = suffix(middle)
             let order = IndexKey.compare(suffix.address, suffix.byteCount, rest, restCount)
-            if order < 0 || order == 0 && key(middle) < probe.key { low = middle &+ 1 } else { high = middle }
+            if order < 0 || order == 0 && key(middle) < probe.key {
+                low = middle &+ 1
+            } else {
+                high = middle
+                stride = 0
+            }
         }
         return low
     }

@@ -47,6 +47,11 @@ struct IndexNodeView {
         return IndexLeafView(bytes).lowerBound(probe, isBytes: isBytes)
     }
 
+    func lowerBound(_ probe: IndexProbe, from start: Int, isBytes: Bool) -> Int {
+        if let node { return node.pointee.bound(probe, orEqual: false) }
+        return IndexLeafView(bytes).lowerBound(probe, from: start, isBytes: isBytes)
+    }
+
     @inline(__always)
     func key(_ slot: Int) -> UInt64 {
         if let node { return node.pointee.keys[slot] }
@@ -110,7 +115,13 @@ extension IndexTree {
 
     /// The lowest key with that value, or nil. About 100 ns over a million entries in the cache.
     package func firstKey(value: UInt64) throws(EngineError) -> UInt64? {
-        try firstKey(IndexProbe(value: value, key: 0), isBytes: false)
+        // Ascending inserts ask for what comes behind everything.
+        if let tail = state.pointee.tail, tail.pointee.count > tail.pointee.nullCount,
+            tail.pointee.values[tail.pointee.count &- 1] < value
+        {
+            return nil
+        }
+        return try firstKey(IndexProbe(value: value, key: 0), isBytes: false)
     }
 
     package func firstKey(bytes: UnsafeRawBufferPointer) throws(EngineError) -> UInt64? {
@@ -199,8 +210,44 @@ extension IndexTree {
         try rank(probe(bytes, key: key))
     }
 
-    private func rank(_ probe: IndexProbe) throws(EngineError) -> Int {
+    /// Entries from `low` to `high`, both counted in. O(log n).
+    func count(from low: UInt64, through high: UInt64) throws(EngineError) -> Int {
+        try count(IndexProbe(value: low, key: 0), IndexProbe(value: high, key: .max))
+    }
+
+    /// Entries from `low` to before `high`. Of bytes at most `IndexKey.exactByteCount` long. O(log n).
+    func count(from low: UnsafeRawBufferPointer, to high: UnsafeRawBufferPointer) throws(EngineError) -> Int {
+        precondition(low.count <= IndexKey.exactByteCount && high.count <= IndexKey.exactByteCount)
+        return try count(probe(low, key: 0), probe(high, key: 0))
+    }
+
+    /// Entries from `low` to before `high`: one way down as far as both lie below the same child, then two.
+    private func count(_ low: IndexProbe, _ high: IndexProbe) throws(EngineError) -> Int {
         guard var view = try rootView() else { return 0 }
+        while view.level > 0 {
+            let first = view.child(low, isBytes: isBytes, orEqual: false)
+            let last = view.child(high, isBytes: isBytes, orEqual: false)
+            if last < first { return 0 }
+            if first < last {
+                var between = 0
+                for i in first..<last { between &+= view.entryCount(i) }
+                let before = try rank(low, below: try childView(view, first))
+                return max(0, between &+ (try rank(high, below: try childView(view, last))) &- before)
+            }
+            view = try childView(view, first)
+        }
+        let first = view.lowerBound(low, isBytes: isBytes)
+        let last = view.lowerBound(high, from: first, isBytes: isBytes)
+        return max(0, last - first)
+    }
+
+    private func rank(_ probe: IndexProbe) throws(EngineError) -> Int {
+        guard let view = try rootView() else { return 0 }
+        return try rank(probe, below: view)
+    }
+
+    private func rank(_ probe: IndexProbe, below top: IndexNodeView) throws(EngineError) -> Int {
+        var view = top
         var before = 0
         while view.level > 0 {
             let slot = view.child(probe, isBytes: isBytes, orEqual: false)

@@ -187,6 +187,11 @@ extension IndexTree {
     private func pieceEnd(_ node: IndexNodePointer, _ start: Int) -> Int {
         let n = node.pointee.count
         if node.pointee.level == 0 {
+            // Most often the rest fits, which is found out faster at once than entry by entry.
+            let all = start..<min(n, start + IndexNodeLayout.entryLimit)
+            if LeafShape(node, all, isBytes: isBytes).byteCount <= FormatLimits.pageByteCount {
+                return all.upperBound
+            }
             var shape = LeafShape(isBytes: isBytes)
             var end = start
             while end < n, shape.add(node.pointee.entry(end)) { end += 1 }
@@ -326,47 +331,5 @@ extension IndexTree {
             words.storeBytes(of: UInt32(end), toByteOffset: 64 * n + 4 * slot, as: UInt32.self)
         }
         return IndexLink(ref: block.ref, node: nil, entryCount: total)
-    }
-
-    // MARK: Unpacking
-
-    /// A sealed node as a changed one; its block is given back.
-    func load(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodePointer {
-        let view = try view(ref, parentLevel: parentLevel)
-        let n = view.count
-        let node = IndexNode.make(
-            level: view.level, isBytes: isBytes,
-            capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
-        if view.level > 0 {
-            let branch = IndexBranchView(view.bytes)
-            for i in 0..<n {
-                var separator = branch.separator(i, isBytes: isBytes)
-                if isBytes { separator.text = state.pointee.arena.copy(separator.text) }
-                let link = IndexLink(
-                    ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
-                node.pointee.insert(separator, link, at: i)
-            }
-        } else {
-            let leaf = IndexLeafView(view.bytes)
-            let prefix = isBytes ? leaf.prefix : .empty
-            for i in 0..<n {
-                node.pointee.insert(unpack(leaf, i, prefix), at: i)
-            }
-        }
-        space.free(ref)
-        return node
-    }
-
-    private func unpack(_ leaf: IndexLeafView, _ i: Int, _ prefix: IndexText) -> IndexProbe {
-        if i < leaf.nullCount { return .null(key: leaf.key(i)) }
-        guard isBytes else { return IndexProbe(value: leaf.value(i), key: leaf.key(i)) }
-        let suffix = leaf.suffix(i)
-        let byteCount = prefix.byteCount + suffix.byteCount
-        guard byteCount > 0 else { return IndexProbe(value: 0, key: leaf.key(i)) }
-        let target = state.pointee.arena.allocate(byteCount)
-        target.copyMemory(from: prefix.address, byteCount: prefix.byteCount)
-        (target + prefix.byteCount).copyMemory(from: suffix.address, byteCount: suffix.byteCount)
-        let text = IndexText(UnsafeRawPointer(target), byteCount)
-        return IndexProbe(value: IndexKey.head(text.address, byteCount), key: leaf.key(i), text: text)
     }
 }

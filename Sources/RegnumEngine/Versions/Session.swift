@@ -32,6 +32,8 @@ package final class Session {
     @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
     /// A frozen session stays at its version.
     package let isFrozen: Bool
+    /// Of a session that advances.
+    @exclusivity(unchecked) private var slots: SlotWatch?
     private var isSchemaChanged = false
     /// What its commits wait for where they do not say themselves.
     package var durability = CommitDurability.full
@@ -57,6 +59,7 @@ package final class Session {
         state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
         catalog = Catalog()
         schema = SchemaBlock()
+        slots = isFrozen ? nil : SlotWatch(database)
         ForkWatch.add(ownerWord)
         // `deinit` gives the pin back should this throw.
         noteVersion()
@@ -129,12 +132,20 @@ package final class Session {
     package func refresh() throws(EngineError) -> Bool {
         if state.pointee.isWriting || isFrozen { return false }
         switch standing {
-        case .durable: if database.versions.latestNumber == current.number { return false }
+        case .durable: if isNewest() { return false }
         // Nothing newer is published before it.
         case .waiting: return false
         case .failed: break
         }
         try come(to: try database.versions.pinNewest())
+        return true
+    }
+
+    private func isNewest() -> Bool {
+        guard let words = slots?.words else { return database.versions.latestNumber == current.number }
+        if slots.unsafelyUnwrapped.isSeen(words) { return true }
+        guard database.versions.latestNumber == current.number else { return false }
+        slots?.note(words, newest: current.number)
         return true
     }
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a sealed block to a node that can be changed: the columns of a leaf are unpacked one after the other.
+
+import RegnumSystem
+
+extension IndexTree {
+    /// A sealed node as a changed one; its block is given back.
+    func load(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodePointer {
+        let view = try view(ref, parentLevel: parentLevel)
+        let n = view.count
+        let node = IndexNode.make(
+            level: view.level, isBytes: isBytes,
+            capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
+        if view.level > 0 {
+            let branch = IndexBranchView(view.bytes)
+            for i in 0..<n {
+                var separator = branch.separator(i, isBytes: isBytes)
+                if isBytes { separator.text = state.pointee.arena.copy(separator.text) }
+                let link = IndexLink(
+                    ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
+                node.pointee.insert(separator, link, at: i)
+            }
+        } else {
+            let leaf = IndexLeafView(view.bytes)
+            leaf.copyKeys(to: node.pointee.keys)
+            if let texts = node.pointee.texts {
+                copyTexts(leaf, to: texts, heads: node.pointee.values)
+            } else {
+                leaf.copyValues(to: node.pointee.values)
+            }
+            node.pointee.setCount(n, nullCount: leaf.nullCount)
+        }
+        space.free(ref)
+        return node
+    }
+
+    /// The values of a leaf of a `bytes` tree, put together in the arena, and their first 8 bytes.
+    private func copyTexts(
+        _ leaf: IndexLeafView, to texts: UnsafeMutablePointer<IndexNodeText>, heads: UnsafeMutablePointer<UInt64>
+    ) {
+        for i in 0..<leaf.nullCount {
+            heads[i] = 0
+            texts[i] = IndexNodeText(.empty)
+        }
+        guard leaf.count > leaf.nullCount else { return }
+        let prefix = leaf.prefix
+        let ends = leaf.values
+        var source = prefix.address + prefix.byteCount
+        var start = 0
+        for i in leaf.nullCount..<leaf.count {
+            let end = Int(ends.loadUnaligned(fromByteOffset: (i &- leaf.nullCount) &<< 1, as: UInt16.self))
+            let rest = end &- start
+            let byteCount = prefix.byteCount &+ rest
+            var text = IndexText.empty
+            if byteCount > 0 {
+                let target = state.pointee.arena.allocate(byteCount)
+                Memory.copy(target, prefix.address, prefix.byteCount)
+                Memory.copy(target + prefix.byteCount, source, rest)
+                text = IndexText(UnsafeRawPointer(target), byteCount)
+            }
+            heads[i] = byteCount > 0 ? IndexKey.head(text.address, byteCount) : 0
+            texts[i] = IndexNodeText(text)
+            source += rest
+            start = end
+        }
+    }
+}
+
+extension IndexLeafView {
+    /// The keys of all entries.
+    func copyKeys(to target: UnsafeMutablePointer<UInt64>) {
+        let base = bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
+        let stride = bytes.load(fromByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
+        Self.unpack(
+            bytes + IndexNodeLayout.leafHeaderByteCount, count, width: keyWidth, base: base, stride: stride, to: target)
+    }
+
+    /// Form 0: the values of all entries, 0 where null.
+    func copyValues(to target: UnsafeMutablePointer<UInt64>) {
+        target.update(repeating: 0, count: nullCount)
+        Self.unpack(
+            values, count &- nullCount, width: valueWidth, base: valueBase, stride: valueStride,
+            to: target + nullCount)
+    }
+
+    private static func unpack(
+        _ source: UnsafeRawPointer, _ n: Int, width: Int, base: UInt64, stride: UInt64,
+        to target: UnsafeMutablePointer<UInt64>
+    ) {
+        switch width {
+        case 0: for i in 0..<n { target[i] = base &+ UInt64(truncatingIfNeeded: i) &* stride }
+        case 1: for i in 0..<n { target[i] = base &+ UInt64(source.load(fromByteOffset: i, as: UInt8.self)) }
+        case 2:
+            for i in 0..<n { target[i] = base &+ UInt64(source.load(fromByteOffset: i &<< 1, as: UInt16.self)) }
+        case 4:
+            for i in 0..<n { target[i] = base &+ UInt64(source.load(fromByteOffset: i &<< 2, as: UInt32.self)) }
+        default: for i in 0..<n { target[i] = base &+ source.load(fromByteOffset: i &<< 3, as: UInt64.self) }
+        }
+    }
+}

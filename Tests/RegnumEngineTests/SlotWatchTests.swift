@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A refresh without a system call.
+
+import RegnumSystem
+import Testing
+
+@testable import RegnumEngine
+
+@Suite struct SlotWatchTests {
+    private func database() throws -> Database {
+        let path = "/tmp/regnum-slots-\(UInt64.random(in: 0 ... .max)).realm"
+        return try Database.open(path: path, fileSystem: PosixFileSystem())
+    }
+
+    @Test("a refresh that finds nothing new looks at the slots only, and finds what comes after it")
+    func refresh() throws {
+        let database = try database()
+        defer { for end in ["", ".lock"] { try? PosixFileSystem().remove(database.path + end) } }
+        let reader = try database.makeSession()
+        let writer = try database.makeSession()
+        for _ in 0..<3 {
+            #expect(try !reader.refresh())
+            #expect(try !reader.refresh())
+            try writer.beginWrite()
+            try writer.commitWrite()
+            #expect(try reader.refresh())
+        }
+    }
+
+    @Test("what the slots say counts only where none has a commit that is still to be published")
+    func later() throws {
+        let database = try database()
+        defer { for end in ["", ".lock"] { try? PosixFileSystem().remove(database.path + end) } }
+        var watch = try #require(SlotWatch(database))
+        let words = SIMD4<UInt64>(7, 1, 8, 2)
+        watch.note(words, newest: 7)
+        #expect(!watch.isSeen(words))
+        watch.note(words, newest: 8)
+        #expect(watch.isSeen(words))
+        #expect(!watch.isSeen(SIMD4(7, 1, 8, 3)))
+    }
+}
