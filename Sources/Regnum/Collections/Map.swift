@@ -23,6 +23,10 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
     associatedtype Value: RealmCollectionValue
     /// How many entries there are.
     var count: Int { get }
+    /// The keys.
+    var keys: [Key] { get }
+    /// The values, in the order of the keys.
+    var values: [Value] { get }
     /// The value of a key, or nil; assigning nil removes the entry.
     subscript(key: Key) -> Value? { get set }
     /// Sets the value of a key.
@@ -49,6 +53,14 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
     func sorted(byKeyPath keyPath: String, ascending: Bool) -> Results<Value>
     /// The values ordered by the descriptors, the first one first.
     func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Value> where S.Element == SortDescriptor
+    /// The smallest value of the property; nil where there is none.
+    func min<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: MinMaxType
+    /// The largest value of the property; nil where there is none.
+    func max<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: MinMaxType
+    /// The sum of the property's values; ints wrap.
+    func sum<T: _HasPersistedType>(ofProperty property: String) -> T where T.PersistedType: AddableType
+    /// The average of the property's values; nil where there is none.
+    func average<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: AddableType
 }
 
 /// Values by String keys as a property of a model class.

@@ -207,6 +207,16 @@ extension Map {
     }
 }
 
+extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the class of the values.
+    public func observe(
+        keyPaths: [PartialKeyPath<Value.Wrapped>], on queue: DispatchQueue? = nil,
+        _ block: @escaping (RealmMapChange<Map>) -> Void
+    ) -> NotificationToken {
+        observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
+    }
+}
+
 // A protocol, so that `block` gets the object in its own class.
 extension ThreadConfined where Self: ObjectBase {
     /// Calls `block` after each change of the object's properties, and once when it is deleted.

@@ -98,6 +98,16 @@ extension Map {
     }
 }
 
+extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
+    /// As `observe(keyPaths:on:_:)`, with key paths of the class of the values.
+    public func observe<A: Actor>(
+        keyPaths: [PartialKeyPath<Value.Wrapped>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, RealmMapChange<Map>) -> Void
+    ) async -> NotificationToken {
+        await observe(keyPaths: keyPaths.map { _name(for: $0) }, on: actor, _isolation: _isolation, block)
+    }
+}
+
 extension ThreadConfined where Self: ObjectBase {
     /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(

@@ -160,16 +160,6 @@ func embeddedForm(of value: Any) -> ObjectBase? {
 
 // MARK: Type-safe queries
 
-extension Query where T: _CustomPersistable {
-    /// The value as it is stored.
-    public var persistableValue: Query<T.PersistedType> { Query<T.PersistedType>(node) }
-}
-
-extension Query where T: OptionalProtocol, T.Wrapped: _CustomPersistable {
-    /// The value as it is stored.
-    public var persistableValue: Query<T.Wrapped.PersistedType?> { Query<T.Wrapped.PersistedType?>(node) }
-}
-
 extension QueryNode {
     /// Whether the embedded object at `self` has the values of `object`, property by property. For a collection
     /// whether any of its elements has.

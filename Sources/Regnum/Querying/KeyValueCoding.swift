@@ -219,8 +219,23 @@ extension RealmCollection {
         if let state = _handle.state {
             return state.figure(kind, of: property, operation)
         }
-        guard let list = self as? any AnyOwnedCollection else { return kind == .sum ? .int(0) : .null }
-        return ValueFigures.figure(kind, of: property, operation, in: list)
+        if let list = self as? any AnyOwnedCollection {
+            return ValueFigures.figure(kind, of: property, operation, in: list)
+        }
+        let elements: [Any] = compactMap { Element._toRaw($0).object }
+        return ValueFigures.figure(kind, of: property, operation, in: elements, Element._shape.target ?? Object.self)
+    }
+}
+
+extension _StoredCollection {
+    /// As the one of all collections, for code that asks for objects of the runtime: strings and numbers come as those
+    /// of Foundation.
+    @_disfavoredOverload
+    public final func value(forKey key: String) -> [AnyObject] {
+        guard let collection = self as? any RealmCollection,
+            let values: [Any] = collection.value(forKey: key) as? [Any]
+        else { misuse("value(forKey: \"\(key)\") of a collection is one value, no array of the elements' values.") }
+        return values.map { $0 as AnyObject }
     }
 }
 

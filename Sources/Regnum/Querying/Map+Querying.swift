@@ -53,6 +53,10 @@ extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
         sorted(byKeyPath: _name(for: keyPath), ascending: ascending)
     }
 
+    /// The values without those that equal an earlier one in all the properties.
+    public func distinct<S: Sequence>(by keyPaths: S) -> Results<Value>
+    where S.Element == PartialKeyPath<Value.Wrapped> { distinct(by: keyPaths.map { _name(for: $0) }) }
+
     /// The smallest value of the property; nil where there is none.
     public func min<T: _HasPersistedType>(of keyPath: KeyPath<Value.Wrapped, T>) -> T?
     where T.PersistedType: MinMaxType { min(ofProperty: _name(for: keyPath)) }
@@ -95,6 +99,23 @@ extension Map {
     /// The average of the property's values; nil where there is none.
     public func average<T: _HasPersistedType>(ofProperty property: String) -> T?
     where T.PersistedType: AddableType { converted(figure(.avg, of: property, "average")) }
+
+    /// The smallest value of the property, whatever its type.
+    public func min(ofProperty property: String) -> NSNumber? { converted(figure(.min, of: property, "min")) }
+    /// The earliest date of the property.
+    public func min(ofProperty property: String) -> NSDate? { converted(figure(.min, of: property, "min")) }
+    /// The largest value of the property, whatever its type.
+    public func max(ofProperty property: String) -> NSNumber? { converted(figure(.max, of: property, "max")) }
+    /// The latest date of the property.
+    public func max(ofProperty property: String) -> NSDate? { converted(figure(.max, of: property, "max")) }
+    /// The sum of the property's values, whatever their type.
+    public func sum(ofProperty property: String) -> NSNumber {
+        converted(figure(.sum, of: property, "sum"), to: NSNumber.self)
+    }
+    /// The average of the property's values; nil where there is none.
+    public func average(ofProperty property: String) -> NSNumber? {
+        converted(figure(.avg, of: property, "average"))
+    }
 
     /// The values as the engine has them.
     var engineValues: [RegnumEngine.Value] {

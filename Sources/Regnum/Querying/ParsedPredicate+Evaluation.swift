@@ -5,13 +5,16 @@ internal import RegnumEngine
 internal import RegnumQuery
 
 extension ParsedPredicate {
-    /// Whether a managed object satisfies the predicate. Misuse for anything else: only a table knows the types that
-    /// the comparison needs.
+    /// Whether an object satisfies the predicate. Misuse for anything else: only a class knows the types that the
+    /// comparison needs.
     func isSatisfied(by object: Any?) -> Bool {
-        guard let object = object as? ObjectBase, let realm = object.realm?.core else {
+        guard let object = object as? ObjectBase else {
             misuse(
-                "A predicate made from a format can only be evaluated with a managed object. Filter the "
+                "A predicate made from a format can only be evaluated with an object of a model class. Filter the "
                     + "collection of a Realm with it instead.")
+        }
+        guard let realm = object.realm?.core else {
+            return UnmanagedPredicate(predicate(for: nil), for: type(of: object)).isSatisfied(by: object)
         }
         object.requireValid()
         let all = realm.allObjects(type(of: object))

@@ -38,7 +38,7 @@ extension Query where T: RealmKeyedCollection {
     }
 }
 
-extension Query where T: RealmKeyedCollection, T.Value: _Persistable, T.Value.PersistedType: _QueryNumeric {
+extension Query where T: RealmKeyedCollection, T.Value.PersistedType: _QueryNumeric {
     /// The smallest value.
     public var min: Query<T.Value> { aggregate("@min") }
     /// The largest value.
@@ -47,14 +47,4 @@ extension Query where T: RealmKeyedCollection, T.Value: _Persistable, T.Value.Pe
     public var avg: Query<T.Value> { aggregate("@avg") }
     /// The sum of the values.
     public var sum: Query<T.Value> { aggregate("@sum") }
-
-    /// True where all values lie in the range (and there is one).
-    public func contains(_ range: Range<T.Value>) -> Query<Bool> where T.Value: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
-    }
-
-    /// True where all values lie in the range (and there is one).
-    public func contains(_ range: ClosedRange<T.Value>) -> Query<Bool> where T.Value: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
-    }
 }

@@ -69,7 +69,7 @@ public struct Query<T> {
     }
 }
 
-private func isCollection<V>(_ type: V.Type) -> Bool {
+func isCollection<V>(_ type: V.Type) -> Bool {
     type is any RealmCollectionBase.Type || type is any RealmKeyedCollection.Type
 }
 
@@ -106,6 +106,13 @@ extension Query {
     }
 }
 
+extension Query where T: OptionalProtocol {
+    /// True where the value is one of `values`.
+    public func `in`<S: Sequence>(_ values: S) -> Query<Bool> where S.Element == T.Wrapped {
+        comparison(.isIn, Array(values))
+    }
+}
+
 extension Query where T == Bool {
     public static prefix func ! (query: Query) -> Query<Bool> { Query(.not(query.node)) }
     public static func && (left: Query, right: Query) -> Query<Bool> { Query(.and(left.node, right.node)) }
@@ -115,7 +122,7 @@ extension Query where T == Bool {
     public var count: Query<Int> { Query<Int>(.subqueryCount(node)) }
 }
 
-extension Query where T: _Persistable, T.PersistedType: _QueryNumeric {
+extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
@@ -124,26 +131,6 @@ extension Query where T: _Persistable, T.PersistedType: _QueryNumeric {
     public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
     public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
     public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
-
-    /// True where the value lies in the range.
-    public func contains(_ range: Range<T>) -> Query<Bool> where T: Comparable {
-        comparison(.greaterOrEqual, range.lowerBound) && comparison(.less, range.upperBound)
-    }
-
-    /// True where the value lies in the range.
-    public func contains(_ range: ClosedRange<T>) -> Query<Bool> where T: Comparable {
-        Query<Bool>(.between(node, QueryConstant(value: range.lowerBound), QueryConstant(value: range.upperBound)))
-    }
-
-    /// True where the value is not nil and lies in the range.
-    public func contains<V>(_ range: Range<V>) -> Query<Bool> where T == V?, V: Comparable {
-        comparison(.greaterOrEqual, range.lowerBound) && comparison(.less, range.upperBound)
-    }
-
-    /// True where the value is not nil and lies in the range.
-    public func contains<V>(_ range: ClosedRange<V>) -> Query<Bool> where T == V?, V: Comparable {
-        Query<Bool>(.between(node, QueryConstant(value: range.lowerBound), QueryConstant(value: range.upperBound)))
-    }
 
     /// The smallest value over the collection in the path.
     public var min: Query { aggregate("@min") }
@@ -155,7 +142,7 @@ extension Query where T: _Persistable, T.PersistedType: _QueryNumeric {
     public var sum: Query { aggregate("@sum") }
 }
 
-extension Query where T: _Persistable, T.PersistedType: _QueryBinary {
+extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
@@ -202,7 +189,7 @@ extension Query where T: _Persistable, T.PersistedType: _QueryBinary {
     }
 }
 
-extension Query where T: _Persistable, T.PersistedType: _QueryString {
+extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
     /// True where the whole text matches the pattern: `*` stands for any run, `?` for one character.
     public func like(_ pattern: T, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
@@ -210,16 +197,6 @@ extension Query where T: _Persistable, T.PersistedType: _QueryString {
     public func like<U>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, other, caseInsensitive ? .caseInsensitive : [])
     }
-}
-
-extension Query where T: PersistableEnum {
-    /// The raw value of the enum.
-    public var rawValue: Query<T.RawValue> { Query<T.RawValue>(node) }
-}
-
-extension Query where T: OptionalProtocol, T.Wrapped: PersistableEnum {
-    /// The raw value of the enum.
-    public var rawValue: Query<T.Wrapped.RawValue?> { Query<T.Wrapped.RawValue?>(node) }
 }
 
 extension Query where T: RealmCollection {
@@ -242,31 +219,11 @@ extension Query where T: RealmCollection {
     }
 }
 
-extension Query where T: RealmCollection, T.Element: _Persistable, T.Element.PersistedType: _QueryNumeric {
+extension Query where T: RealmCollection, T.Element.PersistedType: _QueryNumeric {
     public static func > (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greater, right) }
     public static func >= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
     public static func < (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.less, right) }
     public static func <= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
-
-    /// True where all elements lie in the range (and there is one).
-    public func contains(_ range: Range<T.Element>) -> Query<Bool> where T.Element: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
-    }
-
-    /// True where all elements lie in the range (and there is one).
-    public func contains(_ range: ClosedRange<T.Element>) -> Query<Bool> where T.Element: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
-    }
-
-    /// True where all elements lie in the range (and there is one).
-    public func contains<V>(_ range: Range<V>) -> Query<Bool> where T.Element == V?, V: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.less, range.upperBound)
-    }
-
-    /// True where all elements lie in the range (and there is one).
-    public func contains<V>(_ range: ClosedRange<V>) -> Query<Bool> where T.Element == V?, V: Comparable {
-        min.comparison(.greaterOrEqual, range.lowerBound) && max.comparison(.lessOrEqual, range.upperBound)
-    }
 
     /// The smallest element.
     public var min: Query<T.Element> { aggregate("@min") }
@@ -278,7 +235,7 @@ extension Query where T: RealmCollection, T.Element: _Persistable, T.Element.Per
     public var sum: Query<T.Element> { aggregate("@sum") }
 }
 
-extension Query where T: _Persistable, T.PersistedType: _QueryString {
+extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
     /// True where the words of `search` are in the text: `"one -two thr* \"four five\" OR six"`; see
     /// `search(_:in:limit:)`. The property must be declared `@Persisted(indexed: .fullText)`. An addition to
     /// RealmSwift's API.
@@ -287,7 +244,7 @@ extension Query where T: _Persistable, T.PersistedType: _QueryString {
     }
 }
 
-extension Query where T: RealmCollection, T.Element: _HasPersistedType, T.Element.PersistedType: _QueryString {
+extension Query where T: RealmCollection, T.Element.PersistedType: _QueryString {
     /// True where the words of `search` are in the texts of the list, taken together. The property must be declared
     /// `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {

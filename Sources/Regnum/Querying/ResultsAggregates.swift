@@ -14,7 +14,7 @@ extension ResultsState {
             if property == "self" { return ValueFigures.figure(kind, of: currentValues()) }
             misuse("\(kindName.prefix(1).uppercased())\(kindName.dropFirst()) can only be aggregated on \"self\".")
         }
-        guard let binding else { return kind == .sum ? .int(0) : .null }
+        guard let binding else { return ValueFigures.figure(kind, of: property, operation, in: [], elementType) }
         guard let index = binding.schema.place(named: property) else {
             misuse("Invalid property name '\(property)' for class '\(binding.schema.name)'.")
         }
@@ -84,8 +84,9 @@ extension RealmCollection {
     private func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         let handle = _handle
         if let state = handle.state { return state.figure(kind, of: property, operation) }
-        guard let list = handle.owned else { return kind == .sum ? .int(0) : .null }
-        return ValueFigures.figure(kind, of: property, operation, in: list)
+        if let list = handle.owned { return ValueFigures.figure(kind, of: property, operation, in: list) }
+        guard let target = Element._shape.target else { return kind == .sum ? .int(0) : .null }
+        return ValueFigures.figure(kind, of: property, operation, in: [], target)
     }
 
     /// The smallest value of the property; nil where there is none.

@@ -177,7 +177,7 @@ extension RealmCollection {
 
     /// The position of the first element that satisfies the predicate.
     public func index(matching predicate: NSPredicate) -> Int? {
-        let state = managed()
+        guard let state = _handle.state else { return unmanagedIndex(matching: predicate.predicate(for: nil)) }
         return filter(predicate).state.firstKey().flatMap { state.position(of: $0) }
     }
 
@@ -188,7 +188,9 @@ extension RealmCollection {
 
     /// The position of the first element that satisfies the condition.
     public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
-        let state = managed()
+        guard let state = _handle.state else {
+            return unmanagedIndex(matching: isIncluded(Query()).node.lowered(for: nil))
+        }
         return self.where(isIncluded).state.firstKey().flatMap { state.position(of: $0) }
     }
 

@@ -34,11 +34,15 @@ public struct SortDescriptor: Equatable, Sendable {
         self.init(keyPath: _name(for: keyPath), ascending: ascending)
     }
 
+    /// Sorts by the root's property that the projected property shows.
+    public init<T: ProjectionObservable>(keyPath: PartialKeyPath<T>, ascending: Bool = true) {
+        self.init(keyPath: _name(for: keyPath), ascending: ascending)
+    }
+
     /// The same key path in the other direction.
     public func reversed() -> SortDescriptor {
         SortDescriptor(keyPath: keyPath, ascending: !ascending, collation: collation)
     }
-
 }
 
 /// How strings are ordered.

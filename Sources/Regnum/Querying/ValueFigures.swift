@@ -48,6 +48,13 @@ enum ValueFigures {
         guard let target = type(of: list).targetClass else {
             misuse("\(type(of: list).words.name) of values can only be aggregated on \"self\".")
         }
+        return figure(kind, of: name, operation, in: list.anyElements, target)
+    }
+
+    /// Of a property of objects of the class `target`, or of nothing.
+    static func figure(
+        _ kind: AggregateKind, of name: String, _ operation: String, in elements: [Any], _ target: ObjectBase.Type
+    ) -> Value {
         let schema = ClassSchema.of(target)
         guard let property = schema.property(named: name) else {
             misuse("Invalid property name '\(name)' for class '\(schema.name)'.")
@@ -65,10 +72,10 @@ enum ValueFigures {
         }
         return figure(
             kind,
-            of: list.anyElements.map { element in
+            of: elements.map { element in
                 guard let object = element as? ObjectBase else { return .null }
                 return value(property.get(object))
-            })
+            }, isDecimal: type == .mixed)
     }
 
     /// What a subscript shows of a number or a date.

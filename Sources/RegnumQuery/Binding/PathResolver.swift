@@ -211,6 +211,8 @@ extension PredicateBinder {
         var nested: [NestedStep] = []
         for part in segment.subscripts {
             switch part {
+            // RealmSwift's spelling of `[#any]` where the subscript is a string.
+            case .key("#any"): nested.append(.any)
             case .key(let key): nested.append(.key(key))
             case .index(let index): nested.append(.index(index))
             case .any: nested.append(.any)

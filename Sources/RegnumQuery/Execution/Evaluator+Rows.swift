@@ -52,7 +52,7 @@ extension Evaluator {
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
             let found = try value(aggregate, table, location)
-            return compare(found, comparison, try value(path, table, location), [])
+            return Self.compare(found, comparison, try value(path, table, location), [])
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
@@ -233,12 +233,12 @@ extension Evaluator {
         _ left: BoundPath, _ comparison: ComparisonOperator, _ right: BoundPath, _ options: ComparisonOptions,
         _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Bool {
-        compare(
+        Self.compare(
             try value(left, table, location), comparison, try value(right, table, location), options)
     }
 
     /// Two values that the schema lets be compared.
-    private func compare(
+    static func compare(
         _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions
     ) -> Bool {
         guard let test = ValueTest(comparison, other, options) else {

@@ -3,8 +3,8 @@
 
 package import RegnumEngine
 
-/// A test of a mixed value. Numbers of all types compare by what they are worth; values of types that do not compare
-/// are different, and neither less nor greater.
+/// A test of a mixed value. Numbers of all types compare by what they are worth, and a text is equal to data of the
+/// same bytes; values of types that do not compare are different, and neither less nor greater.
 package struct MixedTest: Sendable, Hashable {
     package let comparison: ComparisonOperator
     package let value: Value
@@ -24,7 +24,9 @@ package struct MixedTest: Sendable, Hashable {
 
     /// Of a value that is not null.
     func matches(_ found: Value) -> Bool {
-        guard MixedOrder.areComparable(found, value) else { return comparison == .notEqual }
+        if !MixedOrder.areComparable(found, value), comparison.isOrdering || !(isBytes(found) && bytes != nil) {
+            return comparison == .notEqual
+        }
         if let bytes {
             switch found {
             case .string(let text): return Array(text.utf8).withUnsafeBytes { bytes.matches($0) }
@@ -33,5 +35,12 @@ package struct MixedTest: Sendable, Hashable {
             }
         }
         return CompareScan.matches(MixedOrder.compare(found, value).signum(), comparison.scanOperator, 0)
+    }
+
+    private func isBytes(_ value: Value) -> Bool {
+        switch value {
+        case .string, .data: true
+        default: false
+        }
     }
 }

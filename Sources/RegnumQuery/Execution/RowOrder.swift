@@ -46,6 +46,12 @@ package struct RowOrder {
     private func compare(_ a: OrderedRow, _ b: OrderedRow, _ key: SortKey) throws(EngineError) -> Int {
         guard let (table, place) = try end(of: key, a) else { return try end(of: key, b) == nil ? 0 : 1 }
         guard let (otherTable, otherPlace) = try end(of: key, b) else { return -1 }
+        if let entry = key.entry {
+            // Null comes first here too.
+            return MixedOrder.compare(
+                try table.dictionaryValue(of: entry, key.column, at: place),
+                try otherTable.dictionaryValue(of: entry, key.column, at: otherPlace))
+        }
         let column = place.group.pointee.columns[key.column]
         let other = otherPlace.group.pointee.columns[key.column]
         switch (column.isNull(place.row), other.isNull(otherPlace.row)) {

@@ -59,6 +59,7 @@ final class SortExtractor {
     /// Null scalars come before all values and null links behind them, ascending; descending is the reverse.
     func levels(of key: SortKey, _ table: Table, _ rows: [RowLocation]) throws(EngineError) -> [SortLevel] {
         let (end, places) = try follow(key, table, rows)
+        if let entry = key.entry { return try entryLevels(key, entry, end, places) }
         var ranks = [UInt64](repeating: 1, count: rows.count)
         var isRanked = false
         for (index, place) in places.enumerated() {
@@ -92,6 +93,24 @@ final class SortExtractor {
             levels.append(.words(words(key, part, places, ranks, turn)))
         }
         return levels
+    }
+
+    /// Of the values that a key of each row's map has: null where it has none.
+    private func entryLevels(
+        _ key: SortKey, _ entry: String, _ table: Table, _ places: [RowLocation?]
+    ) throws(EngineError) -> [SortLevel] {
+        let turn: UInt64 = key.isAscending ? 0 : .max
+        var ranks = [UInt64](repeating: 2, count: places.count)
+        var values: [(value: Value, index: Int)] = []
+        for (index, place) in places.enumerated() {
+            guard let place else { continue }
+            ranks[index] = 0
+            let value = try table.dictionaryValue(of: entry, key.column, at: place)
+            if value == .null { continue }
+            ranks[index] = 1
+            values.append((value, index))
+        }
+        return [.words(ranks.map { $0 ^ turn }), .words(Self.rankWords(&values, places.count, turn))]
     }
 
     /// Where the value of each row lies; nil behind a null link.
@@ -135,8 +154,14 @@ final class SortExtractor {
             guard let place = places[index] else { continue }
             values.append((try table.value(key.column, at: place), index))
         }
+        return Self.rankWords(&values, places.count, turn)
+    }
+
+    private static func rankWords(
+        _ values: inout [(value: Value, index: Int)], _ count: Int, _ turn: UInt64
+    ) -> [UInt64] {
         values.sort { MixedOrder.compare($0.value, $1.value) < 0 }
-        var words = [UInt64](repeating: 0, count: places.count)
+        var words = [UInt64](repeating: 0, count: count)
         var rank: UInt64 = 0
         for (position, entry) in values.enumerated() {
             if position > 0, !MixedOrder.areEqual(values[position - 1].value, entry.value) { rank += 1 }
@@ -205,5 +230,13 @@ final class SortExtractor {
         if let source = bytes.baseAddress { copy.copyMemory(from: source, byteCount: bytes.count) }
         copies.append(copy)
         return TextRef(address: copy, count: bytes.count)
+    }
+}
+
+extension Table {
+    /// The value that a key of a row's map has; null where it has none.
+    func dictionaryValue(of entry: String, _ column: Int, at place: RowLocation) throws(EngineError) -> Value {
+        guard let found = try dictionaryIndex(of: entry, column, of: place.key) else { return .null }
+        return try dictionaryValue(column, of: place.key, at: found)
     }
 }

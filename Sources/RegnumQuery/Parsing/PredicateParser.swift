@@ -384,6 +384,9 @@ package struct PredicateParser {
         case .placeholder("K"):
             guard case .string("#any") = try argument("K") else { throw unexpected(["#any"]) }
             return .any
+        case .placeholder(let letters) where letters != "%":
+            guard case .int(let index) = try argument(letters) else { throw unexpected(["an index"]) }
+            return .index(index)
         case .double, .word, .placeholder:
             let shown = token.shown
             try advance()

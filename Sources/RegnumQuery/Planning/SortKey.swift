@@ -12,6 +12,8 @@ package struct SortKey: Sendable, Hashable {
     package var isAscending: Bool
     /// Strings as people order them (`TextOrder`), not as their bytes.
     package var isFolded = false
+    /// Of a map: the key whose value it is. Its `type` is mixed then.
+    package var entry: String?
 
     package init(links: [PathStep] = [], column: Int, type: ColumnType, isAscending: Bool = true) {
         self.links = links
@@ -35,7 +37,10 @@ package struct SortKey: Sendable, Hashable {
         var links: [PathStep] = []
         let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         for (index, name) in names.enumerated() {
-            guard let property = current.properties[name] else {
+            if verb == "sort", index == names.count - 1, let key = entry(name, of: current, links, isAscending) {
+                return key
+            }
+            guard let property = current.properties[name] ?? current.column(named: name) else {
                 throw QueryError(.keyPath, intro + "property '\(current.name).\(name)' does not exist.")
             }
             guard case .column(let number, let definition) = property, definition.collection == .none,
@@ -64,6 +69,33 @@ package struct SortKey: Sendable, Hashable {
             }
         }
         throw QueryError(.keyPath, intro + "there is no property in it.")
+    }
+
+    /// The value of a map's key, `scores[anna]`; nil where the name is nothing of the kind.
+    private static func entry(
+        _ name: String, of queryClass: QueryClass, _ links: [PathStep], _ isAscending: Bool
+    ) -> SortKey? {
+        guard let bracket = name.firstIndex(of: "["), name.hasSuffix("]"),
+            case .column(let number, let definition)? = queryClass.properties[String(name[..<bracket])],
+            definition.collection == .dictionary, definition.type != .link, definition.type != .data
+        else { return nil }
+        var key = SortKey(links: links, column: number, type: .mixed, isAscending: isAscending)
+        let quotes: Set<Character> = ["'", "\""]
+        var text = name[name.index(after: bracket)...].dropLast()
+        if text.count >= 2, let quote = text.first, quotes.contains(quote), text.last == quote {
+            text = text.dropFirst().dropLast()
+        }
+        key.entry = String(text)
+        return key
+    }
+}
+
+extension QueryClass {
+    /// The column of that name in the file, where the property has another.
+    fileprivate func column(named name: String) -> QueryProperty? {
+        properties.values.first { property in
+            if case .column(_, let definition) = property { definition.name == name } else { false }
+        }
     }
 }
 

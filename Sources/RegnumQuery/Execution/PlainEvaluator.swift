@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicates over objects that are in no table: those of a program's own that were not added yet. One at a time, value
+// by value; there is nothing to be quick about.
+
+package import RegnumEngine
+
+/// An object as a predicate sees it. Columns are numbered as in the `QuerySchema` that the predicate was bound to.
+package protocol PlainObject {
+    /// The value of a column that is no collection and no link.
+    func value(_ column: Int) -> Value
+    /// The object that a link leads to.
+    func link(_ column: Int) -> (any PlainObject)?
+    /// The objects in a collection, of a map its values that are not nil.
+    func links(_ column: Int) -> [any PlainObject]
+    /// The values in a collection, of a map its values.
+    func elements(_ column: Int) -> [Value]
+    /// The keys of a map.
+    func keys(_ column: Int) -> [String]
+    /// The value of a map's key; null where it has none.
+    func entry(_ column: Int, _ key: String) -> Value
+    /// The object that is the value of a map's key.
+    func link(_ column: Int, _ key: String) -> (any PlainObject)?
+}
+
+extension BoundPredicate {
+    /// Whether the object satisfies the predicate; nil where that cannot be told without a table.
+    package func isSatisfied(by object: any PlainObject) -> Bool? {
+        switch self {
+        case .constant(let value): return value
+        case .and(let parts): return Self.all(parts, object, true)
+        case .or(let parts): return Self.all(parts, object, false)
+        case .not(let part): return part.isSatisfied(by: object).map { !$0 }
+        case .test(let path, let test): return path.contains(object, test)
+        case .aggregate(let aggregate, let test): return aggregate.value(object).map { test.matches($0) }
+        case .comparePaths(let left, let comparison, let right, let options):
+            guard let left = left.value(object), let right = right.value(object) else { return nil }
+            return Evaluator.compare(left, comparison, right, options)
+        case .compareAggregate(let aggregate, let comparison, let path):
+            guard let left = aggregate.value(object), let right = path.value(object) else { return nil }
+            return Evaluator.compare(left, comparison, right, [])
+        case .subquery(let path, let inner, let test):
+            var count: Int64 = 0
+            for other in path.objects(object).compactMap({ $0 }) {
+                guard let holds = inner.isSatisfied(by: other) else { return nil }
+                if holds { count += 1 }
+            }
+            return test.matches(int: count)
+        case .text, .geo: return nil
+        }
+    }
+
+    /// Whether all parts hold, or with `kind` false whether one does.
+    private static func all(_ parts: [BoundPredicate], _ object: any PlainObject, _ kind: Bool) -> Bool? {
+        for part in parts {
+            guard let holds = part.isSatisfied(by: object) else { return nil }
+            if holds != kind { return !kind }
+        }
+        return kind
+    }
+}
+
+extension BoundPath {
+    /// The objects that the steps lead to; nil for a link that is null on the way.
+    fileprivate func objects(_ object: any PlainObject) -> [(any PlainObject)?] {
+        var found: [(any PlainObject)?] = [object]
+        for step in steps {
+            found = found.flatMap { object -> [(any PlainObject)?] in
+                guard let object else { return step.isToMany ? [] : [nil] }
+                switch step {
+                case .link(let column, _): return [object.link(column)]
+                case .links(let column, _): return object.links(column)
+                case .entry(let column, let key, _): return [object.link(column, key)]
+                // Nobody links to what is in no table.
+                case .backlinks: return []
+                }
+            }
+        }
+        return found
+    }
+
+    /// All values at the end; nil where they cannot be told.
+    private func values(_ object: any PlainObject) -> [Value]? {
+        switch end {
+        case .column(let column, _): objects(object).map { $0?.value(column) ?? .null }
+        case .entry(let column, let key, _): objects(object).map { $0?.entry(column, key) ?? .null }
+        case .elements(let column, _): objects(object).flatMap { $0?.elements(column) ?? [] }
+        case .keys(let column): objects(object).flatMap { ($0?.keys(column) ?? []).map { .string($0) } }
+        case .nested, .object: nil
+        }
+    }
+
+    /// Whether some value passes.
+    fileprivate func contains(_ object: any PlainObject, _ test: ValueTest) -> Bool? {
+        if let values = values(object) { return values.contains { test.matches($0) } }
+        guard case .object = end else { return nil }
+        // An object that a predicate can name is in a table, so it is none of these.
+        let stranger = Value.link(ObjectKey(.max))
+        return objects(object).contains { test.matches($0 == nil ? .null : stranger) }
+    }
+
+    /// The one value at the end.
+    fileprivate func value(_ object: any PlainObject) -> Value? { values(object)?.first }
+}
+
+extension BoundAggregate {
+    fileprivate func value(_ object: any PlainObject) -> Value? {
+        if kind == .count, case .object = path.end {
+            return .int(Int64(path.objects(object).compactMap { $0 }.count))
+        }
+        var total = ValueAggregate()
+        var count: Int64 = 0
+        for owner in path.objects(object).compactMap({ $0 }) {
+            switch path.end {
+            case .elements(let column, _):
+                for value in owner.elements(column) {
+                    total.add(value)
+                    count += 1
+                }
+            case .object: if let column { total.add(owner.value(column)) }
+            default: return nil
+            }
+        }
+        return kind == .count ? .int(count) : total.result(kind)
+    }
+}
