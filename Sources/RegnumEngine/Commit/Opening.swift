@@ -89,6 +89,10 @@ struct Opening {
         try shared.join(header)
         while true {
             guard let number = shared.newest else { throw .lockFile(path: path + ".lock") }
+            // Its blocks are looked at before any session pins it: writers must leave them alone meanwhile.
+            if options.mutant != .openingNotPinned { shared.pin(number, among: CollectionOfOne(number)) }
+            defer { shared.unpin(number, remaining: EmptyCollection()) }
+            guard shared.newest == number else { continue }
             if let slot = try readSlots(seal).first(where: { $0.slot.version == number })?.slot {
                 try reader.extend(toPages: slot.highWater)
                 try checkFeatures(slot, reader)

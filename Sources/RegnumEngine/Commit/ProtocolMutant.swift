@@ -29,6 +29,8 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case relaxedOverDurable
     /// A reader does not look again at the newest version after it has shown which one it reads.
     case pinNotChecked
+    /// Who opens the file looks at a version's blocks without showing that it does.
+    case openingNotPinned
     /// Space is given away that versions need which other processes read.
     case othersPinsIgnored
     /// A writer does not learn what other processes have committed since its last commit.
@@ -40,6 +42,6 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
 
     /// Bugs among processes: no crash shows them, the interleavings do.
     package static let amongProcesses: [ProtocolMutant] = [
-        .pinNotChecked, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished,
+        .pinNotChecked, .openingNotPinned, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished,
     ]
 }
