@@ -97,10 +97,8 @@ package final class ObservedQuery {
         guard let query, let reads else { return try followTable(walk) }
         let deciding = try reads.deciding(in: walk)
         if deciding.isEmpty { return CollectionChanges() }
-        if reads.isEachForItself, deciding.count <= Self.fewest + keys.count / 32,
-            let moves = try move(deciding, query, walk)
-        {
-            return moves
+        if reads.isEachForItself, deciding.count <= Self.fewest + keys.count / 32 {
+            return try move(deciding, query, walk)
         }
         work.passes += 1
         let old = keys.all
@@ -121,11 +119,10 @@ package final class ObservedQuery {
         return result
     }
 
-    /// Takes the objects out and puts those that belong in back where they belong. Nil, and nothing is done, where the
-    /// order is not the one that it should be.
+    /// Takes the objects out and puts those that belong in back where they belong.
     private func move(
         _ deciding: Set<ObjectKey>, _ query: ObjectQuery, _ walk: RegionWalk
-    ) throws(EngineError) -> CollectionChanges? {
+    ) throws(EngineError) -> CollectionChanges {
         let finder = Finder(table: table, order: order, walk: walk, deciding: deciding)
         defer { work.compared += finder.compared }
         // Where they were, by position.

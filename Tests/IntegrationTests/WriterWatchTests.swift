@@ -101,8 +101,9 @@ struct WriterWatchTests {
     private static func useElsewhere() throws {
         nonisolated(unsafe) let realm = try memoryRealm(WaitingRow.self)
         Thread.detachNewThread {
-            // Elsewhere than here Foundation forgets a name that is given before the start.
-            Thread.current.name = "the other"
+            // Foundation forgets a name that is given before the start, and here one that is given before the thread that
+            // makes this one has noted it.
+            while Thread.current.name != "the other" { Thread.current.name = "the other" }
             _ = realm.isEmpty
         }
         Thread.sleep(forTimeInterval: 60)

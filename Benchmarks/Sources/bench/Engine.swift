@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a workload asks of an engine. An engine answers nil to what it does not offer.
 
+import Foundation
+import Synchronization
+
 /// What came out of a workload; compared with the reference answer before any time counts.
 enum Answer: CustomStringConvertible {
     case whole(Int)
@@ -53,7 +56,8 @@ enum Fixture {
 
 /// A database engine with at most one database open. The workload methods are what is timed: everything that is
 /// not part of a workload belongs into the others.
-protocol Engine: AnyObject {
+protocol Engine: AnyObject, SendableMetatype {
+    init(inputs: Inputs)
     var name: EngineName { get }
     var inputs: Inputs { get }
 
@@ -94,6 +98,32 @@ protocol Engine: AnyObject {
     /// Opens the file, counts the rows and leaves it open.
     func openAndCount(_ path: String) throws -> Int?
     func refresh(times: Int) throws -> Bool
+}
+
+extension Engine {
+    /// One durable write a row, by `count` threads at once, each with an opened database of its own.
+    func insertFromThreads(_ count: Int, _ rows: [PersonRow], _ path: String) throws {
+        let inputs = inputs
+        let failures = Mutex<[String]>([])
+        let group = DispatchGroup()
+        for first in 0..<count {
+            let own = stride(from: first, to: rows.count, by: count).map { rows[$0] }
+            group.enter()
+            Thread.detachNewThread {
+                defer { group.leave() }
+                do {
+                    let engine = Self(inputs: inputs)
+                    try engine.open(path, indexed: false)
+                    try engine.insertOneByOne(own)
+                    try engine.close()
+                } catch {
+                    failures.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        group.wait()
+        if let first = failures.withLock({ $0.first }) { throw Failure(first) }
+    }
 }
 
 /// Depends on the order of the keys.

@@ -31,6 +31,7 @@ final class SQLiteEngine: Engine {
         try execute(
             """
             PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=1073741824; PRAGMA cache_size=-200000;
+            PRAGMA busy_timeout=60000;
             """)
     }
 

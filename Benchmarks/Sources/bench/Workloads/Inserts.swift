@@ -15,6 +15,22 @@ extension Workload {
         singleInserts("I2", "one insert per durable write", fragmented: false),
         singleInserts("I2F", "I2 on a fragmented file, after U1 and D1", fragmented: true),
         Workload(
+            id: "G16", title: "one insert per durable write, 16 threads", unit: .nanosecondsPerOperation,
+            fixture: .copy,
+            operations: { $0.effort.singleWrites },
+            timed: { run in
+                guard run.engine.name != .grdb else { return nil }
+                try run.engine.insertFromThreads(16, run.newRows(run.effort.singleWrites), run.path)
+                return .whole(0)
+            },
+            inspect: { run in
+                _ = try run.engine.refresh(times: 1)
+                return .whole(try run.engine.sumAllAges() ?? -1)
+            },
+            expected: { run in
+                .whole((run.rows + run.newRows(run.effort.singleWrites)).reduce(0) { $0 + $1.age })
+            }),
+        Workload(
             id: "I3", title: "one insert per write, in memory, all rows there",
             unit: .nanosecondsPerOperation,
             fixture: .memory,
