@@ -233,4 +233,25 @@ import Testing
         #expect(try Database.compact(path: "/a.realm", fileSystem: files))
         try expectWhole(files, "at the end")
     }
+
+    // The copy is made beside the file and takes its name. A file that another process puts there between the opening
+    // and the lock would be written over by the content of the one before.
+    @Test("a file that comes to the path just then is compacted itself, and not replaced by the one before")
+    func replacedBefore() throws {
+        let base = SimulatedFileSystem(seed: 4, reservedByteCount: 64 << 20)
+        for (path, count) in [("/a.realm", 100), ("/b.realm", 7)] {
+            try fill(try Database.open(path: path, fileSystem: base).makeSession(), count)
+        }
+        let files = HookedFileSystem(base)
+        var isReplaced = false
+        files.before = { call, _ in
+            guard !isReplaced, call == .lock(byte: 1 << 62 + 1) else { return }
+            isReplaced = true
+            try? base.rename("/b.realm", to: "/a.realm")
+        }
+        #expect(try Database.compact(path: "/a.realm", fileSystem: files))
+        #expect(isReplaced)
+        let session = try Database.open(path: "/a.realm", fileSystem: base).makeSession()
+        #expect(session.table(named: "Person")?.count == 7)
+    }
 }

@@ -3,6 +3,7 @@
 // history. A change here is a change of the format.
 
 import RegnumEngine
+import RegnumSimulation
 import RegnumSystem
 import Testing
 
@@ -76,6 +77,68 @@ import Testing
         #expect(session.features == [Feature(name: "colours", isRequired: false)])
         #expect(throws: EngineError.unsupported(path: "/time travel.realm", feature: "time travel")) {
             _ = try Database.open(path: "/time travel.realm", fileSystem: files)
+        }
+    }
+
+    // MARK: Headers
+
+    /// The first page of a new file, changed at `offset`, with a fresh checksum.
+    private static func header(_ value: UInt32, at offset: Int) throws -> FileHeader {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: FileHeader.byteCount, alignment: 16)
+        defer { page.deallocate() }
+        FileHeader(fileSystem: MemoryFileSystem(), key: nil).write(to: page)
+        page.storeBytes(of: value, toByteOffset: offset, as: UInt32.self)
+        let tag = ContentHash(seedLow: 0, seedHigh: 0).tag(page, 4080)
+        page.storeBytes(of: tag.low, toByteOffset: 4080, as: UInt64.self)
+        page.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
+        return try FileHeader(reading: page, path: "/a")
+    }
+
+    @Test(
+        "a header that asks for what this version does not know is refused by name",
+        arguments: [(12, 2, "file format 1"), (48, 8192, "pages of another size"), (52, 2, "header flags 2")])
+    func headers(offset: Int, value: UInt32, feature: String) throws {
+        #expect(throws: EngineError.unsupported(path: "/a", feature: feature)) {
+            _ = try Self.header(value, at: offset)
+        }
+    }
+
+    @Test("a newer format that this version can read is read", arguments: [(8, 2), (12, 0), (12, 1), (48, 4096)])
+    func readableHeaders(offset: Int, value: UInt32) throws { _ = try Self.header(value, at: offset) }
+
+    @Test("a file of Realm Core is told from others, however short", arguments: [0, 16, 23, 24, 4095, 100_000])
+    func oldRealmCore(count: Int) throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 8 << 20)
+        var bytes = [UInt8](repeating: 1, count: count)
+        if count >= 24 { bytes.replaceSubrange(16..<20, with: Array("T-DB".utf8)) }
+        files.setContents(of: "/a", bytes)
+        if count == 0 {
+            _ = try Database.open(path: "/a", fileSystem: files)
+            return
+        }
+        #expect(throws: EngineError.notADatabase(path: "/a", why: count < 24 ? .tooSmall : .oldRealmCore)) {
+            _ = try Database.open(path: "/a", fileSystem: files)
+        }
+    }
+
+    @Test("each block carries the nonce of its commit")
+    func nonces() throws {
+        let file = HostileFile.good
+        var nonces: [UInt64: UInt64] = [:]
+        for page in file.usedBlocks {
+            let words = file.bytes[page * 4096 + 16..<page * 4096 + 32]
+            let (birth, nonce) = words.withUnsafeBytes {
+                ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+            #expect(nonce != 0 && nonces[birth] ?? nonce == nonce)
+            nonces[birth] = nonce
+        }
+        #expect(nonces.count > 2 && Set(nonces.values).count == nonces.count)
+        for slot in [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset] {
+            let (version, nonce) = file.bytes[slot + 8..<slot + 24].withUnsafeBytes {
+                ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+            #expect(nonces[version] == nonce)
         }
     }
 }

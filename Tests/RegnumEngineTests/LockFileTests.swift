@@ -162,4 +162,78 @@ import Testing
         #expect(pin.tables.isEmpty)
         #expect(IntegrityCheck.run(open[3]).isClean)
     }
+
+    // Each use of the shared memory asks first whether the file is still long enough: without that a cut file ends the
+    // program. The other tests cut it where a refresh or a write comes next; these where a commit is at work, and
+    // where a version is let go. A writer that looked for the pins of others asked once, and touched the memory again
+    // after calls to the system: a bus error.
+    @Test("the lock file may be cut before any call of a commit")
+    func cutInCommits() throws {
+        defer { cleanUp() }
+        let hooked = HookedFileSystem(files)
+        let one = try Database.openAsOtherProcess(path: path, fileSystem: hooked).makeSession()
+        try insert(one, 3)
+        var calls = 0
+        var cutAt = 0
+        hooked.before = { _, path in
+            calls += 1
+            if calls == cutAt, !path.hasSuffix(".lock") { try? self.attack(.emptied) }
+        }
+        while calls >= cutAt {
+            cutAt += 1
+            calls = 0
+            try insert(one)
+        }
+        #expect(cutAt > 5)
+        #expect(one.table(named: "Row")?.count == 3 + cutAt)
+        let two = try open()
+        #expect(try rows(one) == rows(two))
+        let report = IntegrityCheck.run(one.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("the lock file may be cut before any call of an opening")
+    func cutInOpenings() throws {
+        defer { cleanUp() }
+        let one = try open()
+        try insert(one, 3)
+        let hooked = HookedFileSystem(files)
+        var calls = 0
+        var cutAt = 0
+        hooked.before = { _, path in
+            calls += 1
+            if calls == cutAt, !path.hasSuffix(".lock") { try? self.attack(.emptied) }
+        }
+        while calls >= cutAt {
+            cutAt += 1
+            calls = 0
+            // Refused where what it needs is gone: the next writer puts it back.
+            do throws(EngineError) {
+                let other = try Database.openAsOtherProcess(path: path, fileSystem: hooked)
+                #expect(try other.makeSession().table(named: "Row")?.count == one.table(named: "Row")?.count)
+            } catch {
+                guard case .lockFile = error else { throw error }
+            }
+            try insert(one)
+        }
+        #expect(cutAt > 2)
+        #expect(try open().table(named: "Row")?.count == 3 + cutAt)
+    }
+
+    @Test("the lock file may be cut before a version is let go, or another one read")
+    func cutBeforeUnpinning() throws {
+        defer { cleanUp() }
+        let one = try open()
+        try insert(one, 3)
+        var frozen: Session? = try one.freeze()
+        try insert(one)
+        try attack(.emptied)
+        frozen = nil
+        #expect(frozen == nil)
+        try attack(.emptied)
+        let next = try one.freeze()
+        try insert(one)
+        #expect(try rows(next).count == 8)
+        #expect(one.table(named: "Row")?.count == 5)
+    }
 }

@@ -145,4 +145,39 @@ import Testing
         try insert(writer, 1, 4)
         #expect(files.contents(of: "/a.realm.lock")?[bell] == 1)
     }
+
+    /// A process that reads a version and is killed.
+    private static func die(_ base: SimulatedFileSystem) {
+        let schedule = Schedule(seed: 1, strategy: .random(period: 1))
+        let files = schedule.addProcess(on: base, killedAt: 4000)
+        schedule.run(
+            expectedSteps: 4000,
+            [
+                {
+                    let database = try? Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+                    let session = try? database?.makeSession()
+                    while !files.isDead { files.pause() }
+                    withExtendedLifetime(session) {}
+                }
+            ])
+    }
+
+    // A writer clears the slot of a dead process and lets it go. The other way round it would clear the pins of who
+    // takes the slot in between, and give away what that one reads: no test failed when the two were exchanged.
+    @Test("who takes over the slot of a dead process keeps its pins")
+    func takenSlot() throws {
+        let base = SimulatedFileSystem(seed: 3, reservedByteCount: 8 << 20)
+        let files = HookedFileSystem(base)
+        let a = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+        try makeTable(a)
+        Self.die(base)
+        var late: Session?
+        files.after = { call, _ in
+            guard late == nil, call == .unlock(byte: 1 << 62 + 1001) else { return }
+            late = try? Database.openAsOtherProcess(path: "/a.realm", fileSystem: base).makeSession()
+        }
+        try insert(try a.makeSession(), 1, 1)
+        let reader = try #require(late)
+        #expect(try a.pinsOfOthers().map(\.version) == [reader.version])
+    }
 }

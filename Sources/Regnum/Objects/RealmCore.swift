@@ -56,6 +56,7 @@ package final class RealmCore {
         stores = .allocate(capacity: 1)
         stores.initialize(to: 0)
         sharing = isFrozen ? NSRecursiveLock() : nil
+        isUntouched = !isFrozen
         // Nobody owns it, so every access comes to `checkSlowly`.
         if isFrozen { session.state.pointee.owner = 0 }
     }
@@ -68,7 +69,11 @@ package final class RealmCore {
     }
 
     /// From now on the version is not the next reader's choice.
-    func touch() { isUntouched = false }
+    @inline(__always)
+    func touch() {
+        // No store where there is nothing to change: many threads may read a frozen Realm at once.
+        if isUntouched { isUntouched = false }
+    }
 
     /// To be called when a write has begun.
     func noteWriteStart() { writeStart = changeCount }
@@ -162,7 +167,7 @@ package final class RealmCore {
     package func binding(for type: ObjectBase.Type) -> ClassBinding {
         let id = ObjectIdentifier(type)
         if let recent, recent.type == id { return recent.binding }
-        isUntouched = false
+        touch()
         if let found = bindings[id] {
             if !isFrozen { recent = (id, found) }
             return found

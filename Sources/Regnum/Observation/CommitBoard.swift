@@ -57,17 +57,20 @@ enum CommitBoard {
     /// Begins to wait for other processes; nil where there can be none.
     private static func watch(_ database: Database, _ key: ObjectIdentifier) -> FileWatch? {
         guard let path = database.sharedPath, let watch = FileWatch(path: path) else { return nil }
+        // What this process has seen: what comes between that and the first look is told too.
+        let seen = database.versions.newest.number
         database.listen(true)
         // Not the database: it must not stay open for this.
         let versions = database.versions
         Thread.detachNewThread {
-            var known = versions.latestNumber
-            while watch.wait(milliseconds: longestWait) {
-                let newest = versions.latestNumber
+            var known = seen
+            repeat {
+                // Below the mutex: who closes the database takes the watch away before the memory goes.
+                let newest = places.withLock { $0[key]?.watch === watch ? versions.latestNumber : known }
                 if newest == known { continue }
                 known = newest
                 tell(key, but: nil)
-            }
+            } while watch.wait(milliseconds: longestWait)
         }
         return watch
     }

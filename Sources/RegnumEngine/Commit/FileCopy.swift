@@ -21,7 +21,8 @@ struct FileCopy {
     private var refs: [BlockRef] = []
     private var firstPending = 0
     private var pendingPages = 0
-    private var nextPage = FormatLimits.reservedPages
+    /// Nothing in it is free: all comes to its end.
+    private var space = FreeSpace(highWater: FormatLimits.reservedPages)
     /// Keys of the columns of the table that is being copied. Row groups may hold others: columns that were dropped
     /// after the group was written, whose blobs are gone.
     private var columns: Set<UInt32> = []
@@ -99,15 +100,15 @@ struct FileCopy {
         catalog.write(&catalogWriter)
         let root = catalogWriter.seal(.catalog, into: sealer)
         let log = sealer.addBlock(.freeLog, byteCount: FreeLog.byteCount(freed: skipped.count + 3, taken: 0))
-        let pages = placement()
+        let pages = try placement()
         FreeLog.write(
             FreeLog.Record(
-                isSnapshot: true, version: 1, highWater: nextPage, previous: .none, freed: skipped, taken: []),
+                isSnapshot: true, version: 1, highWater: space.highWater, previous: .none, freed: skipped, taken: []),
             to: log.bytes)
         sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
         try write()
         var slot = CommitSlot(
-            version: 1, nonce: nonce, previousDurable: 0, highWater: nextPage, catalog: sealer.placed(root.ref),
+            version: 1, nonce: nonce, previousDurable: 0, highWater: space.highWater, catalog: sealer.placed(root.ref),
             freeLog: sealer.placed(log.ref))
         slot.isTwoStep = true
         try writeHead(slot)
@@ -130,21 +131,9 @@ struct FileCopy {
     // MARK: Places
 
     /// Pages for all blocks in the sealer, one behind the other.
-    private mutating func placement() -> [UInt64] {
-        var pages: [UInt64] = []
-        for count in sealer.pageCounts {
-            let boundary = (nextPage / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
-            if nextPage + UInt64(count) > boundary, UInt64(count) <= FormatLimits.sectionPages {
-                if boundary > nextPage {
-                    skipped.append(
-                        PendingExtent(
-                            extent: Extent(page: nextPage, pageCount: Int(boundary - nextPage)), birth: 0, death: 0))
-                }
-                nextPage = boundary
-            }
-            pages.append(nextPage)
-            nextPage += UInt64(count)
-        }
+    private mutating func placement() throws(EngineError) -> [UInt64] {
+        let pages = try space.place(sealer.pageCounts).pages
+        skipped += space.takeSkipped().map { PendingExtent(extent: $0, birth: 0, death: 0) }
         return pages
     }
 
@@ -160,7 +149,8 @@ struct FileCopy {
     /// Writes what has been collected; its refs are final from now on.
     private mutating func flush() throws(EngineError) {
         guard firstPending < refs.count else { return }
-        sealer.place(at: placement(), birth: 1, nonce: nonce, seal: seal)
+        let pages = try placement()
+        sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
         try write()
         for i in firstPending..<refs.count { refs[i] = sealer.placed(refs[i]) }
         firstPending = refs.count

@@ -280,7 +280,7 @@ package struct FreeSpace: Sendable {
             if page + UInt64(block) > section, UInt64(block) <= FormatLimits.sectionPages {
                 highWater = section
                 // Pages between are taken up again like any free ones.
-                if section > page { skipped.append(Extent(page: page, pageCount: Int(section - page))) }
+                skipped.append(Extent(page: page, pageCount: Int(section - page)))
                 page = section
             }
             pages.append(page)

@@ -229,6 +229,8 @@ final class SharedFile: @unchecked Sendable {
         do {
             for i in 0..<Self.slotCount where try database.tryLock(byte: Self.firstSlotByte + i) {
                 _ = try file?.tryLock(byte: Self.firstSlotByte + i)
+                // It may have been cut meanwhile.
+                guard isMapped else { break }
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
@@ -236,6 +238,7 @@ final class SharedFile: @unchecked Sendable {
                 return
             }
         } catch { throw .system(error) }
+        guard isMapped else { throw .lockFile(path: path) }
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
@@ -382,10 +385,13 @@ final class SharedFile: @unchecked Sendable {
     /// Another process that writes, by what it says.
     var otherWriter: WriterNote? {
         guard isMapped else { return nil }
-        for i in 0..<slotsInUse where i != slot {
+        // All that is there before the first call to the system, as in `pinsOfOthers`.
+        let writers = (0..<slotsInUse).compactMap { i -> (slot: Int, since: UInt64, process: UInt64)? in
             let since = pinWord(i, Self.writingWord).value
-            guard since != 0, (try? database.isLocked(byte: Self.firstSlotByte + i)) == true else { continue }
-            return WriterNote(.process(pinWord(i, Self.processWord).value), since: since &* 1_000_000)
+            return i == slot || since == 0 ? nil : (i, since, pinWord(i, Self.processWord).value)
+        }
+        for (i, since, process) in writers where (try? database.isLocked(byte: Self.firstSlotByte + i)) == true {
+            return WriterNote(.process(process), since: since &* 1_000_000)
         }
         return nil
     }
@@ -445,15 +451,19 @@ final class SharedFile: @unchecked Sendable {
     /// space is given away for it; for information at any time.
     func pinsOfOthers() throws(EngineError) -> [OtherPins] {
         guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
+        // All that is there before the first call to the system: the file may be cut while such a call is made.
+        let shown = (0..<slotsInUse).compactMap { i -> (slot: Int, process: UInt64, words: [UInt64?])? in
+            if i == slot { return nil }
+            let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
+            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words) : nil
+        }
         var others: [OtherPins] = []
         do {
-            for i in 0..<slotsInUse where i != slot {
-                let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
-                guard words.contains(where: { $0 != 0 }) else { continue }
+            for (i, process, words) in shown {
                 guard try database.isLocked(byte: Self.firstSlotByte + i) else {
                     // Claimed only with this lock: whoever takes the slot clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
-                        clearSlot(i)
+                        if isMapped { clearSlot(i) }
                         database.unlock(byte: Self.firstSlotByte + i)
                     }
                     continue
@@ -461,9 +471,7 @@ final class SharedFile: @unchecked Sendable {
                 let isDamaged = words.contains { $0 == nil }
                 others.append(
                     OtherPins(
-                        process: pinWord(i, Self.processWord).value,
-                        pins: words.dropFirst().compactMap { $0 }
-                            .filter { $0 != 0 }.sorted(),
+                        process: process, pins: words.dropFirst().compactMap { $0 }.filter { $0 != 0 }.sorted(),
                         floor: isDamaged ? 0 : words[0] == 0 ? nil : words[0]))
             }
         } catch { throw .system(error) }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files at whose calls a test does something of its own: what another process might do just then.
+
+import RegnumSystem
+
+final class HookedFileSystem: FileSystem, @unchecked Sendable {
+    // Unchecked: the hooks are set before the files are used, and called by who calls.
+    enum Call: Equatable {
+        case write(at: Int, byteCount: Int)
+        case sync
+        case lock(byte: Int)
+        case unlock(byte: Int)
+    }
+
+    private let base: any FileSystem
+    /// Called before such a call; the path is that by which the file was opened.
+    var before: (Call, String) -> Void = { _, _ in }
+    /// Called after it.
+    var after: (Call, String) -> Void = { _, _ in }
+
+    init(_ base: any FileSystem) { self.base = base }
+
+    var isShared: Bool { base.isShared }
+
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        HookedFile(try base.open(path, mode), path, self)
+    }
+    func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
+    func remove(_ path: String) throws(SystemError) { try base.remove(path) }
+    func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try base.renameIfAbsent(source, to: target)
+    }
+    func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }
+    func syncDirectory(containing path: String) throws(SystemError) { try base.syncDirectory(containing: path) }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
+}
+
+private final class HookedFile: File {
+    private let base: any File
+    private let path: String
+    private let fileSystem: HookedFileSystem
+
+    init(_ base: any File, _ path: String, _ fileSystem: HookedFileSystem) {
+        self.base = base
+        self.path = path
+        self.fileSystem = fileSystem
+    }
+
+    var identity: FileIdentity { base.identity }
+    func byteCount() throws(SystemError) -> Int { try base.byteCount() }
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        try base.read(buffer, at: offset)
+    }
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        let call = HookedFileSystem.Call.write(at: offset, byteCount: buffer.count)
+        fileSystem.before(call, path)
+        try base.write(buffer, at: offset)
+        fileSystem.after(call, path)
+    }
+    func allocate(_ byteCount: Int) throws(SystemError) { try base.allocate(byteCount) }
+    func truncate(_ byteCount: Int) throws(SystemError) { try base.truncate(byteCount) }
+    func sync(_ kind: SyncKind) throws(SystemError) {
+        fileSystem.before(.sync, path)
+        try base.sync(kind)
+        fileSystem.after(.sync, path)
+    }
+    func makeRegion() throws(SystemError) -> any MappedRegion { try base.makeRegion() }
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }
+    func tryLock(byte: Int) throws(SystemError) -> Bool {
+        fileSystem.before(.lock(byte: byte), path)
+        return try base.tryLock(byte: byte)
+    }
+    func lock(byte: Int) throws(SystemError) {
+        fileSystem.before(.lock(byte: byte), path)
+        try base.lock(byte: byte)
+        fileSystem.after(.lock(byte: byte), path)
+    }
+    func unlock(byte: Int) {
+        fileSystem.before(.unlock(byte: byte), path)
+        base.unlock(byte: byte)
+        fileSystem.after(.unlock(byte: byte), path)
+    }
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
+    func close() { base.close() }
+}
