@@ -4,9 +4,13 @@
 // subsequence of old positions is what stays (Fredman 1975: O(n log n)), looked for only between the common
 // beginning and the common end.
 
+package import RegnumEngine
+
 /// Positions ascend. `deletions` and `modifications` count in the old order, `insertions` in the new one.
 package struct CollectionChanges: Equatable, Sendable {
     package var deletions: [Int] = []
+    /// The objects at `deletions`, where the elements are objects and who found the changes has noted them.
+    package var deletedKeys: [ObjectKey] = []
     package var insertions: [Int] = []
     package var modifications: [Int] = []
 
@@ -17,6 +21,20 @@ package struct CollectionChanges: Equatable, Sendable {
     }
 
     package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+
+    /// Of elements that stay, where they are now. `positions` ascend and are none of `deletions`.
+    package func newPositions(of positions: [Int]) -> [Int] {
+        if deletions.isEmpty, insertions.isEmpty { return positions }
+        var deleted = 0
+        var inserted = 0
+        return positions.map { position in
+            while deleted < deletions.count, deletions[deleted] < position { deleted += 1 }
+            // The number of elements in front of it that stay.
+            let rank = position - deleted
+            while inserted < insertions.count, insertions[inserted] - inserted <= rank { inserted += 1 }
+            return rank + inserted
+        }
+    }
 }
 
 package enum CollectionDiff {

@@ -91,6 +91,12 @@ package final class ObservedQuery {
         return changes
     }
 
+    /// The object at a position in the version that observers were told of last, which `session` shows.
+    package func key(at position: Int, in session: Session) throws(EngineError) -> ObjectKey? {
+        if query != nil { return keys[position] }
+        return try session.table(table)?.key(atPosition: position)
+    }
+
     // MARK: What came, went and moved
 
     private func follow(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
@@ -103,7 +109,9 @@ package final class ObservedQuery {
         work.passes += 1
         let old = keys.all
         keys = try run(query)
-        return CollectionDiff.between(old, keys.all)
+        var changes = CollectionDiff.between(old, keys.all)
+        changes.deletedKeys = changes.deletions.map { old[$0] }
+        return changes
     }
 
     /// Up to so many objects are always looked for one by one.
@@ -114,7 +122,11 @@ package final class ObservedQuery {
         guard let changes = walk.changes[table], let before = walk.older.table(table),
             let after = walk.newer.table(table)
         else { return result }
-        for key in changes.deleted { if let at = try before.position(of: key) { result.deletions.append(at) } }
+        for key in changes.deleted {
+            guard let at = try before.position(of: key) else { continue }
+            result.deletions.append(at)
+            result.deletedKeys.append(key)
+        }
         for key in changes.inserted { if let at = try after.position(of: key) { result.insertions.append(at) } }
         return result
     }
@@ -164,6 +176,7 @@ package final class ObservedQuery {
         var changes = CollectionChanges()
         for (i, placed) in before.enumerated() where !kept.contains(placed.key) {
             changes.deletions.append(placed.gap + i)
+            changes.deletedKeys.append(placed.key)
         }
         for (i, placed) in after.enumerated() where !kept.contains(placed.key) {
             changes.insertions.append(placed.gap + i)

@@ -2,6 +2,7 @@
 // Levels of durability and commits that share a sync: how often each waits for the medium, what a power loss may take
 // back, and what a failed sync does.
 
+import Foundation
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
@@ -369,9 +370,11 @@ import Testing
 
     @Test("threads that commit share syncs, and every commit is there when it returns")
     func threads() throws {
-        let folder = "/tmp/regnum-durability-\(CurrentProcess.id)-\(MonotonicClock.now())"
+        let folder =
+            FileManager.default.temporaryDirectory.path
+            + "/regnum-durability-\(CurrentProcess.id)-\(MonotonicClock.now())"
         try PosixFileSystem.shared.makeDirectories(folder)
-        defer { for name in ["a.realm", "a.realm.lock"] { try? PosixFileSystem.shared.remove(folder + "/" + name) } }
+        defer { try? FileManager.default.removeItem(atPath: folder) }
         let path = folder + "/a.realm"
         let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
         let session = try database.makeSession()

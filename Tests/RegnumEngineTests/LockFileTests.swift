@@ -2,12 +2,14 @@
 // What others do to the files of an open database: the lock file written over, cut, deleted, replaced; the database
 // renamed over or unlinked; a link planted. Who has it open goes on, who opens it gets the database or a clear error.
 
+import Foundation
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-@Suite struct LockFileTests {
+// A class: its end removes the folder.
+@Suite final class LockFileTests {
     enum Attack: CaseIterable { case garbled, zeroed, cut, emptied, deleted, replaced, replacedByItself }
 
     private let files = PosixFileSystem.shared
@@ -17,15 +19,12 @@ import Testing
     init() throws {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
-        folder = "/tmp/regnum-lock-\(String(word, radix: 16))"
+        folder =
+            FileManager.default.temporaryDirectory.appendingPathComponent("regnum-lock-\(String(word, radix: 16))").path
         try files.makeDirectories(folder)
     }
 
-    private func cleanUp() {
-        for name in ["a.realm", "a.realm.lock", "b.realm", "b.realm.lock", "old.lock", "victim"] {
-            try? files.remove(folder + "/" + name)
-        }
-    }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private func open(_ path: String? = nil) throws -> Session {
         try Database.openAsOtherProcess(path: path ?? self.path, fileSystem: files).makeSession()
@@ -86,7 +85,6 @@ import Testing
 
     @Test("processes go on, and keep what they read, whatever happens to the lock file", arguments: Attack.allCases)
     func attacked(attack: Attack) throws {
-        defer { cleanUp() }
         do {
             let one = try open()
             try insert(one, 40)
@@ -126,7 +124,6 @@ import Testing
         "a database that is renamed over or unlinked goes on by itself, and its path means the other file",
         arguments: [true, false])
     func replacedDatabase(isRenamed: Bool) throws {
-        defer { cleanUp() }
         let old = try open()
         try insert(old, 10)
         do {
@@ -169,7 +166,6 @@ import Testing
     // after calls to the system: a bus error.
     @Test("the lock file may be cut before any call of a commit")
     func cutInCommits() throws {
-        defer { cleanUp() }
         let hooked = HookedFileSystem(files)
         let one = try Database.openAsOtherProcess(path: path, fileSystem: hooked).makeSession()
         try insert(one, 3)
@@ -194,7 +190,6 @@ import Testing
 
     @Test("the lock file may be cut before any call of an opening")
     func cutInOpenings() throws {
-        defer { cleanUp() }
         let one = try open()
         try insert(one, 3)
         let hooked = HookedFileSystem(files)
@@ -222,7 +217,6 @@ import Testing
 
     @Test("the lock file may be cut before a version is let go, or another one read")
     func cutBeforeUnpinning() throws {
-        defer { cleanUp() }
         let one = try open()
         try insert(one, 3)
         var frozen: Session? = try one.freeze()

@@ -2,24 +2,28 @@
 // Several processes on one file: each sees the others' commits, nobody's pinned version is overwritten, and a
 // process that ends without a word leaves nothing behind that stops the others.
 
+import Foundation
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
-@Suite struct ProcessTests {
+// A class: its end removes the files.
+@Suite final class ProcessTests {
     let path: String
     init() {
         var words: (UInt64, UInt64) = (0, 0)
         withUnsafeMutableBytes(of: &words) { PosixFileSystem.shared.fillRandom($0) }
-        path = "/tmp/regnum-process-\(String(words.0, radix: 16)).realm"
+        path =
+            FileManager.default.temporaryDirectory
+            .appendingPathComponent("regnum-process-\(String(words.0, radix: 16)).realm").path
     }
 
     private func open() throws -> Database {
         try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
     }
 
-    private func cleanUp() {
+    deinit {
         try? PosixFileSystem.shared.remove(path)
         try? PosixFileSystem.shared.remove(path + ".lock")
     }
@@ -60,7 +64,6 @@ import Testing
 
     @Test("each process sees what the others have committed")
     func turns() throws {
-        defer { cleanUp() }
         let a = try open()
         try makeTable(a)
         let b = try open()
@@ -78,7 +81,6 @@ import Testing
 
     @Test("a version that one process reads is not overwritten by another's commits")
     func pins() throws {
-        defer { cleanUp() }
         let a = try open()
         try makeTable(a)
         let b = try open()
@@ -104,7 +106,6 @@ import Testing
 
     @Test("a process that is gone neither pins nor locks")
     func gone() throws {
-        defer { cleanUp() }
         let a = try open()
         try makeTable(a)
         let session = try a.makeSession()

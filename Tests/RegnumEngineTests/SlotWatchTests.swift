@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A refresh without a system call.
 
+import Foundation
 import RegnumSystem
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 
 @Suite struct SlotWatchTests {
     private func database() throws -> Database {
-        let path = "/tmp/regnum-slots-\(UInt64.random(in: 0 ... .max)).realm"
+        let path = FileManager.default.temporaryDirectory.path + "/regnum-slots-\(UInt64.random(in: 0 ... .max)).realm"
         return try Database.open(path: path, fileSystem: PosixFileSystem())
     }
 

@@ -187,8 +187,10 @@ private enum QueryKind: CaseIterable {
             mirror.insert(new[at], at: at)
         }
         if mirror != new { return "moves: \(changes.deletions) \(changes.insertions)" }
+        if changes.deletedKeys != changes.deletions.map({ old[$0] }) { return "who was deleted" }
         let gone = Set(changes.deletions)
         let expected = old.indices.filter { !gone.contains($0) && modified.contains(old[$0]) }
+        if changes.newPositions(of: expected).map({ new[$0] }) != expected.map({ old[$0] }) { return "new positions" }
         return expected == changes.modifications ? nil : "modified \(changes.modifications), not \(expected)"
     }
 
@@ -218,6 +220,9 @@ private enum QueryKind: CaseIterable {
                         let flaw = flaw(told, old, new, modified)
                         #expect(flaw == nil, "\(observed[i].kind), seed \(seed), round \(round)")
                         if flaw != nil { return }
+                    }
+                    for at in [0, new.count / 2, new.count - 1] where new.indices.contains(at) {
+                        #expect(try observed[i].query.key(at: at, in: people.shown) == new[at])
                     }
                 }
                 try people.told.move(to: people.shown)

@@ -25,7 +25,7 @@ struct Place {
         }
         var name: UInt64 = 0
         withUnsafeMutableBytes(of: &name) { PosixFileSystem.shared.fillRandom($0) }
-        directory = "/tmp/regnum-tests/\(name)"
+        directory = FileManager.default.temporaryDirectory.path + "/regnum-tests-\(name)"
         try files.makeDirectories(directory)
     }
 
@@ -35,9 +35,8 @@ struct Place {
         try files.open(path(name), mode)
     }
 
-    func remove(_ names: String...) {
-        for name in names { try? files.remove(path(name)) }
-    }
+    /// To be called at the end.
+    func remove() { try? FileManager.default.removeItem(atPath: directory) }
 }
 
 extension File {
@@ -78,7 +77,7 @@ struct FileBehaviourTests {
     @Test("reads back what was written, and short at the end", arguments: Kind.allCases)
     func readsBack(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let file = try place.open("a")
         #expect(try file.byteCount() == 0)
         try file.write([1, 2, 3, 4], at: 0)
@@ -96,7 +95,7 @@ struct FileBehaviourTests {
         arguments: Kind.allCases)
     func lengths(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let file = try place.open("a")
         try file.write([UInt8](repeating: 7, count: 10_000), at: 0)
         try file.allocate(5_000)
@@ -116,7 +115,7 @@ struct FileBehaviourTests {
     @Test("shows writes of another open file in a region whose base stays", arguments: Kind.allCases)
     func regions(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let reader = try place.open("a")
         let writer = try place.open("a")
         #expect(reader.identity == writer.identity)
@@ -145,6 +144,7 @@ struct FileBehaviourTests {
     )
     func regionOutlivesFile(_ kind: Kind) throws {
         let place = try Place(kind)
+        defer { place.remove() }
         let region: any MappedRegion
         do {
             let file = try place.open("a")
@@ -153,7 +153,7 @@ struct FileBehaviourTests {
             try region.extend(to: 100)
             file.close()
         }
-        place.remove("a")
+        try place.files.remove(place.path("a"))
         try region.extend(to: 20_000)
         #expect(region.base.load(fromByteOffset: 19_999, as: UInt8.self) == 3)
     }
@@ -161,7 +161,7 @@ struct FileBehaviourTests {
     @Test("shares a writable mapping between open files", arguments: Kind.allCases)
     func sharedMapping(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let one = try place.open("a")
         let other = try place.open("a")
         #expect(errorKind { _ = try one.mapShared(8_192) } == .io)
@@ -176,7 +176,7 @@ struct FileBehaviourTests {
     @Test("locks single bytes, by open file, until unlocked or closed", arguments: Kind.allCases)
     func locks(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let one = try place.open("a")
         let other = try place.open("a")
         #expect(try one.tryLock(byte: 5))
@@ -202,7 +202,7 @@ struct FileBehaviourTests {
     @Test("waits for a lock until its owner gives it back", arguments: Kind.allCases)
     func waitingLock(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let one = try place.open("a")
         let other = try place.open("a")
         try one.lock(byte: 1)
@@ -228,7 +228,7 @@ struct FileBehaviourTests {
     @Test("throws after close, where unlocking and closing again do no harm", arguments: Kind.allCases)
     func closed(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         let file = try place.open("a")
         file.close()
         file.close()
@@ -244,7 +244,7 @@ struct FileBehaviourTests {
     @Test("tells missing files, directories and parents that are files apart", arguments: Kind.allCases)
     func openErrors(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         for mode in [OpenMode.readOnly, .readWrite] {
             #expect(errorKind { _ = try place.open("a", mode) } == .notFound)
         }
@@ -262,7 +262,7 @@ struct FileBehaviourTests {
     @Test("tells what a path leads to", arguments: Kind.allCases)
     func status(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a") }
+        defer { place.remove() }
         #expect(try place.files.status(place.path("a")) == nil)
         try place.open("a").write([1, 2, 3], at: 0)
         let status = try place.files.status(place.path("a"))
@@ -278,7 +278,7 @@ struct FileBehaviourTests {
     @Test("renames over a file that stays open under no name", arguments: Kind.allCases)
     func rename(_ kind: Kind) throws {
         let place = try Place(kind)
-        defer { place.remove("a", "b") }
+        defer { place.remove() }
         let source = try place.open("a")
         let replaced = try place.open("b")
         try source.write([1], at: 0)
@@ -298,7 +298,9 @@ struct FileBehaviourTests {
 
     @Test("fills buffers of any length with random bytes", arguments: Kind.allCases)
     func randomBytes(_ kind: Kind) throws {
-        let files = try Place(kind).files
+        let place = try Place(kind)
+        defer { place.remove() }
+        let files = place.files
         var bytes = [UInt8](repeating: 0, count: 1_001)
         bytes.withUnsafeMutableBytes { files.fillRandom($0) }
         // The chance that one of 250 values is missing from each tail is far below that of a broken machine.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is particular to the real files, to files in memory, and to the helpers around them.
 
+import Foundation
 import RegnumSystem
 import Testing
 
 private func freshPath() -> String {
     var name: UInt64 = 0
     withUnsafeMutableBytes(of: &name) { PosixFileSystem.shared.fillRandom($0) }
-    return "/tmp/regnum-tests-\(name)"
+    return FileManager.default.temporaryDirectory.path + "/regnum-tests-\(name)"
 }
 
 private func errorKind(_ body: () throws -> Void) -> SystemError.Kind? {

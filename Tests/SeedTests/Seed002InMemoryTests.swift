@@ -238,8 +238,10 @@ final class TaskRepositoryTests: XCTestCase {
 
     /// "In real migration tests, you'd use a pre-seeded .realm file": the same block, with a file that needs it.
     func testMigrationOfAFileAddsDefaultPriority() throws {
-        let url = FileManager.default.temporaryDirectory.appendingPathComponent("seed-\(UUID().uuidString).realm")
-        defer { _ = try? Realm.deleteFiles(for: Realm.Configuration(fileURL: url)) }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("seed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let url = folder.appendingPathComponent("old.realm")
         try autoreleasepool {
             let old = try Realm(configuration: .init(fileURL: url, objectTypes: [OldTask.self]))
             try old.write { old.add(OldTask(value: ["id": "1", "title": "Old"])) }

@@ -24,7 +24,14 @@ extension ObjectBase {
         guard let context = rowContext, context.pointee.kind != .traced else {
             return UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
         }
+        return binding.identity(of: rowKey)
+    }
+}
+
+extension ClassBinding {
+    /// What `ObjectKeyIdentifiable.id` is for an object of the class.
+    func identity(of key: ObjectKey) -> UInt64 {
         // Keys count from 1 and stay far below 2^40.
-        return UInt64(binding.tableKey.rawValue) << 40 ^ rowKey.rawValue
+        UInt64(tableKey.rawValue) << 40 ^ key.rawValue
     }
 }

@@ -27,21 +27,33 @@ public enum RealmMapChange<MapType: RealmKeyedCollection> {
     case error(any Error)
 }
 
+/// The objects of a change set by the identities that `ObjectKeyIdentifiable.id` has; each list in the order of its
+/// positions. Empty for collections of values.
+package struct ChangedIdentities: Hashable, Sendable {
+    package var deleted: [UInt64] = []
+    package var inserted: [UInt64] = []
+    package var modified: [UInt64] = []
+}
+
 final class CollectionObserver<C>: ChangeObserver {
     private let collection: C
     private let watched: _Watched
     /// Nil for collections of values.
     private let region: Region?
-    private let block: (RealmCollectionChange<C>) -> Void
+    private let block: (RealmCollectionChange<C>, ChangedIdentities?) -> Void
+    /// Of whom the identities are told; nil where nobody asks, or for values.
+    private let identified: ClassBinding?
     private var elements: WatchedElements?
 
     init(
-        _ collection: C, _ watched: _Watched, region: Region?, _ block: @escaping (RealmCollectionChange<C>) -> Void
+        _ collection: C, _ watched: _Watched, region: Region?, tellsIdentities: Bool = false,
+        _ block: @escaping (RealmCollectionChange<C>, ChangedIdentities?) -> Void
     ) {
         self.collection = collection
         self.watched = watched
         self.region = region
         self.block = block
+        identified = tellsIdentities ? watched.elements : nil
     }
 
     func tables(in session: Session) -> Set<TableKey>? {
@@ -50,18 +62,36 @@ final class CollectionObserver<C>: ChangeObserver {
 
     func begin() throws(EngineError) -> (() -> Void)? {
         elements = try WatchedElements(watched)
-        return { [block, collection] in block(.initial(collection)) }
+        return { [block, collection] in block(.initial(collection), nil) }
     }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         guard let changes = try elements?.advance(walk, modified: modified), !changes.isEmpty else { return nil }
+        let identities = try identities(of: changes, in: walk.newer)
         return { [block, collection] in
             block(
                 .update(
                     collection, deletions: changes.deletions, insertions: changes.insertions,
-                    modifications: changes.modifications))
+                    modifications: changes.modifications), identities)
         }
+    }
+
+    /// O(changes * log n).
+    private func identities(
+        of changes: CollectionChanges, in session: Session
+    ) throws(EngineError) -> ChangedIdentities? {
+        guard let identified, let elements else { return nil }
+        var found = ChangedIdentities(deleted: changes.deletedKeys.map { identified.identity(of: $0) })
+        for position in changes.insertions {
+            guard let key = try elements.key(at: position, in: session) else { continue }
+            found.inserted.append(identified.identity(of: key))
+        }
+        for position in changes.newPositions(of: changes.modifications) {
+            guard let key = try elements.key(at: position, in: session) else { continue }
+            found.modified.append(identified.identity(of: key))
+        }
+        return found
     }
 }
 

@@ -162,7 +162,22 @@ extension RealmCollection {
         let watched = _watched
         let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
         guard let core = realm?.core else { preconditionFailure("a managed collection has a Realm") }
-        return core.observe(CollectionObserver(self, watched, region: region, block))
+        return core.observe(CollectionObserver(self, watched, region: region) { change, _ in block(change) })
+    }
+
+    /// As `observe(keyPaths:on:_:)`, with the identities of the objects; nil with the first call and for values.
+    package func observeIdentified(
+        keyPaths: [String]?, on queue: DispatchQueue?,
+        _ block: @escaping (RealmCollectionChange<Self>, ChangedIdentities?) -> Void
+    ) -> NotificationToken {
+        requireObservable()
+        return observing(self, on: queue) { collection in
+            let watched = collection._watched
+            let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
+            guard let core = collection.realm?.core else { preconditionFailure("a managed collection has a Realm") }
+            return core.observe(
+                CollectionObserver(collection, watched, region: region, tellsIdentities: true, block))
+        }
     }
 
     private func requireObservable() {

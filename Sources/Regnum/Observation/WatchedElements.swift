@@ -67,7 +67,9 @@ enum WatchedElements {
             }
             let new = state.allKeys()
             self = .keys(state, new)
-            return CollectionDiff.between(old, new) { modified.contains($0) }
+            var changes = CollectionDiff.between(old, new) { modified.contains($0) }
+            changes.deletedKeys = changes.deletions.map { old[$0] }
+            return changes
         case .ordered(let state, let old):
             if try !walk.touches(state) { return CollectionChanges() }
             let new = state.currentValues()
@@ -83,10 +85,30 @@ enum WatchedElements {
             }
             let new = Self.values(place)
             self = .values(place, kind, new)
-            return kind == .list
+            var changes =
+                kind == .list
                 ? CollectionDiff.ofList(old, new, isModified: isModified)
                 : CollectionDiff.between(old, new, isModified: isModified)
+            changes.deletedKeys = changes.deletions.compactMap { old[$0].linked }
+            return changes
         }
+    }
+
+    /// The object at a position in the version that was told of last, which `session` shows; nil for values.
+    func key(at position: Int, in session: Session) throws(EngineError) -> ObjectKey? {
+        switch self {
+        case .query(let query): try query.key(at: position, in: session)
+        case .keys(_, let keys): keys[position]
+        case .ordered: nil
+        case .values(_, _, let values): values[position].linked
+        }
+    }
+}
+
+extension Value {
+    /// The object that it links to.
+    fileprivate var linked: ObjectKey? {
+        if case .link(let key) = self { key } else { nil }
     }
 }
 

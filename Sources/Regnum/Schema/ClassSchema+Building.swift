@@ -51,7 +51,8 @@ extension ClassSchema {
     static func build(_ type: ObjectBase.Type) throws(SchemaProblem) -> ClassSchema {
         var scan = FieldScan(type)
         let name = ClassNames.name(of: type)
-        let instance = type.init()
+        // Its identifiers are thrown away: where a class is first used must not shift those that a test counts.
+        let instance = IdentifierGenerator.$current.withValue(nil) { type.init() }
         var properties: [ClassProperty] = []
         for field in scan.fields {
             if var property = try property(of: field, in: instance, name) {

@@ -18,7 +18,7 @@
         }
 
         /// Each change with a frozen collection.
-        public func freeze<T: RealmCollection>() -> Publishers.Map<Self, RealmCollectionChange<T>>
+        public func freeze<T: ThreadConfined>() -> Publishers.Map<Self, RealmCollectionChange<T>>
         where Output == RealmCollectionChange<T> {
             map { change in
                 switch change {

@@ -52,7 +52,7 @@
     }
 
     extension Packed {
-        static func change<C: RealmCollection>(_ change: Output) -> Packed
+        static func change<C: ThreadConfined>(_ change: Output) -> Packed
         where Output == RealmCollectionChange<C> {
             switch change {
             case .initial(let collection):

@@ -58,9 +58,33 @@
     }
 
     extension Projection: ObservableObject {
-        /// Tells of each change of the projected object's properties, after it; finishes when that is deleted.
+        /// Tells of each change of what the projection shows, after it; finishes when its object is deleted.
         public var objectWillChange: RealmPublishers.WillChange<Projection> {
-            .init(Source(changing: rootObject))
+            .init(Source(changingWhatIsShownBy: self))
+        }
+    }
+
+    extension ProjectedCollection {
+        /// The values, and again after each change of them.
+        public var collectionPublisher: RealmPublishers.Value<ProjectedCollection> {
+            collectionPublisher(keyPaths: nil)
+        }
+
+        /// The values, and again after each change; of modifications only those of the key paths count.
+        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<ProjectedCollection> {
+            .init(.values(of: self, keyPaths))
+        }
+
+        /// The values as they are, then their changes.
+        public var changesetPublisher: RealmPublishers.ProjectedCollectionChangeset<Value> {
+            changesetPublisher(keyPaths: nil)
+        }
+
+        /// The values as they are, then their changes; of modifications only those of the key paths count.
+        public func changesetPublisher(
+            keyPaths: [String]?
+        ) -> RealmPublishers.ProjectedCollectionChangeset<Value> {
+            .init(.changes(of: self, keyPaths))
         }
     }
 
@@ -94,6 +118,20 @@
         }
 
         /// As `changesetPublisher(keyPaths:)`, with key paths of the element class.
+        public func changesetPublisher(
+            keyPaths: [PartialKeyPath<Element>]
+        ) -> RealmPublishers.CollectionChangeset<Self> {
+            changesetPublisher(keyPaths: keyPaths.map { _name(for: $0) })
+        }
+    }
+
+    extension RealmCollection where Element: ProjectionObservable {
+        /// As `collectionPublisher(keyPaths:)`, with key paths of the projection.
+        public func collectionPublisher(keyPaths: [PartialKeyPath<Element>]) -> RealmPublishers.Value<Self> {
+            collectionPublisher(keyPaths: keyPaths.map { _name(for: $0) })
+        }
+
+        /// As `changesetPublisher(keyPaths:)`, with key paths of the projection.
         public func changesetPublisher(
             keyPaths: [PartialKeyPath<Element>]
         ) -> RealmPublishers.CollectionChangeset<Self> {
@@ -139,6 +177,35 @@
         _ object: T, keyPaths: [PartialKeyPath<T>]
     ) -> RealmPublishers.Value<T> {
         valuePublisher(object, keyPaths: keyPaths.map { _name(for: $0) })
+    }
+
+    /// The projection after each change of what it shows, or of what the key paths name: properties of its object or
+    /// its own. Finishes when its object is deleted.
+    public func valuePublisher<T: ProjectionObservable>(
+        _ projection: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Value<T> {
+        .init(.values(projectedBy: projection, keyPaths))
+    }
+
+    /// The projection after each change of the properties that the key paths name.
+    public func valuePublisher<T: ProjectionObservable>(
+        _ projection: T, keyPaths: [PartialKeyPath<T>]
+    ) -> RealmPublishers.Value<T> {
+        valuePublisher(projection, keyPaths: keyPaths.map { _name(for: $0) })
+    }
+
+    /// Changes of what the projection shows, by the names of its properties, and the deletion of its object.
+    public func changesetPublisher<T: ProjectionObservable>(
+        _ projection: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.ObjectChangeset<T> {
+        .init(.changes(projectedBy: projection, keyPaths))
+    }
+
+    /// Changes of the properties that the key paths name, and the deletion of the projection's object.
+    public func changesetPublisher<T: ProjectionObservable>(
+        _ projection: T, keyPaths: [PartialKeyPath<T>]
+    ) -> RealmPublishers.ObjectChangeset<T> {
+        changesetPublisher(projection, keyPaths: keyPaths.map { _name(for: $0) })
     }
 
     /// The collection, and again after each change.

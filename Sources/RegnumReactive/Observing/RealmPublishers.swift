@@ -109,6 +109,9 @@
             Observation<RealmCollectionChange<Collection>, Never>
         public typealias CollectionChangesetWithToken<Collection: RealmCollection, T> =
             ObservationWithToken<RealmCollectionChange<Collection>, Never, T>
+        /// The values of a projected collection as they are, then their changes.
+        public typealias ProjectedCollectionChangeset<Value> =
+            Observation<RealmCollectionChange<ProjectedCollection<Value>>, Never>
         /// A map as it is, then its changes.
         public typealias MapChangeset<Collection: RealmKeyedCollection> =
             Observation<RealmMapChange<Collection>, Never>

@@ -97,7 +97,68 @@
         }
     }
 
+    extension Source {
+        /// Changes of the properties that a projection shows; ends behind the deletion of its object.
+        static func changes<P: ProjectionObservable>(projectedBy projection: P, _ keyPaths: [String]?) -> Source
+        where Output == ObjectChange<P> {
+            Source(realm: { projection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                projection.observe(keyPaths: keyPaths, on: queue) { change in
+                    take(.value(change))
+                    if case .deleted = change { take(.finished) }
+                }
+            }
+        }
+
+        /// Changes of the values that a projected collection shows.
+        static func changes<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
+        where Output == RealmCollectionChange<ProjectedCollection<V>> {
+            Source(realm: { values.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
+                values.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
+            }
+        }
+
+        /// A projected collection, again after each change.
+        static func values<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
+        where Output == ProjectedCollection<V> {
+            Source(realm: { values.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                values.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let values), .update(let values, _, _, _): take(.value(values))
+                    case .error: break
+                    }
+                }
+            }
+        }
+    }
+
+    extension Source where Output: ProjectionObservable {
+        /// A projection after each change of what it shows; ends with the deletion of its object.
+        static func values(projectedBy projection: Output, _ keyPaths: [String]?) -> Source {
+            Source(realm: { projection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                projection.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .change(let projection, _): take(.value(projection))
+                    case .deleted: take(.finished)
+                    case .error: break
+                    }
+                }
+            }
+        }
+    }
+
     extension Source where Output == Void {
+        init<P: ProjectionObservable>(changingWhatIsShownBy projection: P) {
+            self.init({ projection.realm }) { queue, take in
+                projection.observe(on: queue) { change in
+                    switch change {
+                    case .change: take(.value(()))
+                    case .deleted: take(.finished)
+                    case .error: break
+                    }
+                }
+            }
+        }
+
         init<C: RealmCollection>(changing collection: C) {
             self.init({ collection.realm }) { queue, take in
                 collection.observe(on: queue) { if case .update = $0 { take(.value(())) } }

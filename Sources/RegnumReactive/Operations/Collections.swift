@@ -6,16 +6,36 @@
     public import Dispatch
     public import Regnum
 
-    /// Positions of what has changed in a collection: deleted and updated ones as before, inserted ones as now.
-    public struct RealmChangeset: Equatable, Sendable {
+    /// Positions of what has changed in a collection: deleted and updated ones as before, inserted ones as now. Of
+    /// objects also who they are.
+    public struct RealmChangeset: Sendable {
         public let deleted: [Int]
         public let inserted: [Int]
         public let updated: [Int]
+        /// The objects at `deleted`, as `ObjectKeyIdentifiable.id` names them. Empty for collections of values.
+        public let deletedIDs: [UInt64]
+        /// The objects at `inserted`. What has changed its place is among the deleted ones too, by the same number.
+        public let insertedIDs: [UInt64]
+        /// The objects at `updated`; of an element of a list that was replaced, the new one.
+        public let updatedIDs: [UInt64]
 
-        public init(deleted: [Int], inserted: [Int], updated: [Int]) {
+        public init(
+            deleted: [Int], inserted: [Int], updated: [Int], deletedIDs: [UInt64] = [], insertedIDs: [UInt64] = [],
+            updatedIDs: [UInt64] = []
+        ) {
             self.deleted = deleted
             self.inserted = inserted
             self.updated = updated
+            self.deletedIDs = deletedIDs
+            self.insertedIDs = insertedIDs
+            self.updatedIDs = updatedIDs
+        }
+    }
+
+    extension RealmChangeset: Equatable {
+        /// True where the positions are equal: whose they are is known in one Realm file only.
+        public static func == (left: RealmChangeset, right: RealmChangeset) -> Bool {
+            left.deleted == right.deleted && left.inserted == right.inserted && left.updated == right.updated
         }
     }
 
@@ -161,13 +181,16 @@
                     // What was shown at the start; the observation's own first call is left out while it is the same.
                     let startsHere = synchronousStart && queue == nil
                     let shown = startsHere ? collection.realm?.core.changeCount : nil
-                    let token = collection.observe(keyPaths: keyPaths, on: queue) { change in
+                    let token = collection.observeIdentified(keyPaths: keyPaths, on: queue) { change, who in
                         switch change {
                         case .initial(let collection):
                             if let shown, collection.realm?.core.changeCount == shown { return }
                             take(.value(output(collection, nil)))
                         case .update(let collection, let deleted, let inserted, let updated):
-                            let changes = RealmChangeset(deleted: deleted, inserted: inserted, updated: updated)
+                            let changes = RealmChangeset(
+                                deleted: deleted, inserted: inserted, updated: updated,
+                                deletedIDs: who?.deleted ?? [], insertedIDs: who?.inserted ?? [],
+                                updatedIDs: who?.modified ?? [])
                             take(.value(output(collection, changes)))
                         case .error: break
                         }

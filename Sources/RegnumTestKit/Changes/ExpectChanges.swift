@@ -89,8 +89,11 @@ extension RealmCare where Self == Realm {
 /// Works on every thread, also where observers need a run loop and there is none.
 ///
 /// - Parameters:
+///   - collection: what is observed.
 ///   - expected: where it is given, anything else is a failure of the running test.
 ///   - keyPaths: as of `observe`.
+///   - sourceLocation: where a failure is shown.
+///   - body: changes the collection.
 /// - Throws: what `body` throws.
 /// - Thread: that of the collection. Misuse for a collection that cannot be observed, and inside a write.
 @discardableResult

@@ -44,7 +44,10 @@ public enum StorageFault: String, Sendable, CaseIterable {
 ///   - faults: those to try.
 ///   - limit: calls to try for each fault, evenly spread where `block` makes more.
 ///   - seed: decides what a power loss leaves.
+///   - sourceLocation: where failures are shown.
 ///   - prepare: fills the realm before; without faults.
+///   - block: the code under test.
+///   - invariant: throws where the data is not as it must be, with or without what `block` does.
 /// - Returns: how many times `block` was run with a fault.
 /// - Throws: what `prepare` throws, and `block` where there is no fault.
 /// - Thread: the calling one, for all of it. Each run opens a realm twice, which takes about a millisecond in a release

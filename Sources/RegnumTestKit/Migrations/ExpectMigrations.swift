@@ -24,10 +24,12 @@ public import Testing
 /// ```
 ///
 /// - Parameters:
+///   - fixtures: files of the versions that were shipped; they are copied.
 ///   - newest: the configuration of the program as it is; its file is not used.
 ///   - steps: configurations of versions in between, with the classes and migration blocks of their time. Those that
 ///     are newer than the fixture are opened one after the other.
 ///   - budget: for the direct migration of one fixture, opening included.
+///   - sourceLocation: where failures are shown.
 ///   - check: gets the migrated realm and the URL of its fixture, once for each way.
 /// - Throws: where a fixture cannot be copied.
 /// - Thread: any.

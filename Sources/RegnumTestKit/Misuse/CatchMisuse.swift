@@ -35,7 +35,8 @@ internal import Regnum
     /// - A lock that `body` took: it stays locked.
     /// - Traps that are not misuse (an index of an Array, an overflow, a forced nil), recursion deeper than 1
     ///   MiB, and misuse on other threads that `body` starts: these end the process as always.
-    /// - `body` is synchronous; misuse of asynchronous calls is not caught.
+    ///
+    /// `body` is synchronous. For asynchronous calls there is `catchAsyncMisuse`.
     public func catchMisuse<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) -> String? {
         MisuseCatcher.listen()
         var failure: Failure?

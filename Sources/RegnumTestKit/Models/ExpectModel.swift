@@ -55,6 +55,9 @@ public struct RandomOperation<Subject, Model> {
 ///   - steps: operations in a run.
 ///   - make: a new subject.
 ///   - model: the model to begin with; a value, because runs are repeated.
+///   - operations: what may be done, to the subject and the model alike.
+///   - agree: true where the subject is as the model says; asked after each operation.
+///   - sourceLocation: where a failure is shown.
 /// - Thread: the calling one.
 public func expectModel<Subject, Model>(
     seeds: [UInt64] = [1, 2, 3], steps: Int = 100, make: () throws -> Subject, model: Model,

@@ -11,9 +11,11 @@ public import Testing
 /// ```
 ///
 /// - Parameters:
+///   - collection: the results.
 ///   - property: an index on it must be used.
 ///   - limit: so many objects may be looked at.
 ///   - share: the objects found must be at least this share of those looked at, from 0 to 1.
+///   - sourceLocation: where failures are shown.
 /// - Returns: how the query was run.
 /// - Thread: that of the collection. Runs the query once.
 @discardableResult

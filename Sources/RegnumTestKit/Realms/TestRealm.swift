@@ -26,10 +26,12 @@ public final class TestRealm {
     /// A new realm for these classes; for all classes of the program where none is given.
     ///
     /// - Parameters:
+    ///   - types: the classes.
     ///   - storage: in memory, or a file in a folder of its own.
     ///   - schemaVersion: the version of the schema.
     ///   - migrationBlock: for a copied file.
     ///   - fixture: a realm file to begin with; it is copied, so `storage` does not matter.
+    ///   - sourceLocation: where findings are shown.
     /// - Throws: `Realm.Error`, or the system's error where the file cannot be made.
     public convenience init(
         _ types: ObjectBase.Type..., storage: TestStorage = .memory, schemaVersion: UInt64 = 0,

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that is really killed, at a call to the disk that a test names: for the body of an exit test.
+
+internal import Foundation
+public import Regnum
+internal import RegnumSystem
+internal import Synchronization
+
+/// Opens a realm, runs `block`, and kills this process with SIGKILL just before the call to the disk of that number which
+/// `block` leads to; after `block` where there are fewer. It never returns, so it stands in an exit test, which runs in a
+/// process of its own:
+///
+/// ```swift
+/// @MainActor @Test(arguments: 0..<12)
+/// func aKilledProcessLosesNoCat(_ call: Int) async throws {
+///     let test = try TestRealm(Cat.self, storage: .file)
+///     try Shelter(realm: test.realm).take(1, "Tom")
+///     let path = try #require(test.configuration.fileURL?.path)
+///     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, call = call as Int] in
+///         let configuration = Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: [Cat.self])
+///         try killProcess(atDiskCall: call, of: configuration) { realm in
+///             try Shelter(realm: realm).take(2, "Tiger")
+///         }
+///     }
+///     test.realm.refresh()
+///     #expect(test.realm.objects(Cat.self).first?.name == "Tom")
+/// }
+/// ```
+///
+/// Unlike `expectSurvival(of: [.killedProcess])`, which pretends, all of it is real: the file, its locks, other processes
+/// that have it open. It takes a process for each call, some ten milliseconds or more.
+///
+/// - Parameters:
+///   - call: which call, from 0. Calls are those that write, lengthen, cut, sync, make, rename and remove files.
+///   - configuration: of a file. Opening it is not counted.
+///   - block: the code under test.
+/// - Throws: `Realm.Error` where the realm cannot be opened, and what `block` throws; then nothing is killed.
+/// - Thread: any; `block` runs on the calling one.
+public func killProcess(
+    atDiskCall call: Int, of configuration: Realm.Configuration, in block: (Realm) throws -> Void
+) throws -> Never {
+    precondition(configuration.inMemoryIdentifier == nil, "what is in memory dies with its process: name a file")
+    let files = KillingFileSystem(configuration.extras.fileSystem ?? PosixFileSystem.shared)
+    var configuration = configuration
+    configuration.extras.fileSystem = files
+    let realm = try Realm(configuration: configuration)
+    files.arm(call)
+    try block(realm)
+    killNow()
+}
+
+private func killNow() -> Never {
+    kill(getpid(), SIGKILL)
+    // The signal needs no handler to run, but the call may return before it arrives.
+    while true { pause() }
+}
+
+/// The system's files, until the call comes at which the process is killed.
+private final class KillingFileSystem: FileSystem {
+    private let base: any FileSystem
+    /// Calls that are left; negative while none is counted.
+    private let left = Atomic(-1)
+
+    init(_ base: any FileSystem) { self.base = base }
+
+    func arm(_ call: Int) { left.store(max(call, 0), ordering: .sequentiallyConsistent) }
+
+    /// Counts one call.
+    fileprivate func step() {
+        if left.load(ordering: .relaxed) < 0 { return }
+        if left.subtract(1, ordering: .sequentiallyConsistent).oldValue == 0 { killNow() }
+    }
+
+    var isShared: Bool { base.isShared }
+
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        if mode.makesFiles { step() }
+        return KillingFile(try base.open(path, mode), self)
+    }
+    func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
+    func remove(_ path: String) throws(SystemError) {
+        step()
+        try base.remove(path)
+    }
+    func rename(_ source: String, to target: String) throws(SystemError) {
+        step()
+        try base.rename(source, to: target)
+    }
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        step()
+        try base.renameIfAbsent(source, to: target)
+    }
+    func makeDirectories(_ path: String) throws(SystemError) {
+        step()
+        try base.makeDirectories(path)
+    }
+    func syncDirectory(containing path: String) throws(SystemError) {
+        step()
+        try base.syncDirectory(containing: path)
+    }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
+}
+
+private final class KillingFile: File {
+    private let base: any File
+    private let system: KillingFileSystem
+
+    init(_ base: any File, _ system: KillingFileSystem) {
+        self.base = base
+        self.system = system
+    }
+
+    var identity: FileIdentity { base.identity }
+    func byteCount() throws(SystemError) -> Int { try base.byteCount() }
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
+        try base.read(buffer, at: offset)
+    }
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
+        system.step()
+        try base.write(buffer, at: offset)
+    }
+    func allocate(_ byteCount: Int) throws(SystemError) {
+        system.step()
+        try base.allocate(byteCount)
+    }
+    func truncate(_ byteCount: Int) throws(SystemError) {
+        system.step()
+        try base.truncate(byteCount)
+    }
+    func sync(_ kind: SyncKind) throws(SystemError) {
+        system.step()
+        try base.sync(kind)
+    }
+    func makeRegion() throws(SystemError) -> any MappedRegion { try base.makeRegion() }
+    func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }
+    func tryLock(byte: Int) throws(SystemError) -> Bool { try base.tryLock(byte: byte) }
+    func lock(byte: Int) throws(SystemError) { try base.lock(byte: byte) }
+    func unlock(byte: Int) { base.unlock(byte: byte) }
+    func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
+    func close() { base.close() }
+}
