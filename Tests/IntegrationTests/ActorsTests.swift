@@ -73,6 +73,26 @@ actor Keeper {
         await withCheckedContinuation { waiting.append((count, $0)) }
     }
 
+    /// Observes the map of the row that it sets one key of afterwards.
+    func observeMap() async throws -> NotificationToken {
+        let realm = try #require(realm)
+        let row = try realm.write { realm.create(ActorRow.self, value: ["id": 1, "map": ["a": 1]]) }
+        let token = await row.map.observe(on: self) { keeper, change in
+            switch change {
+            case .initial(let map): keeper.note("initial \(map.keys)")
+            case .update(let map, let deletions, let insertions, let modifications):
+                keeper.note("\(map.count) d\(deletions) i\(insertions) m\(modifications)")
+            case .error: keeper.note("error")
+            }
+        }
+        await waitFor(1)
+        try realm.write {
+            row.map["b"] = 2
+            row.map["a"] = 3
+        }
+        return token
+    }
+
     func observe() async throws -> NotificationToken {
         let realm = try #require(realm)
         return await realm.objects(ActorRow.self).observe(on: self) { keeper, change in
@@ -247,6 +267,16 @@ actor Keeper {
         #expect(token.invalidate())
         _ = try await keeper.add(100)
         #expect(await keeper.lines.count == 21)
+    }
+
+    @Test("a map is observed on an actor: its keys that came, went and have another value")
+    func observingMaps() async throws {
+        let keeper = Keeper()
+        try await keeper.open(memory())
+        let token = try await keeper.observeMap()
+        await keeper.waitFor(2)
+        #expect(await keeper.lines == ["initial [\"a\"]", "2 d[] i[\"b\"] m[\"a\"]"])
+        #expect(token.invalidate())
     }
 
     @Test("a thread's objects are observed on an actor; a task that is cancelled gets a token that has ended")

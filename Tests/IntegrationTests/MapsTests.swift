@@ -280,7 +280,7 @@ struct MapsTests {
             holder.ints["a"] = 1
             holder.ints["b"] = 2
             holder.items["x"] = Item(1)
-            let items: [String: Any] = ["x": ["n": 1, "score": 4.0], "y": ["n": 5], "z": NSNull()]
+            let items: [String: Any] = ["x": ["n": 1, "score": 4.0] as [String: Any], "y": ["n": 5], "z": NSNull()]
             realm.create(Holder.self, value: ["id": 1, "ints": ["b": 3], "items": items], update: policy)
             #expect(holder.ints.dictionary == ["b": 3] && holder.items.keys == ["x", "y", "z"])
             #expect(holder.items["x"]??.score == 4 && holder.items["z"] == .some(nil))

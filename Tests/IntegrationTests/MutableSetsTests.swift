@@ -292,7 +292,9 @@ struct MutableSetsTests {
         try SetModels.write { realm, holder in
             holder.ints.insert(objectsIn: [1, 2])
             holder.items.insert(Item(1))
-            let values: [String: Any] = ["id": 1, "ints": [2, 3], "items": [["n": 1, "score": 4.0], ["n": 5]]]
+            let values: [String: Any] = [
+                "id": 1, "ints": [2, 3], "items": [["n": 1, "score": 4.0] as [String: Any], ["n": 5]],
+            ]
             realm.create(Holder.self, value: values, update: policy)
             #expect(Array(holder.ints) == [2, 3] && holder.items.map(\.n) == [1, 5])
             #expect(holder.items.first?.score == 4)

@@ -6,6 +6,12 @@ struct CompatibilityRow: Equatable {
     let symbol: String
     let status: String
     let line: Int
+    var remark = ""
+
+    /// The tests that the remark names: `ListsTests`, or `PublisherTests.willChange` with one of its functions.
+    var citations: [(suite: String, function: String?)] {
+        remark.matches(of: #/\b([A-Z]\w*Tests)(?:\.(\w+))?\b/#).map { (String($0.1), $0.2.map(String.init)) }
+    }
 
     /// The last name of a symbol: `write` of `Realm.write(withoutNotifying:_:)`, `Realm` of `Realm.init(queue:)`.
     /// Nil for operators, points of behaviour and language features, which are no names.
@@ -32,7 +38,8 @@ enum CompatibilityTable {
             let cells = cells(of: line)
             let symbol = cells[0].split(separator: "`").first.map(String.init) ?? ""
             return CompatibilityRow(
-                symbol: symbol, status: cells.count > 1 ? cells[1] : "", line: number + 1)
+                symbol: symbol, status: cells.count > 1 ? cells[1] : "", line: number + 1,
+                remark: cells.dropFirst(2).joined(separator: " "))
         }
     }
 
@@ -71,6 +78,48 @@ enum CompatibilityTable {
         rows.filter { row in
             row.status == "done" && row.baseName.map { !declared.contains($0) } ?? false
         }.map { "line \($0.line): \($0.symbol) is done, but nothing public is called \($0.baseName ?? "")" }
+    }
+
+    /// Rows that say done and name no test, and rows that name one which does not exist. `suites` has the functions
+    /// of each suite of tests.
+    static func unshown(rows: [CompatibilityRow], suites: [String: Set<String>]) -> [String] {
+        rows.flatMap { row in
+            let cited = row.citations
+            var complaints = row.status == "done" && cited.isEmpty ? ["is done, but no test is named"] : []
+            for (suite, function) in cited {
+                guard let functions = suites[suite] else {
+                    complaints.append("there is no \(suite)")
+                    continue
+                }
+                if let function, !functions.contains(function) {
+                    complaints.append("\(suite) has no \(function)")
+                }
+            }
+            return complaints.map { "line \(row.line): \(row.symbol): \($0)" }
+        }
+    }
+
+    /// The suites of tests that a file declares, with all functions of the file that have a `@Test`.
+    static func suites(of source: SourceText) -> [String: Set<String>] {
+        var names: [String] = []
+        var functions: Set<String> = []
+        var isTest = false
+        for line in source.code where !line.isEmpty {
+            // Words of the lines that matter only: expressions over all lines of all tests take a minute.
+            let text = line.drop { $0 == " " }
+            let starts = ["struct ", "final class ", "class ", "extension ", "enum ", "actor ", "@Suite"]
+            if starts.contains(where: text.hasPrefix),
+                let match = text.firstMatch(of: #/\b(?:struct|class|extension|enum|actor)\s+([A-Z]\w*Tests)\b/#)
+            {
+                names.append(String(match.1))
+            }
+            if text.hasPrefix("@Test") { isTest = true }
+            if isTest, let match = text.firstMatch(of: #/\bfunc\s+`?(\w+)/#) {
+                functions.insert(String(match.1))
+                isTest = false
+            }
+        }
+        return Dictionary(names.map { ($0, functions) }) { $0.union($1) }
     }
 
     /// Names that a file declares for users: after `public` or `open`, enum cases, and everything inside a public

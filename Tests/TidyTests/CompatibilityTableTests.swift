@@ -28,6 +28,49 @@ struct CompatibilityTableTests {
         }
     }
 
+    @Test("what is done names a test that there is")
+    func shown() {
+        let suites = Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/") }
+            .reduce(into: [String: Set<String>]()) { all, source in
+                all.merge(CompatibilityTable.suites(of: source)) { $0.union($1) }
+            }
+        #expect(suites.count > 150)
+        for complaint in CompatibilityTable.unshown(rows: Self.rows, suites: suites) {
+            Issue.record("COMPATIBILITY.md: \(complaint)")
+        }
+    }
+
+    @Test(
+        "a row without a test, with one that does not exist, or with a function that it does not have, is complained about"
+    )
+    func refusesUnshown() {
+        let text = """
+            // struct CommentTests
+            @Suite("a") struct ATests {
+                @Test("x")
+                func first() {}
+                func helper() {}
+                @Test func second() {}
+            }
+            """
+        let suites = CompatibilityTable.suites(of: SourceText(path: "Tests/T/ATests.swift", text: text))
+        #expect(suites == ["ATests": ["first", "second"]])
+        let table = """
+            | `a` | done | `ATests` |
+            | `b` | done | words; ATests.first, `ATests` |
+            | `c` | done | |
+            | `d` | done | `NoTests` |
+            | `e` | done | ATests.helper |
+            | `f` | differs (how) | `GoneTests` |
+            | `g` | never (SwiftUI) | |
+            """
+        #expect(
+            CompatibilityTable.unshown(rows: CompatibilityTable.rows(of: table), suites: suites) == [
+                "line 3: c: is done, but no test is named", "line 4: d: there is no NoTests",
+                "line 5: e: ATests has no helper", "line 6: f: there is no GoneTests",
+            ])
+    }
+
     @Test("the 131 points of behaviour are all there")
     func behaviour() {
         #expect(Self.rows.count { $0.symbol.hasPrefix("semantics ") } == 131)

@@ -69,6 +69,13 @@ extension List: Hashable {
     }
 }
 
+extension List {
+    /// As `==`: true for a list of the same type that is equal; false for everything else.
+    ///
+    /// - Parameter object: Anything. An array or dictionary of the same values is no list.
+    public func isEqual(_ object: Any?) -> Bool { (object as? List).map { $0 == self } ?? false }
+}
+
 // MARK: State
 
 extension List {

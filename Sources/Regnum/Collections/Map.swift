@@ -193,6 +193,13 @@ extension Map: Hashable {
     }
 }
 
+extension Map {
+    /// As `==`: true for a map of the same type that is equal; false for everything else.
+    ///
+    /// - Parameter object: Anything. An array or dictionary of the same values is no map.
+    public func isEqual(_ object: Any?) -> Bool { (object as? Map).map { $0 == self } ?? false }
+}
+
 // MARK: State
 
 extension Map {

@@ -107,6 +107,13 @@ extension MutableSet: Hashable {
     }
 }
 
+extension MutableSet {
+    /// As `==`: true for a set of the same type that is equal; false for everything else.
+    ///
+    /// - Parameter object: Anything. An array or dictionary of the same values is no set.
+    public func isEqual(_ object: Any?) -> Bool { (object as? MutableSet).map { $0 == self } ?? false }
+}
+
 // MARK: Changing
 
 extension MutableSet {

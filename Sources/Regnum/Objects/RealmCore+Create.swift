@@ -78,14 +78,18 @@ private struct Creation {
             return existing
         }
         let object = schema.type.init()
-        for (property, value) in entries where !property.hasTarget {
-            ObjectFilling.set(value, property, object)
+        var later: [(property: ClassProperty, value: Any)] = []
+        for (property, value) in entries {
+            // What is copied may lead back to this object.
+            if property.hasTarget || leadsElsewhere(value, property) {
+                later.append((property, value))
+            } else {
+                ObjectFilling.set(value, property, object)
+            }
         }
         core.add(object, update: schema.primaryKey == nil ? .error : update)
         if let source { copies[Source(source)] = object.rowKey }
-        for (property, value) in entries where property.hasTarget {
-            store(value, property, binding, object.rowKey, .all)
-        }
+        for (property, value) in later { store(value, property, binding, object.rowKey, .all) }
         return object.rowKey
     }
 
@@ -130,6 +134,7 @@ private struct Creation {
         _ update: Realm.UpdatePolicy
     ) {
         guard let place = binding.schema.place(named: property.name) else { return }
+        let value = leadsElsewhere(value, property) ? copied(value, property) : value
         let column = binding.columns[place]
         let owned = OwnedTargets(property, binding, column, of: key, update)
         if property.isOwnedCollection {
@@ -216,5 +221,71 @@ private struct Creation {
             store(value, property, binding, existing, .modified)
         }
         return existing
+    }
+}
+
+// MARK: Values of any type
+
+extension Creation {
+    /// True where a value of any type, or an element of a collection of them, is or has an object of another Realm.
+    private func leadsElsewhere(_ value: Any, _ property: ClassProperty) -> Bool {
+        guard property.shape.type == .any, !isPlain(value), let value = unwrapped(value) else { return false }
+        if property.shape.collectionKind == .none {
+            return AnyRealmValue._coerced(value).map { leadsElsewhere($0, 0) } ?? false
+        }
+        let elements =
+            (value as? any AnyMap)?.anyEntries.map { $0.1 as Any } ?? Coercion.entries(value).map { Array($0.values) }
+        return (elements ?? Coercion.elements(value) ?? []).contains { element in
+            AnyRealmValue._coerced(element).map { leadsElsewhere($0, 0) } ?? false
+        }
+    }
+
+    /// A collection that is an element of itself is refused where it is stored.
+    private func leadsElsewhere(_ value: AnyRealmValue, _ depth: Int) -> Bool {
+        if depth >= MixedCodec.depthLimit { return false }
+        switch value {
+        case .object(let object): return isElsewhere(object)
+        case .list(let list): return list.contains { leadsElsewhere($0, depth + 1) }
+        case .dictionary(let map): return map.contains { leadsElsewhere($1, depth + 1) }
+        default: return false
+        }
+    }
+
+    /// A dynamic object may be of a class that this program does not have: it is refused like other foreign objects.
+    private func isElsewhere(_ object: ObjectBase) -> Bool {
+        object.rowContext != nil && !(object is DynamicObject) && object.core !== core
+    }
+
+    /// The same with copies of the objects of other Realms.
+    private mutating func copied(_ value: Any, _ property: ClassProperty) -> Any {
+        guard let value = unwrapped(value) else { return value }
+        if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
+        if let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) {
+            var entries: [String: Any] = [:]
+            for (key, value) in given {
+                let present = value as Any
+                entries[key] = AnyRealmValue._coerced(present).map { copied($0) } ?? present
+            }
+            return entries
+        }
+        return (Coercion.elements(value) ?? []).map { element in
+            AnyRealmValue._coerced(element).map { copied($0) } ?? element
+        }
+    }
+
+    private mutating func copied(_ value: AnyRealmValue) -> AnyRealmValue {
+        switch value {
+        case .object(let object) where isElsewhere(object):
+            object.requireValid()
+            let binding = core.binding(for: type(of: object))
+            let key = copies[Source(object)] ?? create(binding, object)
+            return .object(unsafeDowncast(binding.makeAccessor(key), to: Object.self))
+        case .list(let list): return .fromArray(list.map { copied($0) })
+        case .dictionary(let map):
+            var entries: [String: AnyRealmValue] = [:]
+            for entry in map { entries[entry.key] = copied(entry.value) }
+            return .fromDictionary(entries)
+        default: return value
+        }
     }
 }

@@ -28,7 +28,8 @@ extension _Persistable where Self: FixedWidthInteger {
     }
     public static func _toRaw(_ value: Self) -> _RawValue { _RawValue(.int(Int64(value))) }
     public static func _coerced(_ value: Any) -> Self? {
-        if let value = value as? Self { return value }
+        // By its type: a cast would take an NSNumber of a Double too.
+        if type(of: value) == Self.self { return value as? Self }
         return Coercion.integer(value).flatMap { Self(exactly: $0) }
     }
     /// All widths show as Int.
@@ -89,7 +90,7 @@ extension Bool: _Persistable, _PersistableInsideOptional, _RealmCollectionValueI
     public static func _fromRaw(_ raw: _RawValue) -> Bool { raw.value == .bool(true) }
     public static func _toRaw(_ value: Bool) -> _RawValue { _RawValue(.bool(value)) }
     public static func _coerced(_ value: Any) -> Bool? {
-        if let value = value as? Bool { return value }
+        if type(of: value) == Bool.self { return value as? Bool }
         switch Coercion.integer(value) {
         case 0: return false
         case 1: return true

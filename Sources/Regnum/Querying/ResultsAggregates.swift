@@ -56,7 +56,18 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
         misuse("A date cannot be returned as \(type).")
     }
     if let number = number as? T, T.self == NSNumber.self { return number }
-    if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(number, stored) as? T { return value }
+    if let stored = T.self as? any _HasPersistedType.Type {
+        // An average without a fraction may be asked for as an Int, which no Double is set to.
+        let isWhole = stored._shape.type == .int
+        let given: Any =
+            switch value {
+            case .int(let value): Int(value)
+            case .float(let value): value
+            case .double(let value): (isWhole ? Int(exactly: value) : nil) ?? value as Any
+            default: number
+            }
+        if let value = coerced(given, stored) as? T { return value }
+    }
     misuse("A number cannot be returned as \(type).")
 }
 

@@ -31,17 +31,15 @@ func unwrapped(_ value: Any) -> Any? {
 }
 
 enum Coercion {
-    /// A whole number of any integer type; of Bool 0 or 1, as `NSNumber` has it on Apple's systems.
+    /// A whole number of any integer type; of Bool 0 or 1, as `NSNumber` has it on Apple's systems. Nil for a Float
+    /// or Double, also one without a fraction, and also in an `NSNumber`: RealmSwift refuses those.
     static func integer(_ value: Any) -> Int64? {
-        switch value {
-        case let value as Bool: value ? 1 : 0
-        case let value as Int: Int64(value)
-        case let value as any BinaryInteger: Int64(exactly: value)
-        case let value as NSNumber:
-            value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
-                ? Int64(exactly: value.doubleValue) : value.int64Value
-        default: nil
-        }
+        if type(of: value) == Int.self { return (value as? Int).map(Int64.init) }
+        if type(of: value) == Bool.self { return value as? Bool == true ? 1 : 0 }
+        if let value = value as? any BinaryInteger { return Int64(exactly: value) }
+        guard let value = value as? NSNumber else { return nil }
+        let isFloating = value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
+        return isFloating ? nil : value.int64Value
     }
 
     /// A number of any integer or floating-point type.
