@@ -30,6 +30,8 @@ private let schema: TableSchema = {
     let arguments: [Constant] = [.int(1), .string("int"), .null, .array([.int(1), .null]), .double(.nan)]
     do throws(QueryError) {
         let parsed = try PredicateParser.parse(text, arguments)
+        // First, because what it refuses need not be writable: a subscript that means nothing, say.
+        _ = try PredicateBinder.bind(parsed, to: TableKey(1), in: schema)
         let written = parsed.formatted
         guard let again = try? PredicateParser.parse(written.format, written.arguments) else {
             fatalError("what was written is not understood: \(written.format)")
@@ -37,7 +39,6 @@ private let schema: TableSchema = {
         guard again.formatted.format == written.format else {
             fatalError("\(written.format) is read as \(again.formatted.format)")
         }
-        _ = try PredicateBinder.bind(parsed, to: TableKey(1), in: schema)
     } catch {
         guard !error.message.isEmpty, error.position.map({ $0 >= 0 && $0 <= text.utf8.count }) ?? true else {
             fatalError("refused without a reason or at no place: \(error)")
