@@ -7,7 +7,8 @@ import Foundation
 @main
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measures Regnum beside SQLite and GRDB in one process.")
+        commandName: "bench", abstract: "Measures Regnum beside SQLite and GRDB in one process.",
+        subcommands: [SearchesCommand.self])
 
     @Option(help: "Rows in the database.")
     var rows = 1_000_000
@@ -36,6 +37,15 @@ struct BenchCommand: ParsableCommand {
     @Flag(help: "Compare the answers of the engines and measure nothing.")
     var checkEqualityOnly = false
 
+    @Option(help: "With --check-equality-only: random queries asked of Regnum and of SQLite.")
+    var queries = 4_000
+
+    @Option(help: "Decides the rows and the random queries; 0 takes another one each time.")
+    var seed: UInt64 = 1
+
+    @Flag(help: "Only the random queries.")
+    var queriesOnly = false
+
     func validate() throws {
         guard rows >= 1_000, grdbRows >= 1_000 else {
             throw ValidationError("At least 1000 rows are needed.")
@@ -45,6 +55,7 @@ struct BenchCommand: ParsableCommand {
     }
 
     func run() throws {
+        if queriesOnly { return try compareQueries() }
         let workloads = try selected()
         #if DEBUG
             note("This is a debug build: its times mean nothing. Build with -c release.")
@@ -67,6 +78,20 @@ struct BenchCommand: ParsableCommand {
             for line in calibrations.summary { json ? note(line) : print(line) }
         }
         if failed { throw ExitCode.failure }
+        if checkEqualityOnly, only == nil { try compareQueries() }
+    }
+
+    /// Random queries asked of Regnum and of SQLite; fails where the answers differ.
+    private func compareQueries() throws {
+        let seed = seed == 0 ? UInt64.random(in: 1 ... .max) : seed
+        let differential = Differential(seed: seed, cases: queries)
+        print(
+            "queries: \(differential.count) of seed \(seed), again with --queries-only --queries \(queries) --seed \(seed)"
+        )
+        let differences = try differential.differences()
+        for difference in differences { print(difference) }
+        if !differences.isEmpty { throw ExitCode.failure }
+        print("queries equal")
     }
 
     /// Whether the workload is a reason to fail.

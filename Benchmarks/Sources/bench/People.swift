@@ -2,7 +2,7 @@
 // The rows that every engine stores, and the random inputs of the workloads: from one seed, equal for all.
 
 /// SplitMix64: small, seeded, the same everywhere.
-struct SeededNumbers {
+struct SeededNumbers: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
