@@ -4,12 +4,17 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p .build-ci
 
-# Runs a test command, shows its output, and fails if it failed or if no test ran.
+# Runs a test command, shows its output, and fails if it failed or if no test ran. What failed is said once more
+# at the end, where it is found: the tests run at once, so that their lines lie far apart.
 run_tests() {
     local log
     log=.build-ci/$(basename "$0").log
     echo "+ $*" >&2
-    "$@" 2>&1 | tee "$log"
+    if ! "$@" 2>&1 | tee "$log"; then
+        echo "what failed ($log has the whole output):" >&2
+        grep -aE '✘|error:|Fatal error|unexpected signal|XCTAssert' "$log" | grep -av 'known issue' | tail -40 >&2 || true
+        return 1
+    fi
     if ! grep -qE 'Test run with [1-9][0-9]* test' "$log"; then
         echo "no test ran: $*" >&2
         return 1

@@ -25,6 +25,8 @@ package final class Database: @unchecked Sendable {
         package var encryptionKey: EncryptionKey?
         /// Sizes that large collections are cut to; tests make them small to get deep trees.
         package var elementTreeLimits = ElementTreeLimits()
+        /// When a transaction writes ahead of its commit; tests make them small.
+        package var spillLimits = SpillLimits()
         /// How long relaxed commits may wait for a sync in the background, in nanoseconds. Nil: there is no such thread,
         /// and tests say when to sync.
         package var syncDelay: UInt64? = 500_000_000
@@ -55,6 +57,8 @@ package final class Database: @unchecked Sendable {
     let line: CommitLine
     /// Free space, read from the file before the first write. Guard: gate.
     var recorded: RecordedSpace?
+    /// Guard: gate.
+    var spilled: Spill?
     /// `line.generation` for which `recorded` holds. Guard: gate.
     var recordedGeneration: UInt64 = 0
 

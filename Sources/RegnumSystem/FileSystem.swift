@@ -101,6 +101,9 @@ package protocol File: AnyObject, Sendable {
     func sync(_ kind: SyncKind) throws(SystemError)
     /// Reserves address space for the file's bytes. Nothing is mapped before `extend`.
     func makeRegion() throws(SystemError) -> any MappedRegion
+    /// Lets bytes of the file stand, read-only, where private memory lies that holds the same bytes, which goes back to
+    /// the system. False where that cannot be done: then the memory stays. `target` and the range lie on pages.
+    func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool
     /// A shared, writable mapping of the first `byteCount` bytes, for the small file that processes share.
     /// The file must be that long. It stays mapped as long as this object lives, also after `close`.
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer
@@ -118,6 +121,8 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+    package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
+
     /// True where another open file holds the lock of that byte.
     package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }
 }

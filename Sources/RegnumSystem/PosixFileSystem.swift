@@ -202,6 +202,16 @@ final class PosixFile: File {
         try PosixRegion(try descriptor("map"), path)
     }
 
+    func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool {
+        let granularity = SystemCalls.mappingGranularity
+        guard range.lowerBound % granularity == 0, range.count % granularity == 0,
+            Int(bitPattern: target) % granularity == 0, let descriptor = state.withLock({ $0.descriptor }),
+            // Touching a page behind the end of the file would kill the process.
+            let length = try? lengthOf(descriptor), range.upperBound <= length
+        else { return false }
+        return SystemCalls.map(descriptor.number, from: range.lowerBound, count: range.count, over: target) >= 0
+    }
+
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer {
         let descriptor = try descriptor("map")
         if try lengthOf(descriptor) < byteCount { throw SystemError(.io, "map", path) }

@@ -32,6 +32,19 @@ package final class ReservedMemory: @unchecked Sendable {
         SystemCalls.unmap(base, byteCount)
     }
 
+    /// Lets bytes of `file`, which must equal them, stand in place of those in `range`, read-only, until `renew`: the
+    /// memory goes back to the system, the addresses stay good. False where that cannot be done.
+    package func show(_ file: any File, at offset: Int, over range: Range<Int>) -> Bool {
+        precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "showing outside of the reservation")
+        return file.show(offset..<offset + range.count, over: base + range.lowerBound)
+    }
+
+    /// Zeros in place of what `show` has put there.
+    package func renew(_ range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "renewing outside of the reservation")
+        SystemCalls.reserve(over: base + range.lowerBound, range.count)
+    }
+
     /// Zeros the bytes and gives whole pages among them back to the system.
     package func discard(_ range: Range<Int>) {
         precondition(

@@ -137,7 +137,7 @@ struct LiveSoakTests {
         return true
     }
 
-    @Test("they come to an end, nothing is lost, and nothing is left behind", .timeLimit(.minutes(10)))
+    @Test("they come to an end, nothing is lost, and nothing is left behind", .timeLimit(.minutes(30)))
     func soak() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("soak-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

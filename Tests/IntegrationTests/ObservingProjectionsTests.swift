@@ -173,7 +173,7 @@ struct ObservingProjectionsTests {
         names.invalidate()
     }
 
-    @Test("on actors: projections, their collections, and sections", .timeLimit(.minutes(1)))
+    @Test("on actors: projections, their collections, and sections", .timeLimit(.minutes(30)))
     func onActors() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [ProjectionModels.City.self, Person.self])

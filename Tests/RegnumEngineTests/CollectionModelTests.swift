@@ -44,11 +44,13 @@ private struct CollectionRun {
         var leafByteCount = ElementTreeLimits().leafByteCount
         var fanOut = ElementTreeLimits().fanOut
         var steps: Int
+        var writesAhead = false
 
         var options: Database.OpenOptions {
             var options = Database.OpenOptions()
             options.elementTreeLimits.leafByteCount = leafByteCount
             options.elementTreeLimits.fanOut = fanOut
+            if writesAhead { options.spillLimits = .small }
             return options
         }
     }
@@ -323,7 +325,7 @@ private struct CollectionRun {
     fileprivate static let sizes = [
         CollectionRun.Size(longest: 40, steps: 10),
         CollectionRun.Size(longest: 60, leafByteCount: 70, fanOut: 3, steps: 10),
-        CollectionRun.Size(longest: 40, leafByteCount: 40, fanOut: 4, steps: 10),
+        CollectionRun.Size(longest: 40, leafByteCount: 40, fanOut: 4, steps: 10, writesAhead: true),
         CollectionRun.Size(longest: 1500, fanOut: 3, steps: 2),
     ]
 

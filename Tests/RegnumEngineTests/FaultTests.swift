@@ -41,13 +41,18 @@ import Testing
     }
 
     /// The scripted life of a file, with a failure set; returns the counts that were acknowledged.
-    private func script(_ files: SimulatedFileSystem, _ failure: SimulatedFailure?) -> (
-        acknowledged: Int, attempted: Set<Int>
-    ) {
+    private func script(
+        _ files: SimulatedFileSystem, _ failure: SimulatedFailure?, writesAhead: Bool = false
+    ) -> (acknowledged: Int, attempted: Set<Int>) {
         files.failure = failure
+        var options = Database.OpenOptions()
+        if writesAhead {
+            (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 8192, 60)
+        }
         var acknowledged = 0
         var attempted: Set<Int> = [0]
-        guard let session = try? Database.open(path: Self.path, fileSystem: files).makeSession() else {
+        guard let session = try? Database.open(path: Self.path, fileSystem: files, options: options).makeSession()
+        else {
             return (0, attempted)
         }
         for count in [3, 1, 200, 1, 30] {
@@ -58,16 +63,22 @@ import Testing
         return (acknowledged, attempted)
     }
 
-    @Test("every failing call is survived", arguments: [SystemError.Kind.io, .noSpace], [false, true])
-    func eachCall(kind: SystemError.Kind, isPersistent: Bool) throws {
+    @Test(
+        "every failing call is survived, ahead of a commit too",
+        arguments: [
+            (SystemError.Kind.io, false, false), (.io, true, false), (.noSpace, false, false), (.noSpace, true, false),
+            (.io, false, true), (.noSpace, false, true), (.noSpace, true, true),
+        ])
+    func eachCall(kind: SystemError.Kind, isPersistent: Bool, writesAhead: Bool) throws {
         let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
-        _ = script(clean, nil)
+        _ = script(clean, nil, writesAhead: writesAhead)
         let calls = clean.operationCount
         #expect(calls > 30)
         for call in stride(from: 0, to: calls, by: RunScale.isOptimized ? 1 : 5) {
             let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
             let (acknowledged, attempted) = script(
-                files, SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent))
+                files, SimulatedFailure(call: call, kind: kind, isPersistent: isPersistent),
+                writesAhead: writesAhead)
             files.failure = nil
             let database = try Database.open(path: Self.path, fileSystem: files)
             let report = IntegrityCheck.run(database)
@@ -82,15 +93,16 @@ import Testing
         }
     }
 
-    @Test("a power loss after any call loses nothing acknowledged", arguments: 1...3)
+    @Test("a power loss after any call loses nothing acknowledged", arguments: 1...4)
     func powerLoss(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
+        let writesAhead = seed > 2
         let clean = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
-        _ = script(clean, nil)
+        _ = script(clean, nil, writesAhead: writesAhead)
         for call in stride(from: seed - 1, to: clean.operationCount, by: RunScale.isOptimized ? 1 : 12) {
             let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
             files.crashAfterCall(call)
-            let (acknowledged, attempted) = script(files, nil)
+            let (acknowledged, attempted) = script(files, nil, writesAhead: writesAhead)
             for model in LossModel.allCases {
                 let image = files.crash(model: model, random: &random)
                 let database = try Database.open(path: Self.path, fileSystem: image)

@@ -26,9 +26,14 @@ private struct ModelRun {
     }()
     let listColumns: Range<Int>
 
-    init(seed: UInt64) throws {
+    let options: Database.OpenOptions
+
+    init(seed: UInt64, writesAhead: Bool) throws {
         random = SeededRandom(seed: seed)
-        database = try Database.open(path: "/m.realm", fileSystem: files)
+        var options = Database.OpenOptions()
+        if writesAhead { options.spillLimits = .small }
+        self.options = options
+        database = try Database.open(path: "/m.realm", fileSystem: files, options: options)
         valueColumns = Self.people.columns.prefix { $0.collection == .none }.count
         listColumns = valueColumns..<Self.people.columns.count
         let session = try database.makeSession()
@@ -199,14 +204,14 @@ private struct ModelRun {
 }
 
 @Suite struct TableModelTests {
-    @Test("a table holds what a dictionary would", arguments: 1...3)
+    @Test("a table holds what a dictionary would, written ahead of its commits or not", arguments: 1...4)
     func model(seed: Int) throws {
-        var run = try ModelRun(seed: UInt64(seed))
+        var run = try ModelRun(seed: UInt64(seed), writesAhead: seed > 2)
         for step in 0..<(RunScale.isOptimized ? 40 : 8) {
             try run.transaction()
             if step % 5 == 4 {
                 run.database = try Database.open(path: "/other.realm", fileSystem: run.files)
-                run.database = try Database.open(path: "/m.realm", fileSystem: run.files)
+                run.database = try Database.open(path: "/m.realm", fileSystem: run.files, options: run.options)
             }
             let report = IntegrityCheck.run(run.database)
             try #require(report.isClean, "\(report.findings)")

@@ -64,6 +64,8 @@ final class CrashRun: @unchecked Sendable {
     private(set) var images = 0
     private let budget: Int
     private var failure: RunFailure?
+    /// Databases opened.
+    private var opened = 0
     /// True where commits stand in line that nobody waits for.
     private var isLineOpen = false
     /// The states that an image may hold now.
@@ -219,6 +221,10 @@ final class CrashRun: @unchecked Sendable {
         options.mutant = mutant
         options.syncDelay = nil
         options.encryptionKey = key
+        // What every third one writes goes to the file ahead of its commit.
+        opened += 1
+        if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096, 4096) }
+        options.spillLimits.interval = 4
         // Trees of some levels from few elements.
         options.elementTreeLimits.leafByteCount = 120
         options.elementTreeLimits.fanOut = 3

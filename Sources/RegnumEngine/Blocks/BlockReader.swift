@@ -93,6 +93,11 @@ package final class BlockReader: @unchecked Sendable {
         }
     }
 
+    /// Blocks there are to be verified again at the next touch.
+    func forget(_ run: Extent) {
+        for page in run.page..<run.end { verified[Int(page)].store(0, ordering: .releasing) }
+    }
+
     @inline(never)
     private func verify(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let (end, overflow) = ref.page.addingReportingOverflow(UInt64(ref.pageCount))

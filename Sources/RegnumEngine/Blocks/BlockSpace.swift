@@ -8,7 +8,18 @@ package final class BlockSpace {
     /// Committed blocks that this transaction frees.
     package private(set) var freed: [BlockRef] = []
 
+    /// Sessions that read what the running transaction has made so far.
+    var snapshots = 0
+    /// Sealed bytes above which the running transaction writes ahead.
+    var spillLimit = Int.max
+    /// Writes the sealed blocks of the running transaction.
+    var spill: () -> Void = {}
+
     package init(reader: BlockReader) { self.reader = reader }
+
+    /// Called where no block is half made.
+    @inline(__always)
+    func spillIfLarge() { if sealer.heldByteCount > spillLimit { spill() } }
 
     /// Bytes of a committed or pending block, header included.
     @inline(__always)

@@ -84,11 +84,10 @@ extension Database {
         _ sealed: Sealed, _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> Made {
         let (blocks, before) = (sealed.blocks, sealed.before)
-        let number = try line.monitor.withLock { () throws(EngineError) in
-            try line.check(sealed.base)
-            return max(before.number + 1, line.leastNumber)
-        }
-        var space = try loadRecordedSpace()
+        let number = try number(before, sealed.base)
+        let spill = spilled
+        precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
+        var space = try recordedSpace(spill)
         let generation = recordedGeneration
         let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)
@@ -97,19 +96,26 @@ extension Database {
             freed = []
         }
         let sealer = blocks.sealer
-        let log = sealer.addBlock(.freeLog, byteCount: logByteCount(space, freed.count, isSnapshot, sealer))
+        let spilledRuns = FreeSpace.joined(spill?.runs ?? [])
+        let unused = (spill?.skipped ?? []) + sealer.takeDroppedExtents()
+        let log = sealer.addBlock(
+            .freeLog,
+            byteCount: logByteCount(
+                space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
+                isSnapshot, sealer))
         let placement = try space.free.place(sealer.pageCounts)
-        let skipped = space.free.takeSkipped()
+        // What is free of it now was given back in the meantime.
+        let returned = space.free.extents(in: spilledRuns)
+        let skipped = unused + space.free.takeSkipped()
         for extent in skipped { try space.free.release(extent) }
         space.free.trim()
         let record = makeRecord(
-            space, freed, placement.runs, skipped, isSnapshot: isSnapshot, number: number, before: before.freeLog)
+            space, freed, spilledRuns + placement.runs, returned + skipped, isSnapshot: isSnapshot, number: number,
+            before: before.freeLog)
         FreeLog.write(record, to: log.bytes)
         for entry in freed { space.free.addPending(entry) }
 
-        var nonce: UInt64 = 0
-        withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
-        if options.mutant == .ghostCommit { nonce = 7 }
+        let nonce = spill?.nonce ?? makeNonce()
         sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
@@ -119,7 +125,9 @@ extension Database {
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
-        let ticket = isVolatile ? nil : try enlist(slot, placement.runs, sealed.base, wanted, onDone)
+        let runs = spill == nil ? placement.runs : FreeSpace.joined(placement.runs + sealer.spilledExtents)
+        let ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, wanted, onDone)
+        spilled = nil
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
             isSnapshot
@@ -233,14 +241,16 @@ extension Database {
     }
 
     /// Upper bound of the free log's size, before placement adds runs among what is free and one a section at the end.
-    private func logByteCount(_ space: RecordedSpace, _ freed: Int, _ isSnapshot: Bool, _ sealer: Sealer) -> Int {
+    private func logByteCount(
+        _ space: RecordedSpace, _ freed: Int, _ spilledRuns: Int, _ isSnapshot: Bool, _ sealer: Sealer
+    ) -> Int {
         let sections = sealer.livePages / Int(FormatLimits.sectionPages) + 2
         let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
         if isSnapshot {
             return FreeLog.byteCount(
                 freed: freed + space.free.freeExtents.count + space.free.pending.count + sections + 10, taken: 0)
         }
-        return FreeLog.byteCount(freed: freed + sections, taken: runs + 2 * sections)
+        return FreeLog.byteCount(freed: freed + sections, taken: spilledRuns + runs + 2 * sections)
     }
 
     private func makeRecord(
@@ -259,7 +269,7 @@ extension Database {
     private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
 
     /// Lengthens the file to hold `pages`, in steps that grow with it. Returns how long it was.
-    private func reserve(pages: UInt64) throws(EngineError) -> Int {
+    func reserve(pages: UInt64) throws(EngineError) -> Int {
         do {
             let now = try file.byteCount()
             let needed = Int(pages) << 12
@@ -297,7 +307,7 @@ extension Database {
     }
 
     /// Writes the placed blocks, neighbours in one call.
-    private func writeBlocks(_ sealer: Sealer) throws(EngineError) {
+    func writeBlocks(_ sealer: Sealer) throws(EngineError) {
         var start: UnsafeRawPointer?
         var page: UInt64 = 0
         var count = 0

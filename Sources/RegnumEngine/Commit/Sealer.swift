@@ -5,6 +5,9 @@
 // before its parent.
 //
 // The bytes lie in one reserved buffer in the order of adding, so a commit is normally one contiguous write.
+// A large transaction writes what it has so far ahead of its commit (`Spilling.swift`): those blocks have their pages,
+// and the file's bytes stand at their addresses, so that pointers into them stay good. `place` and what follows go on
+// behind them.
 // Confined to the write transaction.
 
 import RegnumSystem
@@ -24,6 +27,8 @@ package final class Sealer {
         var pageCount: Int
         var isDropped: Bool
         var placed: BlockRef
+        var isRowGroup: Bool { UInt8(truncatingIfNeeded: info >> 56) == BlockKind.rowGroup.rawValue }
+        var extent: Extent { Extent(page: placed.page, pageCount: pageCount) }
     }
 
     /// A place in the bytes of `owner` that holds a ref to `child`.
@@ -48,8 +53,16 @@ package final class Sealer {
     private var touched = 0
     private var entries: [Entry] = []
     private var fixups: [Fixup] = []
+    /// Blocks before this one, and the bytes before `spilledByteCount`, are in the file.
+    private var spilledCount = 0
+    private var spilledByteCount = 0
+    /// Parts of the buffer where the file stands.
+    private var shown: [Range<Int>] = []
 
     package init() {}
+
+    /// Bytes that are not in the file yet.
+    package var heldByteCount: Int { used - spilledByteCount }
 
     /// Bytes that the buffer may hold; makes the buffer.
     private var capacity: Int {
@@ -112,26 +125,32 @@ package final class Sealer {
 
     package func isDropped(_ ref: BlockRef) -> Bool { entries[ref.pendingIndex].isDropped }
 
-    /// The page counts of the live blocks, in the order in which they will be written.
-    package var pageCounts: [Int] { entries.lazy.filter { !$0.isDropped }.map(\.pageCount) }
-    package var livePages: Int { entries.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
+    /// Blocks that are to be written.
+    private var held: ArraySlice<Entry> { entries[spilledCount...] }
+    /// The page counts of the live blocks that are not in the file, in the order in which they will be written.
+    package var pageCounts: [Int] { held.lazy.filter { !$0.isDropped }.map(\.pageCount) }
+    package var livePages: Int { held.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
     package var isEmpty: Bool { entries.isEmpty }
     package var blockCount: Int { entries.count }
 
-    /// Gives the live blocks the pages `pages` (one start per live block, in order), completes headers, refs and
-    /// tags. After it `placed(_:)` answers.
+    /// Gives the live blocks that are not in the file the pages `pages` (one start per live block, in order), completes
+    /// headers, refs and tags. After it `placed(_:)` answers.
     package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, seal: FileSeal?) {
         var next = 0
         var fixup = 0
         let sealed = seal?.cipher == nil ? nil : makeSealedMemory().base
         isEncrypted = sealed != nil
         fixups.sort { $0.owner < $1.owner }
-        for i in entries.indices where !entries[i].isDropped {
+        for i in held.indices where !entries[i].isDropped {
             let bytes = buffer + entries[i].byteOffset
             while fixup < fixups.count, fixups[fixup].owner < i { fixup += 1 }
             while fixup < fixups.count, fixups[fixup].owner == i {
                 let child = entries[fixups[fixup].child].placed
-                precondition(!child.isNone, "a block refers to one that was dropped or comes later")
+                // A group that was changed again stays in use for the columns that were not; what it says of the others,
+                // nobody reads.
+                precondition(
+                    !child.isNone || entries[fixups[fixup].child].isDropped && entries[i].isRowGroup,
+                    "a block refers to one that was dropped or comes later")
                 child.write(to: buffer + fixups[fixup].byteOffset)
                 fixup += 1
             }
@@ -174,16 +193,70 @@ package final class Sealer {
         }
     }
 
-    /// As `forEachPlaced`, with the bytes as they must lie in the file: encrypted where it is.
+    /// As `forEachPlaced`, of what is not in the file, with the bytes as they must lie there: encrypted where it is.
     package func forEachSealed(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
         let start = isEncrypted ? UnsafeRawPointer(sealedMemory?.base ?? buffer) : UnsafeRawPointer(buffer)
-        for entry in entries where !entry.isDropped { try body(entry.placed, start + entry.byteOffset) }
+        for entry in held where !entry.isDropped { try body(entry.placed, start + entry.byteOffset) }
+    }
+
+    // MARK: Ahead of the commit
+
+    /// What was placed last is in `file`, whose bytes stand in place of the buffer's from now on.
+    func noteSpilled(to file: any File) {
+        var run: (bytes: Range<Int>, page: UInt64)?
+        for entry in held where !entry.isDropped {
+            let end = entry.byteOffset + entry.pageCount * FormatLimits.pageByteCount
+            if let (bytes, page) = run, bytes.upperBound == entry.byteOffset,
+                page + UInt64(bytes.count / FormatLimits.pageByteCount) == entry.placed.page
+            {
+                run = (bytes.lowerBound..<end, page)
+            } else {
+                if let run { show(file, run.bytes, run.page) }
+                run = (entry.byteOffset..<end, entry.placed.page)
+            }
+        }
+        if let run { show(file, run.bytes, run.page) }
+        spilledCount = entries.count
+        spilledByteCount = used
+        fixups.removeAll(keepingCapacity: true)
+    }
+
+    private func show(_ file: any File, _ range: Range<Int>, _ page: UInt64) {
+        if memory?.show(file, at: Int(page) << 12, over: range) ?? false { shown.append(range) }
+    }
+
+    /// What was placed last did not reach the file.
+    func unplace() {
+        for i in held.indices { entries[i].placed = .none }
+        for fixup in fixups where fixup.child >= spilledCount {
+            BlockRef(pending: fixup.child, info: entries[fixup.child].info).write(to: buffer + fixup.byteOffset)
+        }
+    }
+
+    /// Bytes of the buffer where the file stands.
+    var shownByteCount: Int { shown.reduce(0) { $0 + $1.count } }
+
+    /// Where the blocks lie that were written ahead and are of use.
+    var spilledExtents: [Extent] { entries[..<spilledCount].lazy.filter { !$0.isDropped }.map(\.extent) }
+
+    /// Where blocks lie that were written ahead and dropped since; they have no place any more.
+    func takeDroppedExtents() -> [Extent] {
+        var extents: [Extent] = []
+        for i in 0..<spilledCount where entries[i].isDropped && !entries[i].placed.isNone {
+            extents.append(entries[i].extent)
+            entries[i].placed = .none
+        }
+        return extents
     }
 
     /// Forgets everything and gives the memory back.
     package func reset() {
         if isEncrypted { sealedMemory?.discard(0..<used) }
         isEncrypted = false
+        for range in shown { memory?.renew(range) }
+        shown.removeAll()
+        spilledCount = 0
+        spilledByteCount = 0
         touched = max(touched, used)
         if touched > Self.keptByteCount {
             memory?.discard(0..<touched)

@@ -16,6 +16,9 @@ package final class LinkTree {
 
     var count: UInt64 { tree.count + UInt64(targets.count) }
 
+    /// As `IndexTree.changedByteCount`.
+    var changedByteCount: Int { tree.changedByteCount + targets.count * 16 }
+
     /// Adds a link; it is in the tree after the next `settled`.
     @inline(__always)
     func insert(target: UInt64, origin: UInt64) throws(EngineError) {

@@ -240,12 +240,25 @@ package struct FreeSpace: Sendable {
         return low
     }
 
-    /// The extents in order, neighbours made one.
-    private static func joined(_ extents: [Extent]) -> [Extent] {
+    /// The free runs inside of `extents`.
+    func extents(in extents: [Extent]) -> [Extent] {
+        var found: [Extent] = []
+        for extent in extents {
+            var page = extent.page
+            while let run = nextRun(from: page), run.page < extent.end {
+                found.append(Extent(page: run.page, pageCount: Int(min(run.end, extent.end) - run.page)))
+                page = run.end
+            }
+        }
+        return found
+    }
+
+    /// The extents in order, those that touch or overlap made one.
+    static func joined(_ extents: [Extent]) -> [Extent] {
         var runs: [Extent] = []
         for extent in extents.sorted(by: { $0.page < $1.page }) {
-            if let last = runs.last, last.end == extent.page {
-                runs[runs.count - 1].pageCount += extent.pageCount
+            if let last = runs.last, last.end >= extent.page {
+                runs[runs.count - 1].pageCount = Int(max(last.end, extent.end) - last.page)
             } else {
                 runs.append(extent)
             }

@@ -195,6 +195,15 @@ package final class DirtyGroup {
         capacity = wanted
     }
 
+    /// Bytes of memory that the changes take, about.
+    var changedByteCount: Int {
+        var count = 512 + arena.byteCount
+        for column in 0..<columnCount where view.pointee.columns[column].isWritable {
+            count += Self.byteCount(view.pointee.columns[column].form, capacity)
+        }
+        return count
+    }
+
     // MARK: Rows
 
     package var isFull: Bool { view.pointee.count == FormatLimits.rowsPerGroup }
@@ -369,6 +378,7 @@ struct Arena: ~Copyable {
     private var chunks: [UnsafeMutableRawPointer] = []
     private var next = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
     private var left = 0
+    private(set) var byteCount = 0
 
     /// Copies `bytes`; the address is good while the arena lives.
     @inline(__always)
@@ -387,6 +397,7 @@ struct Arena: ~Copyable {
         let size = max(count, chunks.isEmpty ? 4096 : 32768)
         next = .allocate(byteCount: size, alignment: 16)
         left = size
+        byteCount += size
         chunks.append(next)
     }
 

@@ -120,4 +120,17 @@ extension GroupTree {
         }
         return Entry(firstKey: children.first?.firstKey ?? 0, count: total, child: .ref(block.ref))
     }
+
+    // MARK: Memory
+
+    /// Bytes of changed groups in memory.
+    var changedByteCount: Int { root.map { Self.changedByteCount($0) } ?? 0 }
+
+    private static func changedByteCount(_ child: Child) -> Int {
+        switch child {
+        case .ref: 0
+        case .group(let group): group.changedByteCount
+        case .node(let node): node.entries.reduce(0) { $0 + changedByteCount($1.child) }
+        }
+    }
 }

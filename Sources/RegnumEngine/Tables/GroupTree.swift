@@ -467,6 +467,7 @@ package final class GroupTree {
         let ref = try full.seal(into: space)
         node.entries[node.entries.count - 1] = Entry(firstKey: firstKey, count: count, child: .ref(ref))
         tail = nil
+        space.spillIfLarge()
     }
 
     /// Adds a group behind all others.

@@ -44,6 +44,7 @@ extension Table {
     package func dictionarySet(
         _ name: String, _ value: Value, _ column: Int, of key: ObjectKey
     ) throws(EngineError) {
+        try session.relieveIfDue()
         let open = try open(column, key)
         let (index, isFound) = try open.search(.key(name))
         if isFound { return try listSet(value, column, of: key, at: index) }

@@ -48,6 +48,7 @@ extension Table {
 
     /// O(log n) and what is inserted.
     package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
+        try session.relieveIfDue()
         let open = try open(column, key)
         precondition(index >= 0 && index <= open.count, "place \(index) of \(open.count)")
         try open.insert(values, at: index)

@@ -8,6 +8,7 @@ extension Table {
     /// True where the value was not there yet. O(log n).
     @discardableResult
     package func setInsert(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) -> Bool {
+        try session.relieveIfDue()
         let open = try open(column, key)
         let (index, isFound) = try open.search(.value(value))
         if isFound { return false }

@@ -16,6 +16,7 @@ extension Table {
     /// follow when its columns are filled. About 20 ns.
     @inline(__always)
     package func insertRow() throws(EngineError) -> RowLocation {
+        try session.relieveIfDue()
         let key = nextKey
         nextKey = key &+ 1
         count &+= 1
@@ -48,6 +49,7 @@ extension Table {
 
     /// The object's group with all its columns ready for stores; nil where there is no such object.
     package func makeWritable(_ key: ObjectKey) throws(EngineError) -> RowLocation? {
+        try session.relieveIfDue()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return nil }
         for column in definition.columns.indices { group.makeWritable(column) }
         return RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
@@ -65,6 +67,7 @@ extension Table {
     /// Stores a value of the column's type, or null where the column allows it. A row that the column owned until now
     /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
         guard owns[column] else { return try replace(value, column, of: key) }
         let old = try self.value(column, of: key)
         try replace(value, column, of: key)
@@ -100,6 +103,7 @@ extension Table {
 
     /// As `set` for a column of which `isLinkAlone`.
     package func setLink(_ target: ObjectKey, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
         let row = group.view.pointee.row(of: key.rawValue)
         session.changeCount &+= 1
@@ -117,6 +121,7 @@ extension Table {
     /// As `set` for an Int column that has no index and no nulls.
     @inline(__always)
     package func setInteger(_ value: Int64, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
             throw Self.missing(key)
         }
@@ -341,6 +346,18 @@ extension Table {
     }
 
     // MARK: The end of a transaction
+
+    /// Bytes of memory that the changes of the transaction take, about; not those of the open collection.
+    var changedByteCount: Int {
+        var count = groups.changedByteCount
+        for i in definition.columns.indices {
+            count += indexes[i]?.tree.changedByteCount ?? 0
+            count += contentIndexes[i]?.tree.changedByteCount ?? 0
+            count += backlinkTrees[i]?.changedByteCount ?? 0
+        }
+        for unique in uniques { count += unique.tree?.changedByteCount ?? 0 }
+        return count
+    }
 
     /// Seals what changed; the record holds pending refs.
     func seal() throws(EngineError) -> TableRecord {

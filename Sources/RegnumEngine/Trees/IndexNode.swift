@@ -67,6 +67,16 @@ struct IndexNode {
         node.deallocate()
     }
 
+    /// Bytes of memory that the node and the changed nodes below take, about.
+    static func changedByteCount(_ node: IndexNodePointer) -> Int {
+        let capacity = node.pointee.capacity
+        var count = capacity * (16 + (node.pointee.texts == nil ? 0 : MemoryLayout<IndexNodeText>.stride))
+        guard let links = node.pointee.links else { return count }
+        count += capacity * MemoryLayout<IndexLink>.stride
+        for i in 0..<node.pointee.count { if let child = links[i].node { count += changedByteCount(child) } }
+        return count
+    }
+
     mutating func reserve(_ needed: Int) {
         guard needed > capacity else { return }
         let grown = max(needed, capacity * 2)
@@ -257,6 +267,7 @@ struct IndexArena {
     private var chunks: [UnsafeMutableRawPointer] = []
     private var next: UnsafeMutableRawPointer?
     private var room = 0
+    private(set) var heldByteCount = 0
 
     /// `byteCount` bytes, at most 64 KiB.
     mutating func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
@@ -266,6 +277,7 @@ struct IndexArena {
             chunks.append(chunk)
             next = chunk
             room = max(size, byteCount)
+            heldByteCount += room
         }
         let result = next.unsafelyUnwrapped
         next = result + byteCount
@@ -284,6 +296,7 @@ struct IndexArena {
         for chunk in chunks { chunk.deallocate() }
         chunks = []
         next = nil
+        heldByteCount = 0
         room = 0
     }
 }

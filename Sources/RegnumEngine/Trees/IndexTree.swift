@@ -305,6 +305,12 @@ package final class IndexTree {
         rollback(root: .none, count: 0)
     }
 
+    /// Bytes of memory that the changes since the last seal take, about.
+    var changedByteCount: Int {
+        guard let node = state.pointee.rootNode else { return 0 }
+        return IndexNode.changedByteCount(node) + state.pointee.arena.heldByteCount
+    }
+
     func dropNodes() {
         if let node = state.pointee.rootNode { IndexNode.free(node) }
         state.pointee.rootNode = nil

@@ -32,6 +32,8 @@ package final class Session {
     @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
     /// A frozen session stays at its version.
     package let isFrozen: Bool
+    /// True where it reads what another session's running write has made.
+    private let isSnapshot: Bool
     /// Of a session that advances.
     @exclusivity(unchecked) private var slots: SlotWatch?
     private var isSchemaChanged = false
@@ -51,6 +53,7 @@ package final class Session {
     ) throws(EngineError) {
         self.origin = origin
         self.ticket = ticket
+        isSnapshot = false
         self.database = database
         self.isFrozen = isFrozen
         current = version
@@ -89,6 +92,8 @@ package final class Session {
         isFrozen = true
         current = writer.current
         space = writer.space
+        space.snapshots += 1
+        isSnapshot = true
         state = .allocate(capacity: 1)
         state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
         self.catalog = catalog
@@ -101,9 +106,13 @@ package final class Session {
     private func noteVersion() { database.versions.note(UInt(bitPattern: state), at: current.number, origin) }
 
     deinit {
+        if isSnapshot { space.snapshots -= 1 }
         ForkWatch.remove(ownerWord)
         database.versions.note(UInt(bitPattern: state), at: nil, nil)
-        if state.pointee.isWriting { database.leaveWriter() }
+        if state.pointee.isWriting {
+            database.forgetSpill()
+            database.leaveWriter()
+        }
         database.versions.unpin(current.number)
         tables.removeAll()
         state.deallocate()
@@ -276,6 +285,44 @@ package final class Session {
         state.pointee.isWriting = true
         isSchemaChanged = false
         refusal = nil
+        if database.canSpill { limitMemory() }
+    }
+
+    // MARK: Memory of a write
+
+    /// `changeCount` at which the memory of the running transaction is looked at. Moved when a write begins.
+    @exclusivity(unchecked) private var reliefDue = UInt64.max
+
+    private func limitMemory() {
+        let limits = database.options.spillLimits
+        reliefDue = changeCount &+ limits.interval
+        space.spillLimit = limits.sealed
+        guard !hasSpill else { return }
+        hasSpill = true
+        space.spill = { [unowned self] in
+            // What failed once is left to the commit.
+            if !database.spill(space, before: current, base: ticket) { space.spillLimit = .max }
+        }
+    }
+
+    private var hasSpill = false
+
+    /// In a write, where no pointer into a group is held and no block is half made: writes ahead of the commit where
+    /// changed groups and trees take much memory. Pointers into groups may no longer hold after it; see `state.epoch`.
+    @inline(__always)
+    func relieveIfDue() throws(EngineError) { if changeCount >= reliefDue { try relieve() } }
+
+    @inline(never)
+    private func relieve() throws(EngineError) {
+        let limits = database.options.spillLimits
+        reliefDue = .max
+        guard state.pointee.isWriting, database.canSpill else { return }
+        if tables.reduce(0, { $0 + $1.changedByteCount }) > limits.changed {
+            for table in tables { _ = try table.seal() }
+            moved()
+        }
+        space.spillIfLarge()
+        reliefDue = changeCount &+ limits.interval
     }
 
     /// In a write: from now on it can only be rolled back; `commitWrite` throws `.refused` with those words, or with
@@ -363,6 +410,7 @@ package final class Session {
     /// Forgets all changes of the transaction.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
+        database.forgetSpill()
         space.reset()
         do {
             // The catalog of `current` was read when the session came to it, so this finds it verified.

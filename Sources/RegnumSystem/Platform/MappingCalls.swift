@@ -21,6 +21,14 @@ extension SystemCalls {
         return checked(mmap(nil, byteCount, protection, flags, -1, 0))
     }
 
+    /// Zeros over what is mapped there. The ends lie on `mappingGranularity`.
+    static func reserve(over target: UnsafeMutableRawPointer, _ byteCount: Int) {
+        let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | Int32(MAP_FIXED)
+        let result = mmap(target, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
+        // The old mapping may be gone: what is written there next must not reach the file.
+        guard checked(result) != nil else { fatalError("no address space for a write transaction") }
+    }
+
     /// Maps the file's bytes, read-only, over reserved space. 0 or minus `errno`.
     static func map(_ descriptor: Int32, from offset: Int, count: Int, over target: UnsafeMutableRawPointer)
         -> Int

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded.
+//
+//   sealed blocks > `Limits.spilled` bytes     they get pages, as a commit would give them, and are written there;
+//                                              nothing that is durable leads to them, and a rollback or a crash
+//                                              leaves pages that are free
+//   changed groups and trees > `Limits.held`   all tables are sealed, and go on from the sealed blocks
+//
+// The number and the nonce of the commit are chosen with the first block that is written; they cannot change, because
+// the transaction has the writer's gate. Space is taken from a copy of what is recorded, which becomes the
+// record with the commit and is forgotten with a rollback.
+//
+// Not for encrypted files: the plain bytes would have to stay in memory all the same. A disk that is full or fails is
+// met again by the commit, which throws; until then the blocks stay in memory.
+
+import RegnumSystem
+
+/// How much memory a transaction may take before it writes ahead.
+package struct SpillLimits: Sendable {
+    /// Bytes of sealed blocks. Large, because what is written ahead is not written in one run with the rest.
+    package var sealed = 32 << 20
+    /// Bytes of changed groups and trees.
+    package var changed = 192 << 20
+    /// Changes between two looks at the memory of groups and trees.
+    package var interval: UInt64 = 16384
+    package init() {}
+}
+
+/// What a running transaction has written ahead of its commit. Guard: gate.
+struct Spill {
+    /// Without the pages taken.
+    var space: RecordedSpace
+    var number: UInt64
+    var nonce: UInt64
+    /// Pages taken, those that were given back since included, some twice.
+    var runs: [Extent] = []
+    /// Pages passed over at the ends of sections: free when the transaction has ended.
+    var skipped: [Extent] = []
+}
+
+extension Database {
+    /// True for files whose transactions can be written ahead.
+    var canSpill: Bool { !isVolatile && seal.cipher == nil }
+
+    /// Writes the blocks sealed so far; false where that failed. `base` is what the transaction was built on.
+    /// Guard: gate.
+    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Bool {
+        let sealer = blocks.sealer
+        do throws(EngineError) {
+            var spill = try currentSpill(before, base)
+            // What was dropped is part of no version: it can be written over, unless a snapshot reads it.
+            if blocks.snapshots == 0 {
+                for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
+                spilled = spill
+            }
+            let placement = try spill.space.free.place(sealer.pageCounts)
+            spill.skipped += spill.space.free.takeSkipped()
+            sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, seal: seal)
+            _ = try reserve(pages: spill.space.free.highWater)
+            try writeBlocks(sealer)
+            try reader.extend(toPages: spill.space.free.highWater)
+            spill.runs += placement.runs
+            sealer.noteSpilled(to: file)
+            spilled = spill
+            return true
+        } catch {
+            sealer.unplace()
+            return false
+        }
+    }
+
+    private func currentSpill(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> Spill {
+        if let spilled { return spilled }
+        let number = try number(before, base)
+        return Spill(space: try loadRecordedSpace(), number: number, nonce: makeNonce())
+    }
+
+    /// Free space without what the running transaction has taken.
+    func recordedSpace(_ spill: Spill?) throws(EngineError) -> RecordedSpace {
+        if let spill { return spill.space }
+        return try loadRecordedSpace()
+    }
+
+    /// The number of the next commit.
+    func number(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> UInt64 {
+        try line.monitor.withLock { () throws(EngineError) in
+            try line.check(base)
+            return max(before.number + 1, line.leastNumber)
+        }
+    }
+
+    func makeNonce() -> UInt64 {
+        var nonce: UInt64 = 0
+        withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
+        return options.mutant == .ghostCommit ? 7 : nonce
+    }
+
+    /// The transaction is rolled back: its pages are as free as they were. Guard: gate.
+    func forgetSpill() {
+        guard let spill = spilled else { return }
+        spilled = nil
+        // Another commit of that number may write them.
+        for run in spill.runs { reader.forget(run) }
+    }
+}

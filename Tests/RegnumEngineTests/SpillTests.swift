@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transactions that are written ahead of their commit: what they hold, what a rollback leaves, how much memory
+// they take, and that nothing of them counts before the commit.
+
+@testable import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+extension SpillLimits {
+    /// Tests write ahead every few hundred changes.
+    static var small: SpillLimits {
+        var limits = SpillLimits()
+        (limits.sealed, limits.changed, limits.interval) = (32_768, 131_072, 300)
+        return limits
+    }
+}
+
+@Suite struct SpillTests {
+    static let path = "/spill/a.realm"
+    static let rows = NewTable(
+        name: "Row",
+        columns: [
+            NewColumn(name: "id", type: .int, isPrimaryKey: true),
+            NewColumn(name: "text", type: .string, isIndexed: true),
+            NewColumn(name: "data", type: .data),
+            NewColumn(name: "next", type: .link, isNullable: true, targetName: "Row"),
+        ])
+
+    private static var options: Database.OpenOptions {
+        var options = Database.OpenOptions()
+        options.spillLimits = .small
+        return options
+    }
+
+    /// A database with an empty table.
+    private func make(_ files: some FileSystem, _ options: Database.OpenOptions = options) throws -> Session {
+        let session = try Database.open(path: Self.path, fileSystem: files, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.rows])
+        try session.commitWrite()
+        return session
+    }
+
+    private func table(_ session: Session) throws -> Table { try #require(session.table(named: "Row")) }
+
+    private func insert(_ session: Session, _ count: Int, dataByteCount: Int = 10) throws {
+        let table = try table(session)
+        for _ in 0..<count {
+            let location = try table.insertRow()
+            let key = location.key
+            try table.finishInsert(location)
+            let number = Int(key.rawValue)
+            try table.set(.int(Int64(number)), 0, of: key)
+            try table.set(.string("text \(number % 500)"), 1, of: key)
+            try table.set(.data([UInt8](repeating: UInt8(number & 255), count: dataByteCount)), 2, of: key)
+            if number > 1 { try table.set(.link(ObjectKey(UInt64(number - 1))), 3, of: key) }
+        }
+    }
+
+    private func check(_ session: Session, count: Int, dataByteCount: Int = 10) throws {
+        let table = try table(session)
+        try #require(table.count == count)
+        for key in try table.allKeys() {
+            let number = Int(key)
+            #expect(try table.value(0, of: ObjectKey(key)) == .int(Int64(number)))
+            #expect(try table.value(1, of: ObjectKey(key)) == .string("text \(number % 500)"))
+            #expect(
+                try table.value(2, of: ObjectKey(key))
+                    == .data([UInt8](repeating: UInt8(number & 255), count: dataByteCount)))
+        }
+        if count > 10 {
+            #expect(try table.keys(inIndexOf: 1, equalTo: .string("text 7")).count == (count + 493) / 500)
+            #expect(try table.backlinks(to: ObjectKey(3), from: table, column: 3) == [ObjectKey(4)])
+        }
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("a transaction reads and commits what it wrote ahead")
+    func commit() throws {
+        let files = MemoryFileSystem()
+        let session = try make(files)
+        let before = session.highWater
+        try session.beginWrite()
+        try insert(session, 3000)
+        #expect(session.space.sealer.heldByteCount < 600_000)
+        #expect(try #require(session.database.spilled).runs.count > 0)
+        #expect(try files.status(Self.path)?.byteCount ?? 0 > Int(before) << 12)
+        #expect(try table(session).value(1, of: ObjectKey(5)) == .string("text 5"))
+        try session.commitWrite()
+        #expect(session.database.spilled == nil)
+        try check(session, count: 3000)
+        let again = try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession()
+        try check(again, count: 3000)
+    }
+
+    @Test("long values that were written ahead can be changed and deleted in the same transaction")
+    func blobs() throws {
+        let files = MemoryFileSystem()
+        let session = try make(files)
+        try session.beginWrite()
+        try insert(session, 1500, dataByteCount: 5000)
+        let table = try table(session)
+        for key in stride(from: UInt64(1), through: 1500, by: 7) {
+            try table.set(.data([UInt8](repeating: UInt8(key & 255), count: 5000)), 2, of: ObjectKey(key))
+        }
+        for key in UInt64(1400)...1500 { try table.delete(ObjectKey(key)) }
+        try session.commitWrite()
+        try check(session, count: 1399, dataByteCount: 5000)
+        // What was dropped after it was written is free again.
+        let live = try BlockWalk.pages(session).count
+        #expect(Int(session.highWater) < 2 * live + 400)
+    }
+
+    @Test("a long value of a full group changes before the first commit, nothing written ahead")
+    func changedBlob() throws {
+        let session = try make(MemoryFileSystem(), Database.OpenOptions())
+        try session.beginWrite()
+        try insert(session, 1100, dataByteCount: 5000)
+        try table(session).set(.data([9]), 2, of: ObjectKey(3))
+        try session.commitWrite()
+        #expect(try table(session).value(2, of: ObjectKey(3)) == .data([9]))
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    @Test("a rollback leaves the version and the free space as they were, and the next commit writes over it")
+    func rollback() throws {
+        let files = MemoryFileSystem()
+        let session = try make(files)
+        try session.beginWrite()
+        try insert(session, 200)
+        try session.commitWrite()
+        let highWater = session.highWater
+        for turn in 0..<3 {
+            try session.beginWrite()
+            try insert(session, 2000)
+            try table(session).set(.string("other"), 1, of: ObjectKey(4))
+            // Blocks of the running transaction are looked at again before it is given up.
+            #expect(try table(session).keys(inIndexOf: 1, equalTo: .string("text 7")).count > 3)
+            session.rollbackWrite()
+            #expect(session.database.spilled == nil)
+            try check(session, count: 200)
+            try session.beginWrite()
+            try table(session).set(.string("text \(turn + 9)"), 1, of: ObjectKey(UInt64(turn + 9)))
+            try session.commitWrite()
+            try check(session, count: 200)
+        }
+        #expect(session.highWater < highWater + 40)
+        try check(try Database.openAsOtherProcess(path: Self.path, fileSystem: files).makeSession(), count: 200)
+    }
+
+    @Test("readers of older versions see nothing of what is written ahead, and lose nothing to it")
+    func readers() throws {
+        let files = MemoryFileSystem()
+        let session = try make(files)
+        try session.beginWrite()
+        try insert(session, 1200)
+        try session.commitWrite()
+        let frozen = try session.freeze()
+        try session.beginWrite()
+        for key in try table(session).allKeys() { try table(session).delete(ObjectKey(key)) }
+        try insert(session, 2500)
+        try check(frozen, count: 1200)
+        try session.commitWrite()
+        try check(frozen, count: 1200)
+        #expect(try table(session).count == 2500)
+    }
+
+    @Test("a disk that is full while a transaction writes ahead is met by its commit")
+    func fullDisk() throws {
+        let files = MemoryFileSystem(capacityLimit: 300_000)
+        let session = try make(files)
+        try session.beginWrite()
+        try insert(session, 2000, dataByteCount: 400)
+        #expect(throws: EngineError.self) { try session.commitWrite() }
+        #expect(try table(session).count == 0)
+        files.capacityLimit = .max
+        try session.beginWrite()
+        try insert(session, 100)
+        try session.commitWrite()
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    @Test("the file stands in place of the memory of what is written ahead")
+    func memory() throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
+        defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+        var options = Database.OpenOptions()
+        (options.spillLimits.sealed, options.spillLimits.interval) = (1 << 20, 1000)
+        let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.rows])
+        try insert(session, 12_000, dataByteCount: 1000)
+        #expect(session.space.sealer.heldByteCount < 3 << 20)
+        #expect(session.space.sealer.shownByteCount > 8 << 20)
+        #expect(try table(session).value(2, of: ObjectKey(5)) == .data([UInt8](repeating: 5, count: 1000)))
+        try session.commitWrite()
+        #expect(session.space.sealer.shownByteCount == 0)
+        try check(session, count: 12_000, dataByteCount: 1000)
+        // The buffer is memory again.
+        try session.beginWrite()
+        try insert(session, 3000, dataByteCount: 1000)
+        try session.commitWrite()
+        try check(session, count: 15_000, dataByteCount: 1000)
+        #expect(
+            try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared).makeSession()
+                .table(named: "Row")?.count == 15_000)
+    }
+}
