@@ -74,6 +74,9 @@ struct RuleSelfTests {
         .init(
             name: "XCTest", rule: Rules.swiftTesting, path: "Tests/RegnumTests/A.swift",
             text: "@testable import Regnum\nimport XCTest"),
+        .init(
+            name: "a minute", rule: Rules.timeLimit, path: "Tests/RegnumTests/A.swift",
+            text: "@Test(.timeLimit(.minutes(1))) func a() {}"),
     ]
 
     static let good: [Sample] = [

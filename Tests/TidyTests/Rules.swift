@@ -159,6 +159,14 @@ enum Rules {
         }
     }
 
+    /// A limit counts the time that a test waits for its turn among a thousand that run at once: minutes in which
+    /// nothing is wrong. It is there to end what hangs.
+    static func timeLimit(_ source: SourceText) -> [Finding] {
+        matches(source.code, containing: ["timeLimit"]) { line in
+            line.matches(of: #/timeLimit\(\.minutes\((\d+)\)\)/#).contains { (Int($0.1) ?? 0) < 30 }
+        }.map { Finding("time-limit", source.path, $0, "a test has at least 30 minutes, most of which it waits") }
+    }
+
     /// Names that work on every file system and in every shell, and folders that say what is in them.
     static func fileName(_ path: String) -> [Finding] {
         var result: [Finding] = []

@@ -36,6 +36,9 @@ struct TidyTests {
     @Test("tests are written with Swift Testing")
     func swiftTesting() { report(Repository.swiftFiles.flatMap(Rules.swiftTesting)) }
 
+    @Test("time limits of tests are for what hangs")
+    func timeLimits() { report(Repository.swiftFiles.flatMap(Rules.timeLimit)) }
+
     @Test("file names are ASCII without spaces, and folders say what is in them")
     func fileNames() { report(Repository.files.flatMap(Rules.fileName)) }
 
