@@ -14,8 +14,11 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     /// Stands for `base`; live as it is.
     public init<C: RealmCollection>(_ base: C) where C.Element == Element { self.base = CollectionBox(base) }
 
+    /// Realm of the collection; nil where it is unmanaged.
     public var realm: Realm? { base.realm }
+    /// True where its Realm or the object that it belongs to is gone.
     public var isInvalidated: Bool { base.isInvalidated }
+    /// True where it stays as it is, on every thread.
     public var isFrozen: Bool { base.isFrozen }
     public var _watched: _Watched { base.watched }
     public var _handle: _ResultsHandle { base.handle }
@@ -27,35 +30,56 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
         let text = base.description
         return "AnyRealmCollection<\(Element.self)>" + text[(text.firstIndex(of: " ") ?? text.startIndex)...]
     }
+    /// 0.
     public var startIndex: Int { 0 }
+    /// The number of elements.
     public var endIndex: Int { base.count }
+    /// The number of elements.
     public var count: Int { base.count }
+    /// True where there are no elements.
     public var isEmpty: Bool { base.count == 0 }
+    /// The first element, nil where there is none.
     public var first: Element? { base.first }
+    /// The last element, nil where there is none.
     public var last: Element? { base.last }
+    /// The element at that place, which must exist.
     public subscript(position: Int) -> Element { base.element(position) }
+    /// The elements at those places, which must exist.
     public subscript(bounds: Range<Int>) -> Slice<AnyRealmCollection> { Slice(base: self, bounds: bounds) }
     public func makeIterator() -> RLMIterator<Element> { base.makeIterator() }
+    /// Place of the first element that is equal to it; nil where there is none. O(n).
     public func index(of object: Element) -> Int? { base.index(of: object) }
+    /// Place of the first element for which the predicate holds; nil where there is none.
     public func index(matching predicate: NSPredicate) -> Int? { base.index(matching: predicate) }
+    /// The elements at those places, which must exist.
     public func objects(at indexes: IndexSet) -> [Element] { base.objects(at: indexes) }
+    /// The elements for which the predicate holds. A malformed predicate ends the program with its position.
     public func filter(_ predicateFormat: String, _ args: Any...) -> Results<Element> {
         base.filter(NSPredicate(format: predicateFormat, argumentArray: args))
     }
+    /// The elements for which the predicate holds.
     public func filter(_ predicate: NSPredicate) -> Results<Element> { base.filter(predicate) }
+    /// The elements for which the condition holds.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> { base.where(isIncluded) }
+    /// The elements in the order of one property.
     public func sorted(byKeyPath keyPath: String, ascending: Bool = true) -> Results<Element> {
         base.sorted([SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
+    /// The elements in an order of several properties.
     public func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor {
         base.sorted(Array(sortDescriptors))
     }
+    /// One element for each combination of values of those properties.
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         base.distinct(Array(keyPaths))
     }
+    /// The property of each element, as an array.
     public func value(forKey key: String) -> Any? { base.value(forKey: key) }
+    /// What lies at the key path of each element, as an array; or a figure such as `@sum.price`.
     public func value(forKeyPath keyPath: String) -> Any? { base.value(forKeyPath: keyPath) }
+    /// Sets the property of each element, in a write.
     public func setValue(_ value: Any?, forKey key: String) { base.setValue(value, forKey: key) }
+    /// Sets what lies at the key path of each element, in a write.
     public func setValue(_ value: Any?, forKeyPath keyPath: String) { base.setValue(value, forKeyPath: keyPath) }
 
     /// True where both stand for the same collection.

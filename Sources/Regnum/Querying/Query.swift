@@ -97,7 +97,9 @@ extension Query where T: RealmCollection, T.Element: ObjectBase {
 extension Query {
     public static func == (left: Query, right: T) -> Query<Bool> { left.comparison(.equal, right) }
     public static func == (left: Query, right: Query) -> Query<Bool> { left.comparison(.equal, right) }
+    /// True where the two sides differ; null differs from every value.
     public static func != (left: Query, right: T) -> Query<Bool> { left.comparison(.notEqual, right) }
+    /// True where the two sides differ; null differs from every value.
     public static func != (left: Query, right: Query) -> Query<Bool> { left.comparison(.notEqual, right) }
 
     /// True where the value is one of `values`.
@@ -114,8 +116,11 @@ extension Query where T: OptionalProtocol {
 }
 
 extension Query where T == Bool {
+    /// True where the condition is not.
     public static prefix func ! (query: Query) -> Query<Bool> { Query(.not(query.node)) }
+    /// True where both conditions are.
     public static func && (left: Query, right: Query) -> Query<Bool> { Query(.and(left.node, right.node)) }
+    /// True where at least one of the conditions is.
     public static func || (left: Query, right: Query) -> Query<Bool> { Query(.or(left.node, right.node)) }
 
     /// How many elements of the collection satisfy the condition.
@@ -123,13 +128,21 @@ extension Query where T == Bool {
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {
+    /// True where the left side is greater; never for null.
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
+    /// True where the left side is greater; never for null.
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
+    /// True where the left side is greater or equal.
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    /// True where the left side is greater or equal.
     public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    /// True where the left side is less; never for null.
     public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
+    /// True where the left side is less; never for null.
     public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
+    /// True where the left side is less or equal.
     public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+    /// True where the left side is less or equal.
     public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
     /// The smallest value over the collection in the path.
@@ -143,19 +156,28 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
+    /// True where the left side is greater; never for null.
     public static func > (left: Query, right: T) -> Query<Bool> { left.comparison(.greater, right) }
+    /// True where the left side is greater; never for null.
     public static func > (left: Query, right: Query) -> Query<Bool> { left.comparison(.greater, right) }
+    /// True where the left side is greater or equal.
     public static func >= (left: Query, right: T) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    /// True where the left side is greater or equal.
     public static func >= (left: Query, right: Query) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    /// True where the left side is less; never for null.
     public static func < (left: Query, right: T) -> Query<Bool> { left.comparison(.less, right) }
+    /// True where the left side is less; never for null.
     public static func < (left: Query, right: Query) -> Query<Bool> { left.comparison(.less, right) }
+    /// True where the left side is less or equal.
     public static func <= (left: Query, right: T) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
+    /// True where the left side is less or equal.
     public static func <= (left: Query, right: Query) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
     /// True where `value` is a part of the value.
     public func contains(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.contains, value, options)
     }
+    /// True where the text contains the other one. `options`: letters of either case, with or without marks.
     public func contains<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.contains, other, options)
     }
@@ -163,6 +185,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
     public func starts(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.beginsWith, value, options)
     }
+    /// True where the text begins with the other one. `options` as in `contains`.
     public func starts<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.beginsWith, other, options)
     }
@@ -170,6 +193,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
     public func ends(with value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.endsWith, value, options)
     }
+    /// True where the text ends with the other one. `options` as in `contains`.
     public func ends<U>(with other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.endsWith, other, options)
     }
@@ -177,6 +201,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
     public func equals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.equal, value, options)
     }
+    /// True where the texts are equal under `options`.
     public func equals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.equal, other, options)
     }
@@ -184,6 +209,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryBinary {
     public func notEquals(_ value: T, options: StringOptions = []) -> Query<Bool> {
         comparison(.notEqual, value, options)
     }
+    /// True where the texts differ under `options`.
     public func notEquals<U>(_ other: Query<U>, options: StringOptions = []) -> Query<Bool> {
         comparison(.notEqual, other, options)
     }
@@ -194,6 +220,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
     public func like(_ pattern: T, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, pattern, caseInsensitive ? .caseInsensitive : [])
     }
+    /// True where the text fits the pattern: `?` is one character, `*` any number.
     public func like<U>(_ other: Query<U>, caseInsensitive: Bool = false) -> Query<Bool> {
         comparison(.like, other, caseInsensitive ? .caseInsensitive : [])
     }
@@ -201,6 +228,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
 
 extension Query where T: RealmCollection {
     public static func == (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.equal, right) }
+    /// True where the two sides differ; null differs from every value.
     public static func != (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.notEqual, right) }
 
     /// How many elements the collection has.
@@ -220,9 +248,13 @@ extension Query where T: RealmCollection {
 }
 
 extension Query where T: RealmCollection, T.Element.PersistedType: _QueryNumeric {
+    /// True where the left side is greater; never for null.
     public static func > (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greater, right) }
+    /// True where the left side is greater or equal.
     public static func >= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.greaterOrEqual, right) }
+    /// True where the left side is less; never for null.
     public static func < (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.less, right) }
+    /// True where the left side is less or equal.
     public static func <= (left: Query, right: T.Element) -> Query<Bool> { left.comparison(.lessOrEqual, right) }
 
     /// The smallest element.

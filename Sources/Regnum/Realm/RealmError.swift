@@ -74,6 +74,7 @@ extension Realm {
 extension Realm.Error {
     /// What exactly happened. New reasons may come with new versions: compare, do not count on a complete list.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The word that stands for it.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
@@ -157,32 +158,55 @@ extension Realm.Error {
 
 // The names that `catch Realm.Error.fileNotFound` and `error.code == Realm.Error.fail` use.
 extension Realm.Error {
+    /// As `Code.fail`.
     public static var fail: Code { .fail }
+    /// As `Code.fileAccess`.
     public static var fileAccess: Code { .fileAccess }
+    /// As `Code.filePermissionDenied`.
     public static var filePermissionDenied: Code { .filePermissionDenied }
+    /// As `Code.fileExists`.
     public static var fileExists: Code { .fileExists }
+    /// As `Code.fileNotFound`.
     public static var fileNotFound: Code { .fileNotFound }
+    /// As `Code.fileFormatUpgradeRequired`.
     public static var fileFormatUpgradeRequired: Code { .fileFormatUpgradeRequired }
+    /// As `Code.incompatibleLockFile`.
     public static var incompatibleLockFile: Code { .incompatibleLockFile }
+    /// As `Code.addressSpaceExhausted`.
     public static var addressSpaceExhausted: Code { .addressSpaceExhausted }
+    /// As `Code.schemaMismatch`.
     public static var schemaMismatch: Code { .schemaMismatch }
+    /// As `Code.alreadyOpen`.
     public static var alreadyOpen: Code { .alreadyOpen }
+    /// As `Code.invalidInput`.
     public static var invalidInput: Code { .invalidInput }
+    /// As `Code.outOfDiskSpace`.
     public static var outOfDiskSpace: Code { .outOfDiskSpace }
+    /// As `Code.incompatibleSession`.
     public static var incompatibleSession: Code { .incompatibleSession }
+    /// As `Code.unsupportedFileFormatVersion`.
     public static var unsupportedFileFormatVersion: Code { .unsupportedFileFormatVersion }
+    /// As `Code.multipleSyncAgents`.
     public static var multipleSyncAgents: Code { .multipleSyncAgents }
+    /// As `Code.subscriptionFailed`.
     public static var subscriptionFailed: Code { .subscriptionFailed }
+    /// As `Code.fileOperationFailed`.
     public static var fileOperationFailed: Code { .fileOperationFailed }
+    /// As `Code.invalidDatabase`.
     public static var invalidDatabase: Code { .invalidDatabase }
+    /// As `Code.incompatibleHistories`.
     public static var incompatibleHistories: Code { .incompatibleHistories }
+    /// As `Code.noSubscriptionForWrite`.
     public static var noSubscriptionForWrite: Code { .noSubscriptionForWrite }
 }
 
 extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
+    /// The domain of these errors as NSError.
     public static var errorDomain: String { domain }
+    /// The code as a number.
     public var errorCode: Int { code.rawValue }
 
+    /// What NSError says of the error.
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let fileURL { info[NSFilePathErrorKey] = fileURL.path }
@@ -192,6 +216,7 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
     /// As `errorUserInfo`: the words and, where it is about a file, its path under `NSFilePathErrorKey`.
     public var userInfo: [String: Any] { errorUserInfo }
 
+    /// What happened and what to do, in a sentence.
     public var errorDescription: String? { description }
 
     /// What happened and what to do about it.

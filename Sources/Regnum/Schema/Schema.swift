@@ -69,9 +69,11 @@ public struct ObjectSchema: CustomStringConvertible, Equatable, Sendable {
     public var properties: [Property] { schema.properties.filter { !$0.isComputed }.map { Property($0) } }
     /// The name in the file.
     public var className: String { schema.name }
+    /// The class that declares it.
     public var objectClass: AnyClass { schema.type }
     /// True for classes of objects that live within others.
     public var isEmbedded: Bool { schema.isEmbedded }
+    /// Always false: asymmetric classes need a server.
     public var isAsymmetric: Bool { false }
     /// The primary key, or nil.
     public var primaryKeyProperty: Property? { schema.primaryKey.map { Property(schema.properties[$0]) } }
@@ -102,9 +104,13 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public var name: String { info.name }
     /// The name in the file.
     public var columnName: String { info.columnName }
+    /// What its values are, of collections their elements.
     public var type: PropertyType { info.shape.type }
+    /// True for lists.
     public var isArray: Bool { info.isList }
+    /// True for sets.
     public var isSet: Bool { info.isSet }
+    /// True for maps.
     public var isMap: Bool { info.isMap }
     /// True where lookups by the value are fast. A primary key is.
     public var isIndexed: Bool { info.isIndexed || info.isPrimaryKey }

@@ -111,14 +111,17 @@ extension Decimal128: Hashable, Comparable, CustomStringConvertible {
 }
 
 extension Decimal128: SignedNumeric, Strideable {
+    /// The sum, rounded to 34 digits.
     public static func + (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits + right.bits)
     }
 
+    /// The difference, or the number with the other sign.
     public static func - (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits - right.bits)
     }
 
+    /// The product, rounded to 34 digits.
     public static func * (left: Decimal128, right: Decimal128) -> Decimal128 {
         Decimal128(bits: left.bits * right.bits)
     }
@@ -128,10 +131,15 @@ extension Decimal128: SignedNumeric, Strideable {
         Decimal128(bits: left.bits / right.bits)
     }
 
+    /// Adds, rounded to 34 digits.
     public static func += (left: inout Decimal128, right: Decimal128) { left = left + right }
+    /// Subtracts, rounded to 34 digits.
     public static func -= (left: inout Decimal128, right: Decimal128) { left = left - right }
+    /// Multiplies, rounded to 34 digits.
     public static func *= (left: inout Decimal128, right: Decimal128) { left = left * right }
+    /// Divides, rounded to 34 digits.
     public static func /= (left: inout Decimal128, right: Decimal128) { left = left / right }
+    /// The difference, or the number with the other sign.
     public static prefix func - (number: Decimal128) -> Decimal128 { Decimal128(bits: number.bits.negated) }
 
     /// What has to be added to come to `other`.
