@@ -47,6 +47,7 @@ import Testing
         files.failure = failure
         var options = Database.OpenOptions()
         if writesAhead {
+            options.spillLimits.bytesPerChange = .max
             (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 8192, 60)
         }
         var acknowledged = 0

@@ -11,6 +11,7 @@ extension SpillLimits {
     /// Tests write ahead every few hundred changes.
     static var small: SpillLimits {
         var limits = SpillLimits()
+        limits.bytesPerChange = .max
         (limits.sealed, limits.changed, limits.interval) = (32_768, 131_072, 300)
         return limits
     }

@@ -224,7 +224,7 @@ final class CrashRun: @unchecked Sendable {
         // What every third one writes goes to the file ahead of its commit.
         opened += 1
         if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096, 4096) }
-        options.spillLimits.interval = 4
+        (options.spillLimits.interval, options.spillLimits.bytesPerChange) = (4, .max)
         // Trees of some levels from few elements.
         options.elementTreeLimits.leafByteCount = 120
         options.elementTreeLimits.fanOut = 3

@@ -19,11 +19,17 @@ import RegnumSystem
 package struct SpillLimits: Sendable {
     /// Bytes of sealed blocks. Large, because what is written ahead is not written in one run with the rest.
     package var sealed = 32 << 20
-    /// Bytes of changed groups and trees.
+    /// Bytes of changed groups and trees. Doubled for a transaction that changes few of the values that it has to write
+    /// again each time, as one does that goes through a large table at random, up to a quarter of the machine's memory
+    /// and 1 GiB.
     package var changed = 192 << 20
     /// Changes between two looks at the memory of groups and trees.
     package var interval: UInt64 = 16384
+    /// More bytes to write for a change are too many; see `changed`.
+    package var bytesPerChange = 256
     package init() {}
+
+    static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
 }
 
 /// What a running transaction has written ahead of its commit. Guard: gate.
@@ -39,6 +45,9 @@ struct Spill {
 }
 
 extension Database {
+    /// Free runs that are written to at once; no manifest has to name them.
+    private static let spillRunLimit = 4096
+
     /// True for files whose transactions can be written ahead.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
@@ -53,7 +62,7 @@ extension Database {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
                 spilled = spill
             }
-            let placement = try spill.space.free.place(sealer.pageCounts)
+            let placement = try spill.space.free.place(sealer.pageCounts, runLimit: Self.spillRunLimit)
             spill.skipped += spill.space.free.takeSkipped()
             sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, seal: seal)
             _ = try reserve(pages: spill.space.free.highWater)

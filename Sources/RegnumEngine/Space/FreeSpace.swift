@@ -166,14 +166,16 @@ package struct FreeSpace: Sendable {
     // MARK: Placement
 
     /// Free runs that one commit is scattered over at most: with the runs at the end they fit into a slot's manifest.
-    static let runLimit = 128
+    package static let runLimit = 128
     /// While no more than this is free, scattered writes cost more than the space: 256 KiB, or a 32nd of what is taken.
     /// Less than the eighth that the file may waste, because there are always runs too small for a large block.
     private var wasteLimit: Int { max(64, (Int(highWater) - freePages) / 32) }
 
     /// Pages for blocks of the given sizes, in order: one contiguous run where there is one; else, when much is free,
     /// several runs; else, and for what fits into none, new pages at the end of the file. Also the runs used, ascending.
-    package mutating func place(_ blocks: [Int]) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+    package mutating func place(
+        _ blocks: [Int], runLimit: Int = runLimit
+    ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
         let total = blocks.reduce(0, +)
         var pages: [UInt64] = []
         pages.reserveCapacity(blocks.count)
@@ -192,7 +194,7 @@ package struct FreeSpace: Sendable {
             let used = appended(blocks, &pages)
             return (pages, used)
         }
-        let used = try scattered(blocks, &pages)
+        let used = try scattered(blocks, &pages, runLimit)
         raiseLowest()
         return (pages, used)
     }
@@ -200,9 +202,11 @@ package struct FreeSpace: Sendable {
     /// Distributes blocks over free runs, each into the smallest that holds it and the large blocks first, so that large
     /// runs stay for large blocks; more blocks than the runs that a commit may use go to the largest runs. What fits
     /// into none goes to the end of the file.
-    private mutating func scattered(_ blocks: [Int], _ pages: inout [UInt64]) throws(EngineError) -> [Extent] {
+    private mutating func scattered(
+        _ blocks: [Int], _ pages: inout [UInt64], _ runLimit: Int
+    ) throws(EngineError) -> [Extent] {
         var left = freeExtents.sorted { ($0.pageCount, $0.page) < ($1.pageCount, $1.page) }
-        if blocks.count > Self.runLimit { left = left.suffix(Self.runLimit) }
+        if blocks.count > runLimit { left = left.suffix(runLimit) }
         pages.append(contentsOf: repeatElement(0, count: blocks.count))
         var used: [Extent] = []
         var late: [Int] = []

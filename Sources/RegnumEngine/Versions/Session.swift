@@ -292,10 +292,15 @@ package final class Session {
 
     /// `changeCount` at which the memory of the running transaction is looked at. Moved when a write begins.
     @exclusivity(unchecked) private var reliefDue = UInt64.max
+    /// `changeCount` when the tables were sealed last.
+    private var lastRelief: UInt64 = 0
+    private var changedLimit = 0
 
     private func limitMemory() {
         let limits = database.options.spillLimits
         reliefDue = changeCount &+ limits.interval
+        lastRelief = changeCount
+        changedLimit = limits.changed
         space.spillLimit = limits.sealed
         guard !hasSpill else { return }
         hasSpill = true
@@ -314,15 +319,22 @@ package final class Session {
 
     @inline(never)
     private func relieve() throws(EngineError) {
-        let limits = database.options.spillLimits
         reliefDue = .max
         guard state.pointee.isWriting, database.canSpill else { return }
-        if tables.reduce(0, { $0 + $1.changedByteCount }) > limits.changed {
-            for table in tables { _ = try table.seal() }
-            moved()
+        let held = tables.reduce(0) { $0 + $1.changedByteCount }
+        if held > changedLimit {
+            let changes = Int(clamping: changeCount - lastRelief)
+            let limits = database.options.spillLimits
+            if held / max(changes, 1) > limits.bytesPerChange, changedLimit < SpillLimits.changedMaximum {
+                changedLimit *= 2
+            } else {
+                for table in tables { _ = try table.seal() }
+                moved()
+                lastRelief = changeCount
+            }
         }
         space.spillIfLarge()
-        reliefDue = changeCount &+ limits.interval
+        reliefDue = changeCount &+ database.options.spillLimits.interval
     }
 
     /// In a write: from now on it can only be rolled back; `commitWrite` throws `.refused` with those words, or with
