@@ -52,7 +52,8 @@ package enum Memory {
     }
 
     /// The machine's memory.
-    package static let physicalByteCount = max(Int(sysconf(Int32(_SC_PHYS_PAGES))), 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+    package static let physicalByteCount =
+        max(Int(sysconf(Int32(_SC_PHYS_PAGES))), 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
 
     /// Memory that starts on a multiple of 4,096, contents undefined; ends the process where there is none.
     /// Give it back with `freePages`.
