@@ -8,7 +8,7 @@ enum ObjectFilling {
     static func entries(_ value: Any, of schema: ClassSchema) -> [(property: ClassProperty, value: Any)] {
         let properties = schema.properties.filter { !$0.isComputed }
         guard let value = unwrapped(value) else { refuse(value, schema) }
-        if let object = value as? ObjectBase {
+        if let object = objectBase(value) {
             if object.rowContext != nil { object.requireValid() }
             let source = object.classSchema
             return properties.compactMap { property in

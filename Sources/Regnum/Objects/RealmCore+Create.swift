@@ -69,7 +69,7 @@ private struct Creation {
     mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
-        let source = schema.isEmbedded ? nil : unwrapped(value) as? ObjectBase
+        let source = schema.isEmbedded ? nil : unwrapped(value).flatMap(objectBase)
         if let existing = unique.flatMap({ existing(binding, entries, on: $0) }) ?? existing(binding, entries) {
             if let source { copies[Source(source)] = existing }
             for (property, value) in entries where !property.isPrimaryKey {

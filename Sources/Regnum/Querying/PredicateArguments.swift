@@ -16,20 +16,22 @@ extension Constant {
             self = plain
             return
         }
+        if isInstance(value), let constant = PredicateArguments.instance(value, realm) {
+            self = constant
+            return
+        }
         switch value {
-        case let object as ObjectBase: self = .object(PredicateArguments.object(object, realm))
         case let collection as any RealmCollectionBase:
             self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
         case .object(let object)? as AnyRealmValue?: self = .object(PredicateArguments.object(object, realm))
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
         case let area as any GeoArea: self = .geo(area.shape)
         case let text as Substring: self = .string(String(text))
-        case let predicate as NSPredicate: self = .predicate(predicate.predicate(for: realm))
+        case let number as Decimal: self = PredicateArguments.constant(Decimal128(value: number))
         case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))
         default:
             self =
-                PredicateArguments.foundationConstant(value)
-                ?? PredicateArguments.integerConstant(value)
+                PredicateArguments.integerConstant(value)
                 ?? PredicateArguments.sequenceConstant(value, realm)
                 ?? .unsupported(typeName: "\(type(of: value))", description: "\(value)")
         }
@@ -92,17 +94,17 @@ enum PredicateArguments {
             isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false)
     }
 
-    /// Classes of Foundation that are not values of Swift.
-    static func foundationConstant(_ value: Any) -> Constant? {
+    /// Objects, predicates, and Foundation's classes for values.
+    fileprivate static func instance(_ value: Any, _ realm: RealmCore?) -> Constant? {
         switch value {
-        case let number as NSNumber where type(of: value) is NSNumber.Type: return constant(of: number)
-        case let text as NSString: return .string(text as String)
-        case let date as NSDate: return constant(date as Date)
-        case let data as NSData: return constant(data as Data)
-        case let uuid as NSUUID: return constant(uuid as UUID)
-        case let number as Decimal: return constant(Decimal128(value: number))
-        case let number as NSDecimalNumber: return constant(Decimal128(number: number))
-        default: return nil
+        case let object as ObjectBase: .object(self.object(object, realm))
+        case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm))
+        case let number as NSNumber: constant(of: number)
+        case let text as NSString: .string(text as String)
+        case let date as NSDate: constant(date as Date)
+        case let data as NSData: constant(data as Data)
+        case let uuid as NSUUID: constant(uuid as UUID)
+        default: nil
         }
     }
 

@@ -20,6 +20,13 @@ func isPlain(_ value: Any) -> Bool {
     return type == String.self || type == Int.self || type == Bool.self || type == Double.self || type == Date.self
 }
 
+/// True for an instance of a class. A cast of a Swift value to a class would bridge it to Foundation first, arrays and
+/// dictionaries with all that is in them.
+func isInstance(_ value: Any) -> Bool { type(of: value) is AnyObject.Type }
+
+/// The object that the value is, without Optionals around it.
+func objectBase(_ value: Any) -> ObjectBase? { isInstance(value) ? value as? ObjectBase : nil }
+
 /// The value without any Optional or NSNull around it; nil where there is none.
 func unwrapped(_ value: Any) -> Any? {
     if isPlain(value) { return value }
