@@ -221,7 +221,12 @@ package final class Sealer {
         fixups.removeAll(keepingCapacity: true)
     }
 
+    /// Mappings of the file at most: a process has some 65,000 on Linux, and needs them for other things. What is
+    /// written to more runs stays in memory.
+    private static let shownLimit = 8192
+
     private func show(_ file: any File, _ range: Range<Int>, _ page: UInt64) {
+        guard shown.count < Self.shownLimit else { return }
         if memory?.show(file, at: Int(page) << 12, over: range) ?? false { shown.append(range) }
     }
 
