@@ -186,6 +186,20 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
+    @Test("few objects with very long values are written ahead too")
+    func longValues() throws {
+        let files = MemoryFileSystem()
+        var options = Database.OpenOptions()
+        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20, 8 << 20)
+        let session = try make(files, options)
+        try session.beginWrite()
+        try insert(session, 300, dataByteCount: 200_000)
+        #expect(session.space.sealer.heldByteCount + (try table(session)).changedByteCount < 30 << 20)
+        #expect(try #require(session.database.spilled).runs.reduce(0) { $0 + $1.pageCount } > 8000)
+        try session.commitWrite()
+        try check(session, count: 300, dataByteCount: 200_000)
+    }
+
     @Test("the file stands in place of the memory of what is written ahead")
     func memory() throws {
         var word: UInt64 = 0

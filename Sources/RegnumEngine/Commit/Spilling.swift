@@ -29,6 +29,8 @@ package struct SpillLimits: Sendable {
     package var bytesPerChange = 256
     package init() {}
 
+    /// Values of more bytes are counted on their own.
+    static let longValue = 1024
     static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
 }
 

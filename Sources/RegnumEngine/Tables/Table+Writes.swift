@@ -60,6 +60,7 @@ extension Table {
     package func setBytes(_ bytes: UnsafeRawBufferPointer, _ column: Int, at location: RowLocation) {
         guard let tail = groups.tail, tail.view == location.group else { preconditionFailure("not the last group") }
         tail.setBytes(column, location.row, bytes)
+        if bytes.count > SpillLimits.longValue { session.noteLongValue(bytes.count) }
     }
 
     // MARK: Storing
@@ -164,8 +165,12 @@ extension Table {
         case .uuid(let low, let high), .decimal128(let low, let high):
             data.storeBytes(of: low, toByteOffset: row * 16, as: UInt64.self)
             data.storeBytes(of: high, toByteOffset: row * 16 + 8, as: UInt64.self)
-        case .string(var text): text.withUTF8 { group.setBytes(column, row, UnsafeRawBufferPointer($0)) }
-        case .data(let bytes): bytes.withUnsafeBytes { group.setBytes(column, row, $0) }
+        case .string(var text):
+            text.withUTF8 { group.setBytes(column, row, UnsafeRawBufferPointer($0)) }
+            if text.utf8.count > SpillLimits.longValue { session.noteLongValue(text.utf8.count) }
+        case .data(let bytes):
+            bytes.withUnsafeBytes { group.setBytes(column, row, $0) }
+            if bytes.count > SpillLimits.longValue { session.noteLongValue(bytes.count) }
         case .typedLink, .list, .dictionary: preconditionFailure("a mixed value in a column of another type")
         }
     }

@@ -295,11 +295,24 @@ package final class Session {
     /// `changeCount` when the tables were sealed last.
     private var lastRelief: UInt64 = 0
     private var changedLimit = 0
+    /// Bytes of long values stored since then, and how many there were at the last look.
+    private var longValueBytes = 0
+    private var longValuesSeen = 0
+    /// Long values between two looks.
+    private static let longValueInterval = 16 << 20
+
+    /// In a write: a value of more than `longValue` bytes was stored.
+    @inline(never)
+    func noteLongValue(_ byteCount: Int) {
+        longValueBytes += byteCount
+        if longValueBytes - longValuesSeen > Self.longValueInterval, reliefDue != .max { reliefDue = 0 }
+    }
 
     private func limitMemory() {
         let limits = database.options.spillLimits
         reliefDue = changeCount &+ limits.interval
         lastRelief = changeCount
+        (longValueBytes, longValuesSeen) = (0, 0)
         changedLimit = limits.changed
         space.spillLimit = limits.sealed
         guard !hasSpill else { return }
@@ -323,16 +336,19 @@ package final class Session {
         guard state.pointee.isWriting, database.canSpill else { return }
         let held = tables.reduce(0) { $0 + $1.changedByteCount }
         if held > changedLimit {
-            let changes = Int(clamping: changeCount - lastRelief)
             let limits = database.options.spillLimits
-            if held / max(changes, 1) > limits.bytesPerChange, changedLimit < SpillLimits.changedMaximum {
+            // Long values take what they take, and a little around them.
+            let given = Double(changeCount - lastRelief) * Double(limits.bytesPerChange) + 2 * Double(longValueBytes)
+            if Double(held) > given, changedLimit < SpillLimits.changedMaximum {
                 changedLimit *= 2
             } else {
                 for table in tables { _ = try table.seal() }
                 moved()
                 lastRelief = changeCount
+                longValueBytes = 0
             }
         }
+        longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
     }
