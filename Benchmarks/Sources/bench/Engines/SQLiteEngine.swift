@@ -28,10 +28,11 @@ final class SQLiteEngine: Engine {
     private func connect(_ path: String) throws {
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         try check(sqlite3_open_v2(path, &database, flags, nil))
+        // First of all: setting the journal mode may meet another thread's lock already.
+        try check(sqlite3_busy_timeout(database, 60_000))
         try execute(
             """
             PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=1073741824; PRAGMA cache_size=-200000;
-            PRAGMA busy_timeout=60000;
             """)
     }
 
