@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded.
 //
-//   sealed blocks > `Limits.spilled` bytes     they get pages, as a commit would give them, and are written there;
+//   sealed blocks > `SpillLimits.sealed`       they get pages, as a commit would give them, and are written there;
 //                                              nothing that is durable leads to them, and a rollback or a crash
 //                                              leaves pages that are free
-//   changed groups and trees > `Limits.held`   all tables are sealed, and go on from the sealed blocks
+//   changed groups and trees > `.changed`      all tables are sealed, and go on from the sealed blocks
 //
 // The number and the nonce of the commit are chosen with the first block that is written; they cannot change, because
 // the transaction has the writer's gate. Space is taken from a copy of what is recorded, which becomes the

@@ -315,15 +315,11 @@ package final class Session {
         (longValueBytes, longValuesSeen) = (0, 0)
         changedLimit = limits.changed
         space.spillLimit = limits.sealed
-        guard !hasSpill else { return }
-        hasSpill = true
         space.spill = { [unowned self] in
             // What failed once is left to the commit.
             if !database.spill(space, before: current, base: ticket) { space.spillLimit = .max }
         }
     }
-
-    private var hasSpill = false
 
     /// In a write, where no pointer into a group is held and no block is half made: writes ahead of the commit where
     /// changed groups and trees take much memory. Pointers into groups may no longer hold after it; see `state.epoch`.
@@ -340,7 +336,7 @@ package final class Session {
             // Long values take what they take, and a little around them.
             let given = Double(changeCount - lastRelief) * Double(limits.bytesPerChange) + 2 * Double(longValueBytes)
             if Double(held) > given, changedLimit < SpillLimits.changedMaximum {
-                changedLimit *= 2
+                changedLimit = min(2 * changedLimit, SpillLimits.changedMaximum)
             } else {
                 for table in tables { _ = try table.seal() }
                 moved()
