@@ -27,6 +27,8 @@ package final class Database: @unchecked Sendable {
         package var elementTreeLimits = ElementTreeLimits()
         /// When a transaction writes ahead of its commit; tests make them small.
         package var spillLimits = SpillLimits()
+        /// When commits move blocks to make the file shorter; tests make them small.
+        package var shrinkLimits = ShrinkLimits()
         /// How long relaxed commits may wait for a sync in the background, in nanoseconds. Nil: there is no such thread,
         /// and tests say when to sync.
         package var syncDelay: UInt64? = 500_000_000
@@ -59,6 +61,8 @@ package final class Database: @unchecked Sendable {
     var recorded: RecordedSpace?
     /// Guard: gate.
     var spilled: Spill?
+    /// How far the way through the blocks has come that makes the file shorter. Guard: gate.
+    var shrinking = Shrinking()
     /// `line.generation` for which `recorded` holds. Guard: gate.
     var recordedGeneration: UInt64 = 0
 

@@ -51,6 +51,7 @@ private struct CollectionRun {
             options.elementTreeLimits.leafByteCount = leafByteCount
             options.elementTreeLimits.fanOut = fanOut
             if writesAhead { options.spillLimits = .small }
+            options.shrinkLimits = .small
             return options
         }
     }

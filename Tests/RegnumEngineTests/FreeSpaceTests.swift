@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where pages are taken: at the boundaries of sections, which files of a test seldom reach.
 
-import RegnumEngine
+@testable import RegnumEngine
+import RegnumSystem
 import Testing
 
 @Suite struct FreeSpaceTests {
@@ -54,5 +55,23 @@ import Testing
         #expect(try space.place([3]).pages == [Self.section])
         #expect(try space.place([2]).pages == [Self.section - 2])
         #expect(space.freePages == 0)
+    }
+
+    @Test("what an abandoned commit passed over behind the end of the file is free")
+    func abandoned() throws {
+        // Page by page, the free log of a file after a failed commit that had written ahead did not know them.
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: "/f.realm", fileSystem: files)
+        let newest = database.versions.newest
+        let end = newest.highWater
+        let reserved = [(5, 1), (2, 2)].map { (distance, count) in
+            PendingExtent(
+                extent: Extent(page: end + UInt64(distance), pageCount: count), birth: newest.number + 1,
+                death: newest.number + 2)
+        }
+        let space = try RecordedSpace.load(newest.freeLog, highWater: end, database.reader, reserving: reserved).free
+        #expect(space.highWater == end + 6)
+        let taken = (end..<end + 6).filter { space.isTaken(Extent(page: $0, pageCount: 1)) }
+        #expect(taken == [end + 2, end + 3, end + 5])
     }
 }

@@ -32,6 +32,7 @@ private struct ModelRun {
         random = SeededRandom(seed: seed)
         var options = Database.OpenOptions()
         if writesAhead { options.spillLimits = .small }
+        options.shrinkLimits = .small
         self.options = options
         database = try Database.open(path: "/m.realm", fileSystem: files, options: options)
         valueColumns = Self.people.columns.prefix { $0.collection == .none }.count

@@ -198,7 +198,12 @@ struct TableDiff {
             let before = old.pointee.columns[oldColumn]
             let after = new.pointee.columns[column]
             if Self.areSameBytes(before, after) { continue }
-            made.append((column, ColumnComparison(newer.definition.columns[column], before, after)))
+            made.append(
+                (
+                    column,
+                    ColumnComparison(
+                        newer.definition.columns[column], before, after, older.groups.space, newer.groups.space)
+                ))
         }
         return made
     }
@@ -255,10 +260,17 @@ private struct ColumnComparison {
     private let before: ColumnView
     private let after: ColumnView
     private let form: ColumnForm
+    private let olderSpace: BlockSpace
+    private let newerSpace: BlockSpace
 
-    init(_ definition: ColumnDefinition, _ before: ColumnView, _ after: ColumnView) {
+    init(
+        _ definition: ColumnDefinition, _ before: ColumnView, _ after: ColumnView, _ olderSpace: BlockSpace,
+        _ newerSpace: BlockSpace
+    ) {
         self.before = before
         self.after = after
+        self.olderSpace = olderSpace
+        self.newerSpace = newerSpace
         form = definition.writableForm
     }
 
@@ -337,9 +349,28 @@ private struct ColumnComparison {
             let y = after.bytes(b)
             guard x.count == y.count, before.isBlob(a) == after.isBlob(b) else { return false }
             guard let p = x.baseAddress, let q = y.baseAddress, x.count > 0 else { return true }
-            return p == q || Memory.compare(p, q, x.count) == 0
+            if p == q || Memory.compare(p, q, x.count) == 0 { return true }
+            guard before.isBlob(a), BlobRecord.length(p) == BlobRecord.length(q) else { return false }
+            // Perhaps only moved, to make the file shorter.
+            return holdSame(BlockRef(reading: p), BlockRef(reading: q), depth: 0)
         default:
             return before.integer(a) == after.integer(b) && before.nanoseconds(a) == after.nanoseconds(b)
+        }
+    }
+
+    /// True where two values with blocks of their own are the same wherever these lie. What cannot be read is not.
+    private func holdSame(_ a: BlockRef, _ b: BlockRef, depth: Int) -> Bool {
+        if a.location == b.location, a.birth == b.birth { return true }
+        guard a.info == b.info, a.pageCount == b.pageCount, depth <= FormatLimits.treeDepth,
+            let old = try? olderSpace.bytes(a), let new = try? newerSpace.bytes(b)
+        else { return false }
+        let head = BlockHeader.byteCount
+        guard a.kind == BlockKind.elementNode.rawValue else {
+            return Memory.compare(old + head, new + head, a.byteCount - head) == 0
+        }
+        guard Memory.compare(old + head, new + head, ElementNodeLayout.refs - head) == 0 else { return false }
+        return (0..<ElementNodeLayout.count(old)).allSatisfy {
+            holdSame(ElementNodeLayout.ref(old, $0), ElementNodeLayout.ref(new, $0), depth: depth + 1)
         }
     }
 }

@@ -215,68 +215,15 @@ struct FileCopy {
         return refs.count - 1
     }
 
-    /// The segments of columns that the table still has.
-    private func descriptors(
-        _ ref: BlockRef, _ group: UnsafeRawPointer
-    ) throws(EngineError) -> [RowGroupLayout.Descriptor] {
-        var found: [RowGroupLayout.Descriptor] = []
-        for i in 0..<RowGroupLayout.columnCount(group) {
-            guard let d = RowGroupLayout.descriptor(group, i) else {
-                throw corrupted("a column of a row group has an unknown form", page: ref.page)
-            }
-            if columns.contains(d.columnKey) { found.append(d) }
-        }
-        return found
-    }
-
-    /// Copies a row group in one piece: segments that lie in older blocks are taken over from there.
-    private mutating func copyGroup(_ ref: BlockRef, _ group: UnsafeRawPointer) throws(EngineError) -> Int {
-        let rows = RowGroupLayout.rows(group)
-        let descriptors = try descriptors(ref, group)
-        let keys = Self.keyByteCount(group)
-        let keyOffset = (RowGroupLayout.headByteCount + descriptors.count * RowGroupLayout.descriptorByteCount + 7) & ~7
-        var offset = (keyOffset + keys + 7) & ~7
-        var segments: [(descriptor: RowGroupLayout.Descriptor, bytes: UnsafeRawPointer)] = []
+    /// Copies a row group in one piece.
+    private mutating func copyGroup(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> Int {
+        let group = try GroupCopy(ref, bytes, columns, source)
         var blobs: [(offset: Int, number: Int)] = []
-        for descriptor in descriptors {
-            var d = descriptor
-            let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
-            (d.source, d.byteOffset) = (0, UInt32(offset))
-            segments.append((d, segment))
-            if d.has(RowGroupLayout.Flags.blobs) {
-                let view = GroupHandle.view(atSegment: d, rows: rows, UnsafeMutableRawPointer(mutating: segment))
-                for row in 0..<rows where view.isBlob(row) {
-                    guard let record = view.bytes(row).baseAddress else { continue }
-                    blobs.append((offset + (record - segment), try copy(BlockRef(reading: record), depth: 1)))
-                }
-            }
-            offset += (Int(d.byteCount) + 7) & ~7
-        }
-        let block = try room(ref, byteCount: offset)
-        let head = BlockHeader.byteCount
-        Memory.copy(block.bytes + head, group + head, RowGroupLayout.headByteCount - head)
-        block.bytes.storeBytes(of: UInt16(descriptors.count), toByteOffset: 36, as: UInt16.self)
-        block.bytes.storeBytes(of: 0, toByteOffset: 38, as: UInt16.self)
-        if keys > 0 {
-            block.bytes.storeBytes(of: UInt32(keyOffset), toByteOffset: 56, as: UInt32.self)
-            Memory.copy(block.bytes + keyOffset, group + RowGroupLayout.keyOffset(group), keys)
-        }
-        for (i, segment) in segments.enumerated() {
-            let at = RowGroupLayout.headByteCount + i * RowGroupLayout.descriptorByteCount
-            segment.descriptor.write(to: block.bytes + at)
-            Memory.copy(
-                block.bytes + Int(segment.descriptor.byteOffset), segment.bytes, Int(segment.descriptor.byteCount))
-        }
+        for blob in group.blobs { blobs.append((blob.offset, try copy(blob.ref, depth: 1))) }
+        let block = try room(ref, byteCount: group.byteCount)
+        group.write(to: block)
         for blob in blobs { sealer.setRef(refs[blob.number], in: block, at: blob.offset) }
         return refs.count - 1
-    }
-
-    private static func keyByteCount(_ group: UnsafeRawPointer) -> Int {
-        switch KeyForm(rawValue: RowGroupLayout.keyForm(group)) {
-        case .bitmap: Int((RowGroupLayout.keySpan(group) + 63) / 64) * 10
-        case .sorted: RowGroupLayout.rows(group) * 8
-        case .dense, nil: 0
-        }
     }
 }
 

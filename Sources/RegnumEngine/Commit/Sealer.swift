@@ -123,6 +123,9 @@ package final class Sealer {
     /// Forgets a pending block: it was changed again or deleted.
     package func drop(_ ref: BlockRef) { entries[ref.pendingIndex].isDropped = true }
 
+    /// Forgets the blocks from `index` on; none before it refers to them.
+    func dropAll(from index: Int) { for i in index..<entries.count { entries[i].isDropped = true } }
+
     package func isDropped(_ ref: BlockRef) -> Bool { entries[ref.pendingIndex].isDropped }
 
     /// Blocks that are to be written.

@@ -187,8 +187,13 @@ package struct RecordedSpace: Sendable {
         guard records[0].highWater == highWater, space.free.highWater == highWater else {
             throw corrupted("the free log and the commit disagree", page: newest.page)
         }
-        for entry in reserved {
+        for entry in reserved.sorted(by: { $0.extent.page < $1.extent.page }) {
+            // What the abandoned commit passed over at the end of the file, or wrote ahead and dropped.
+            let end = space.free.highWater
             try space.free.take(entry.extent, outOf: &pending)
+            if entry.extent.page > end {
+                try space.free.release(Extent(page: end, pageCount: Int(entry.extent.page - end)))
+            }
             pending.append(entry)
             // The next commit writes a snapshot: a delta could not say it.
             space.deltaByteCount = FreeLog.deltaByteLimit + 1

@@ -134,6 +134,17 @@ package struct FreeSpace: Sendable {
         return false
     }
 
+    /// The pages of the first free run before page `end` that has `wanted`, or of the longest one.
+    func run(of wanted: Int, below end: UInt64) -> Int {
+        var page = lowest
+        var longest = 0
+        while longest < wanted, let run = nextRun(from: page), run.page < end {
+            longest = max(longest, Int(min(run.end, end) - run.page))
+            page = run.end
+        }
+        return longest
+    }
+
     /// The first free run at or behind a page.
     private func nextRun(from start: UInt64) -> Extent? {
         var page = start

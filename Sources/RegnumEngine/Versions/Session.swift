@@ -476,6 +476,7 @@ package final class Session {
     private func seal() throws(EngineError) -> BlockRef {
         var records: [TableRecord] = []
         for table in tables { records.append(try table.seal()) }
+        database.moveBlocksFromEnd(&records, tables, space)
         if isSchemaChanged || database.keepsFileLong(catalog.schema) {
             space.free(catalog.schema)
             schema.tables = tables.map(\.definition)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row group as a block of its own: segments that lie in older blocks are taken over from there, and those of columns
+// that the table has no more are left out, whose blobs are gone.
+
+import RegnumSystem
+
+struct GroupCopy {
+    private let group: UnsafeRawPointer
+    private var segments: [(descriptor: RowGroupLayout.Descriptor, bytes: UnsafeRawPointer)] = []
+    private let keyByteCount: Int
+    private let keyOffset: Int
+    /// Of the copy.
+    let byteCount: Int
+    /// Where the copy holds refs to values that have blocks of their own, and what they are in the group.
+    private(set) var blobs: [(offset: Int, ref: BlockRef)] = []
+
+    /// `columns`: the keys of the columns that the table has.
+    init(
+        _ ref: BlockRef, _ group: UnsafeRawPointer, _ columns: Set<UInt32>, _ source: BlockSpace
+    ) throws(EngineError) {
+        self.group = group
+        let rows = RowGroupLayout.rows(group)
+        var descriptors: [RowGroupLayout.Descriptor] = []
+        for i in 0..<RowGroupLayout.columnCount(group) {
+            guard let d = RowGroupLayout.descriptor(group, i) else {
+                throw corrupted("a column of a row group has an unknown form", page: ref.page)
+            }
+            if columns.contains(d.columnKey) { descriptors.append(d) }
+        }
+        keyByteCount = Self.keyByteCount(group)
+        keyOffset = (RowGroupLayout.headByteCount + descriptors.count * RowGroupLayout.descriptorByteCount + 7) & ~7
+        var offset = (keyOffset + keyByteCount + 7) & ~7
+        for descriptor in descriptors {
+            var d = descriptor
+            let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
+            (d.source, d.byteOffset) = (0, UInt32(offset))
+            segments.append((d, segment))
+            if d.has(RowGroupLayout.Flags.blobs) {
+                let view = GroupHandle.view(atSegment: d, rows: rows, UnsafeMutableRawPointer(mutating: segment))
+                for row in 0..<rows where view.isBlob(row) {
+                    guard let record = view.bytes(row).baseAddress else { continue }
+                    blobs.append((offset + (record - segment), BlockRef(reading: record)))
+                }
+            }
+            offset += (Int(d.byteCount) + 7) & ~7
+        }
+        byteCount = offset
+    }
+
+    /// Fills a new block of `byteCount` bytes; the refs of `blobs` are left to be set.
+    func write(to block: SealedBlock) {
+        let head = BlockHeader.byteCount
+        Memory.copy(block.bytes + head, group + head, RowGroupLayout.headByteCount - head)
+        block.bytes.storeBytes(of: UInt16(segments.count), toByteOffset: 36, as: UInt16.self)
+        block.bytes.storeBytes(of: 0, toByteOffset: 38, as: UInt16.self)
+        if keyByteCount > 0 {
+            block.bytes.storeBytes(of: UInt32(keyOffset), toByteOffset: 56, as: UInt32.self)
+            Memory.copy(block.bytes + keyOffset, group + RowGroupLayout.keyOffset(group), keyByteCount)
+        }
+        for (i, segment) in segments.enumerated() {
+            let at = RowGroupLayout.headByteCount + i * RowGroupLayout.descriptorByteCount
+            segment.descriptor.write(to: block.bytes + at)
+            Memory.copy(
+                block.bytes + Int(segment.descriptor.byteOffset), segment.bytes, Int(segment.descriptor.byteCount))
+        }
+    }
+
+    private static func keyByteCount(_ group: UnsafeRawPointer) -> Int {
+        switch KeyForm(rawValue: RowGroupLayout.keyForm(group)) {
+        case .bitmap: Int((RowGroupLayout.keySpan(group) + 63) / 64) * 10
+        case .sorted: RowGroupLayout.rows(group) * 8
+        case .dense, nil: 0
+        }
+    }
+}
