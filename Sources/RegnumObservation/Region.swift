@@ -21,13 +21,19 @@ package final class Region: Sendable {
     let table: TableKey
     /// Columns whose change counts; nil for all.
     let columns: ColumnSet?
+    /// Those of `columns` that key paths only lead through.
+    package let passedColumns: ColumnSet
     let steps: [(step: Step, region: Region)]
     /// Links to follow besides `steps`, through any column.
     let remainingDepth: Int
 
-    private init(_ table: TableKey, _ columns: ColumnSet?, _ steps: [(Step, Region)], _ remainingDepth: Int) {
+    private init(
+        _ table: TableKey, _ columns: ColumnSet?, _ steps: [(Step, Region)], _ remainingDepth: Int,
+        passed: ColumnSet = ColumnSet()
+    ) {
         self.table = table
         self.columns = columns
+        passedColumns = passed
         self.steps = steps
         self.remainingDepth = remainingDepth
     }
@@ -41,6 +47,7 @@ package final class Region: Sendable {
     /// the last step.
     package static func keyPaths(_ table: TableKey, _ paths: [(steps: [Step], column: Int?)]) -> Region {
         var columns = ColumnSet()
+        var forward: Set<Int> = []
         var order: [Step] = []
         var below: [Step: [(steps: [Step], column: Int?)]] = [:]
         for path in paths {
@@ -48,7 +55,10 @@ package final class Region: Sendable {
                 if let column = path.column { columns.insert(column) }
                 continue
             }
-            if case .forward(let column, _) = first { columns.insert(column) }
+            if case .forward(let column, _) = first {
+                columns.insert(column)
+                forward.insert(column)
+            }
             if below[first] == nil { order.append(first) }
             below[first, default: []].append((Array(path.steps.dropFirst()), path.column))
         }
@@ -58,7 +68,8 @@ package final class Region: Sendable {
             case .backlinks(let origin, _): (step, keyPaths(origin, below[step] ?? []))
             }
         }
-        return Region(table, columns, steps, 0)
+        let passed = ColumnSet(forward.subtracting(paths.filter(\.steps.isEmpty).compactMap(\.column)))
+        return Region(table, columns, steps, 0, passed: passed)
     }
 
     /// The tables whose changes may count, as the session's schema links them.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random changes: applying each change set to a copy of what was before gives what is now, for every kind of
-// collection that can be observed.
+// collection that can be observed, a fourth of the kinds in each run.
 
 import Dispatch
 import Foundation
@@ -16,13 +16,24 @@ class MirrorRow: Object {
     @Persisted var numbers: List<Int>
     @Persisted var set: MutableSet<MirrorRow>
     @Persisted var map: Map<String, MirrorRow?>
+    @Persisted var words: MutableSet<String>
+    @Persisted var counts: Map<String, Int>
+    @Persisted var anything: List<AnyRealmValue>
+    @Persisted var parts: List<MirrorPart>
     @Persisted(originProperty: "parent") var children: LinkingObjects<MirrorRow>
 }
 
-/// How many runs; the environment asks for more.
+class MirrorPart: EmbeddedObject {
+    @Persisted var rank = 0
+}
+
+/// How many runs, each of some writes of 1 to 200 changes; the environment asks for more.
 enum MirrorRuns {
     static let small = Int(ProcessInfo.processInfo.environment["REGNUM_MIRROR_RUNS"] ?? "") ?? 20
-    static let large = max(1, small / (small > 100 ? 10 : 20))
+    /// A tenth of all.
+    static let large = max(2, small / 9)
+    /// Writes of a large run.
+    static let largeRounds = small > 100 ? 12 : 3
     /// Runs are bundled: each case of a test costs memory until the end.
     static func seeds(_ bundle: Int, of count: Int) -> StrideTo<Int> { stride(from: bundle, to: count, by: bundles) }
     static let bundles = 20
@@ -94,14 +105,14 @@ private final class Mirror {
         return now == elements ? nil : "\(name): \(elements.count) by change sets, \(now.count) in fact"
     }
 
-    /// Of a map: "key=id" in the order of the keys.
-    init(_ name: String, _ map: Map<String, MirrorRow?>) {
+    /// Of a map: "key=value", sorted.
+    init<Element>(_ name: String, _ map: Map<String, Element>, _ value: @escaping (Element?) -> String) {
         self.name = name
-        func text(_ key: String) -> String { "\(key)=\((map[key] ?? nil).map { "\($0.id)" } ?? "-")" }
-        current = { map.keys.sorted().map(text) }
+        func text(_ key: String) -> String { "\(key)=\(value(map[key]))" }
+        current = { map.keys.map(text).sorted() }
         token = map.observe { [unowned self] change in
             switch change {
-            case .initial: elements = map.keys.sorted().map(text)
+            case .initial: elements = map.keys.map(text).sorted()
             case .update(_, let deletions, let insertions, let modifications):
                 let gone = Set(deletions + modifications)
                 elements.removeAll { gone.contains(String($0.prefix { $0 != "=" })) }
@@ -119,7 +130,10 @@ private final class SectionsMirror {
     private var current: () -> [[String]] = { [] }
     private var failure: String?
 
-    init(_ results: SectionedResults<Int, MirrorRow>) {
+    private let name: String
+
+    init(_ name: String, _ results: SectionedResults<Int, MirrorRow>) {
+        self.name = name
         let text: (SectionedResults<Int, MirrorRow>) -> [[String]] = { $0.map { $0.map { "\($0.id)" } } }
         current = { text(results) }
         token = results.observe { [unowned self] change in
@@ -155,8 +169,8 @@ private final class SectionsMirror {
     }
 
     func check() -> String? {
-        if let failure { return "sections: \(failure)" }
-        return sections == current() ? nil : "sections: \(sections.count) by change sets, \(current().count) in fact"
+        if let failure { return "\(name): \(failure)" }
+        return sections == current() ? nil : "\(name): \(sections.count) by change sets, \(current().count) in fact"
     }
 }
 
@@ -166,7 +180,7 @@ private final class SectionsMirror {
         func any() -> MirrorRow? {
             rows.isEmpty ? nil : rows[Int.random(in: 0..<rows.count, using: &dice)]
         }
-        switch Int.random(in: 0..<18, using: &dice) {
+        switch Int.random(in: 0..<25, using: &dice) {
         case 0, 1, 2:
             next += 1
             realm.add(MirrorRow(value: ["id": next, "rank": Int.random(in: 0..<50, using: &dice), "parent": owner]))
@@ -193,12 +207,39 @@ private final class SectionsMirror {
             }
         case 13: if let row = any() { owner.set.insert(row) }
         case 14: if let row = owner.set.first { owner.set.remove(row) }
-        case 15: owner.map["k\(Int.random(in: 0..<9, using: &dice))"] = any()
-        case 16: owner.map.removeObject(for: "k\(Int.random(in: 0..<9, using: &dice))")
+        case 15: owner.map[anyKey(owner.map.count, &dice)] = any()
+        case 16: owner.map.removeObject(for: anyKey(owner.map.count, &dice))
+        case 17: owner.words.insert(anyKey(owner.words.count, &dice))
+        case 18: owner.words.remove(anyKey(owner.words.count, &dice))
+        case 19: owner.counts[anyKey(owner.counts.count, &dice)] = Int.random(in: 0..<5, using: &dice)
+        case 20: owner.counts.removeObject(for: anyKey(owner.counts.count, &dice))
+        case 21:
+            let place = Int.random(in: 0...owner.anything.count, using: &dice)
+            let number = Int.random(in: 0..<9, using: &dice)
+            owner.anything.insert(number % 2 == 0 ? .int(number) : .string("s\(number)"), at: place)
+        case 22:
+            if !owner.anything.isEmpty {
+                owner.anything.remove(at: Int.random(in: 0..<owner.anything.count, using: &dice))
+            }
+            if let row = any() { owner.anything.append(.object(row)) }
+        case 23:
+            let rank = Int.random(in: 0..<50, using: &dice)
+            if owner.parts.isEmpty || Bool.random(using: &dice) {
+                owner.parts.append(MirrorPart(value: ["rank": rank]))
+            } else if Bool.random(using: &dice) {
+                owner.parts[rank % owner.parts.count].rank = rank
+            } else {
+                owner.parts.remove(at: rank % owner.parts.count)
+            }
         default:
             if Int.random(in: 0..<40, using: &dice) == 0 { owner.list.removeAll() }
             if !owner.numbers.isEmpty { owner.numbers[owner.numbers.count / 2] = 77 }
         }
+    }
+
+    /// Mostly one that is there.
+    private func anyKey(_ count: Int, _ dice: inout Dice) -> String {
+        "k\(Int.random(in: 0..<max(9, count), using: &dice))"
     }
 
     /// Runs `rounds` writes on a queue of its own; what went wrong, with the seed.
@@ -222,14 +263,17 @@ private final class SectionsMirror {
     @Test("change sets applied to copies give what is there, for small collections", arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
         for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.small) {
-            #expect(try run(seed: UInt64(seed + 1), rows: 1 + seed % 40, rounds: 12) == nil)
+            let words = try run(seed: UInt64(seed + 1), rows: 1 + seed % 40, rounds: 12)
+            #expect(words == nil, "\(words ?? "")")
         }
     }
 
     @Test("change sets applied to copies give what is there, for large collections", arguments: 0..<MirrorRuns.bundles)
     func large(bundle: Int) throws {
         for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.large) {
-            #expect(try run(seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: 6) == nil)
+            let words = try run(
+                seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: MirrorRuns.largeRounds)
+            #expect(words == nil, "\(words ?? "")")
         }
     }
 }
@@ -241,11 +285,15 @@ private final class MirrorStage: @unchecked Sendable {
     var realm: Realm?
     var owner: MirrorRow?
     var mirrors: [Mirror] = []
-    var sections: SectionsMirror?
+    var sections: [SectionsMirror] = []
     var dice: Dice
     var next: Int
 
+    /// Which of four sets of kinds is mirrored.
+    private let kinds: Int
+
     init(seed: UInt64, rows: Int) throws {
+        kinds = Int(seed % 4)
         dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
         next = rows
         try queue.sync { try open(rows) }
@@ -254,42 +302,97 @@ private final class MirrorStage: @unchecked Sendable {
 
     private func open(_ rows: Int) throws {
         let configuration = Realm.Configuration(
-            inMemoryIdentifier: UUID().uuidString, objectTypes: [MirrorRow.self])
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [MirrorRow.self, MirrorPart.self])
         let realm = try Realm(configuration: configuration, queue: queue)
         try realm.write {
             for id in 0..<rows { realm.add(MirrorRow(value: ["id": id, "rank": id * 7 % 50])) }
         }
         let owner = try #require(realm.object(ofType: MirrorRow.self, forPrimaryKey: 0))
         let all = realm.objects(MirrorRow.self)
+        if rows > 1_000 { try realm.write { fill(owner, all) } }
         let id: (MirrorRow) -> String = { "\($0.id)" }
-        mirrors = [
-            Mirror("plain", all, id),
-            Mirror("filtered", all.filter("rank > 20"), id),
-            Mirror("sorted", all.sorted(byKeyPath: "rank"), id),
-            Mirror("filtered and sorted", all.filter("rank < 40").sorted(byKeyPath: "rank", ascending: false), id),
-            Mirror("list", owner.list, id),
-            Mirror("list sorted", owner.list.sorted(byKeyPath: "rank"), id),
-            Mirror("list filtered", owner.list.filter("rank > 10"), id),
-            Mirror("numbers", owner.numbers) { "\($0)" },
-            Mirror("set", owner.set, id),
-            Mirror("linking", owner.children, id),
-            Mirror("map", owner.map),
-        ]
-        sections = SectionsMirror(all.sectioned(by: \.rank))
+        switch kinds {
+        case 0:
+            mirrors = [
+                Mirror("plain", all, id),
+                Mirror("filtered", all.filter("rank > 20"), id),
+                Mirror("sorted", all.sorted(byKeyPath: "rank"), id),
+                Mirror("filtered and sorted", all.filter("rank < 40").sorted(byKeyPath: "rank", ascending: false), id),
+                Mirror("distinct", all.distinct(by: ["rank"]), id),
+            ]
+            sections = [
+                SectionsMirror("sections", all.sectioned(by: \.rank)),
+                SectionsMirror(
+                    "sections by a block",
+                    all.filter("rank > 5").sectioned(
+                        by: { $0.name.count + $0.rank % 3 }, sortDescriptors: [SortDescriptor(keyPath: "rank")])),
+            ]
+        case 1:
+            mirrors = [
+                Mirror("list", owner.list, id),
+                Mirror("list sorted", owner.list.sorted(byKeyPath: "rank"), id),
+                Mirror("list filtered", owner.list.filter("rank > 10"), id),
+                Mirror("numbers", owner.numbers) { "\($0)" },
+                Mirror("numbers sorted", owner.numbers.sorted(ascending: false)) { "\($0)" },
+            ]
+            sections = [SectionsMirror("sections of a list", owner.list.sectioned(by: \.rank))]
+        case 2:
+            mirrors = [
+                Mirror("set", owner.set, id),
+                Mirror("set filtered and sorted", owner.set.filter("rank < 30").sorted(byKeyPath: "name"), id),
+                Mirror("words", owner.words) { $0 },
+                Mirror("linking", owner.children, id),
+                Mirror("linking sorted", owner.children.sorted(byKeyPath: "rank"), id),
+            ]
+        default:
+            mirrors = [
+                Mirror("map", owner.map) { ($0 ?? nil).map { "\($0.id)" } ?? "-" },
+                Mirror("counts", owner.counts) { "\($0 ?? -1)" },
+                Mirror("anything", owner.anything) { value in
+                    if case .object(let object) = value { "\((object as? MirrorRow)?.id ?? -1)" } else { "\(value)" }
+                },
+                Mirror("parts", owner.parts) { "\($0.rank)" },
+                Mirror("parts filtered", owner.parts.filter("rank > 10")) { "\($0.rank)" },
+            ]
+        }
         self.realm = realm
         self.owner = owner
+    }
+
+    /// Every collection of the kinds, with as many elements as there are rows.
+    private func fill(_ owner: MirrorRow, _ all: Results<MirrorRow>) {
+        for row in all {
+            let id = row.id
+            switch kinds {
+            case 0: break
+            case 1:
+                owner.list.append(row)
+                owner.numbers.append(id % 9)
+            case 2:
+                row.parent = owner
+                owner.set.insert(row)
+                owner.words.insert("k\(id)")
+            default:
+                owner.map["k\(id)"] = row
+                owner.counts["k\(id)"] = id % 5
+                owner.anything.append(id % 3 == 0 ? .object(row) : .int(id % 7))
+                owner.parts.append(MirrorPart(value: ["rank": id % 50]))
+            }
+        }
     }
 
     private func settle() { for _ in 0..<3 { queue.sync {} } }
 
     func check() -> String? {
         settle()
-        return queue.sync { mirrors.lazy.compactMap { $0.check() }.first ?? sections?.check() }
+        return queue.sync {
+            mirrors.lazy.compactMap { $0.check() }.first ?? sections.lazy.compactMap { $0.check() }.first
+        }
     }
 
     func end() {
         mirrors = []
-        sections = nil
+        sections = []
         owner = nil
         realm = nil
     }

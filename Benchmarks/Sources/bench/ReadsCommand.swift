@@ -4,6 +4,7 @@
 
 import ArgumentParser
 import Foundation
+import Observation
 import RealmSwift
 
 enum Shade: Int, PersistableEnum {
@@ -24,6 +25,11 @@ final class Sampler: Object {
     @Persisted var decimal: Decimal128
     @Persisted var optional: Int?
     @Persisted var shade: Shade
+}
+
+/// Its reads are told to `withObservationTracking`.
+final class TrackedSampler: Object, Observable {
+    @Persisted var int: Int
 }
 
 struct ReadsCommand: ParsableCommand {
@@ -71,7 +77,22 @@ struct ReadsCommand: ParsableCommand {
         row("Decimal128", nanoseconds { for object in all { use(object.decimal) } })
         row("Int?", nanoseconds { for object in all { use(object.optional) } })
         row("enum of Int", nanoseconds { for object in all { use(object.shade) } })
+        try besideTracked(folder, int)
         if check, isMissed { throw ExitCode.failure }
+    }
+
+    /// The same read where an observable class is in the schema, and the read of that class outside of any tracking.
+    private func besideTracked(_ folder: URL, _ int: Double) throws {
+        let realm = try Realm(
+            configuration: Realm.Configuration(
+                fileURL: folder.appendingPathComponent("tracked.realm"),
+                objectTypes: [Sampler.self, TrackedSampler.self]))
+        try fill(realm)
+        try realm.write { for i in 0..<rows { realm.create(TrackedSampler.self, value: [i]) } }
+        let plain = nanoseconds { for object in realm.objects(Sampler.self) { use(object.int) } }
+        let tracked = nanoseconds { for object in realm.objects(TrackedSampler.self) { use(object.int) } }
+        print("| Int, with an observable class in the schema | \(shown(plain)) | \(shown(plain / int)) |")
+        print("| Int of the observable class | \(shown(tracked)) | \(shown(tracked / int)) |")
     }
 
     private func fill(_ realm: Realm) throws {

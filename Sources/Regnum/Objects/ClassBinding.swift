@@ -31,6 +31,8 @@ package struct ClassContext {
     @usableFromInline var primaryKeyOffset = -1
     /// Of the `RealmCore`: counts the stores that bypassed the engine.
     @usableFromInline var stores: UnsafeMutablePointer<UInt64>
+    /// Of managed objects; owned by the `ClassBinding`.
+    var recycled: UnsafeMutablePointer<RecycledValues>?
     /// The class is observable: reads are to be told. Then `state` never matches.
     var isTracked = false
 
@@ -70,6 +72,7 @@ package final class ClassBinding {
     /// Column number of each property, in the order of `schema.properties`; -1 for linking objects.
     package let columns: [Int]
     private let columnNumbers: UnsafeMutablePointer<Int16>
+    private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
     /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
     @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
     /// What `add` stores per property; made on first use.
@@ -105,6 +108,8 @@ package final class ClassBinding {
                 state: schema.hasIgnoredWrappers || isTracked ? ClassContext.neverState : core.session.state,
                 columnNumbers: columnNumbers, binding: nil, kind: .managed))
         context.pointee.session = core.session.state
+        recycled.initialize(to: RecycledValues())
+        context.pointee.recycled = recycled
         context.pointee.isTracked = isTracked
         context.pointee.binding = Unmanaged.passUnretained(self).toOpaque()
         if let place = schema.primaryKey {
@@ -129,6 +134,8 @@ package final class ClassBinding {
     }
 
     deinit {
+        recycled.pointee.removeAll()
+        recycled.deallocate()
         context.deallocate()
         columnNumbers.deallocate()
     }

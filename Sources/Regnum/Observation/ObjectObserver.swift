@@ -9,9 +9,10 @@ internal import RegnumObservation
 public struct PropertyChange {
     /// Its name in Swift.
     public let name: String
-    /// The value before; nil where the change was made through the same Realm, and for collections.
+    /// The value before; nil where the change was made through the same Realm, for collections, and for links whose
+    /// objects the observer's key paths go on to.
     public let oldValue: Any?
-    /// The value now; nil for collections.
+    /// The value now; nil for collections, and for links whose objects the observer's key paths go on to.
     public let newValue: Any?
 
     package init(name: String, oldValue: Any?, newValue: Any?) {
@@ -77,7 +78,10 @@ final class ObjectObserver<T>: ChangeObserver {
     private func change(
         of property: ClassProperty, _ column: Int, _ walk: RegionWalk, isLocal: Bool
     ) throws(EngineError) -> PropertyChange {
-        let isOwn = walk.changes[object.binding.tableKey]?.columns(of: object.rowKey)?.contains(column) ?? false
+        // What key paths lead through is told without values, however it was reached.
+        let isOwn =
+            !region.passedColumns.contains(column)
+            && (walk.changes[object.binding.tableKey]?.columns(of: object.rowKey)?.contains(column) ?? false)
         if property.shape.isCollection || !isOwn {
             return PropertyChange(name: property.name, oldValue: nil, newValue: nil)
         }

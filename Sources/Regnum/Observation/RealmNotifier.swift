@@ -3,7 +3,7 @@
 //
 //     commit elsewhere ──▶ schedule ──▶ (queue, run loop) turn: refresh, deliver
 //     own commit       ──▶ Realm observers at once, the others at the next turn
-//     refresh, beginWrite ──▶ deliver at once
+//     refresh, beginWrite ──▶ deliver at once: also what own commits have left for the next turn
 //
 // `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
 // asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
@@ -138,6 +138,15 @@ final class RealmNotifier: @unchecked Sendable {
         deliver()
     }
 
+    /// Tells what own commits have changed and no turn has told yet: before a write begins, so that what the write
+    /// changes, or keeps silent, is told apart from it. With `first` those that have begun to observe get their
+    /// first call too.
+    func settle(first: Bool) {
+        guard let core, !entries.isEmpty else { return }
+        let isBehind = baseline.map { $0.version != core.session.version } ?? false
+        if isBehind || first { deliver(first: first) }
+    }
+
     /// After a commit of this Realm. The observers of `silent` are not told of it.
     func didCommit(silent: [NotificationToken]) {
         guard let core else { return }
@@ -160,11 +169,11 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Tells the observers how the version shown differs from the one they know. Within a block's call it only looks:
     /// what is to be told comes behind that call.
-    private func deliver(silent: Set<ObjectIdentifier> = []) {
+    private func deliver(silent: Set<ObjectIdentifier> = [], first: Bool = true) {
         guard let core else { return }
         dropEnded()
         if entries.isEmpty { return }
-        pending += engine { () throws(EngineError) in try collect(core, silent) }
+        pending += engine { () throws(EngineError) in try collect(core, silent, first: first) }
         isLocal = true
         if isDelivering { return }
         isDelivering = true
@@ -181,7 +190,7 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     private func collect(
-        _ core: RealmCore, _ silent: Set<ObjectIdentifier>
+        _ core: RealmCore, _ silent: Set<ObjectIdentifier>, first: Bool
     ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
         var calls: [(entry: ObservationEntry, call: () -> Void)] = []
         if let baseline, baseline.version != core.session.version {
@@ -191,7 +200,7 @@ final class RealmNotifier: @unchecked Sendable {
             baseline = try shownVersion(core)
         }
         for weak in entries {
-            guard let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
+            guard first, let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
             entry.hasBegun = true
             if let call = try entry.observer.begin() { calls.append((entry, call)) }
         }

@@ -13,7 +13,8 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         _ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int
     ) -> Self {
         let words = column.assumingMemoryBound(to: ColumnView.self).pointee.bytes16(row)
-        return unsafeDowncast(Decimal128(bits: DecimalBits(low: words.0, high: words.1)), to: Self.self)
+        let bits = DecimalBits(low: words.0, high: words.1)
+        return unsafeDowncast(object.recycledValues?.pointee.decimal(bits) ?? Decimal128(bits: bits), to: Self.self)
     }
 
     public static func _store(

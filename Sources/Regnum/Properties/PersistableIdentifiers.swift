@@ -2,12 +2,13 @@
 // Date, UUID and ObjectId as stored types.
 
 public import Foundation
-internal import RegnumEngine
+public import RegnumEngine
 
 /// A Date as seconds since 1970 and nanoseconds. Both ways go through the reference date, the one in which
 /// Foundation keeps dates, so that a stored date equals the original.
+@usableFromInline
 enum DateCoding {
-    @usableFromInline static let referenceSeconds: Int64 = 978_307_200
+    @inlinable static var referenceSeconds: Int64 { 978_307_200 }
 
     /// Cuts below a nanosecond. NaN becomes 1970; what lies outside becomes the first or last second.
     static func timestamp(_ date: Date) -> Timestamp {
@@ -42,11 +43,12 @@ enum DateCoding {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     static func date(seconds: Int64, nanoseconds: Int32) -> Date {
         // Wraps only for the clamped first second.
         let whole = seconds.subtractingReportingOverflow(referenceSeconds)
         var base = whole.overflow ? Double(seconds) : Double(whole.partialValue)
+        if nanoseconds == 0 { return Date(timeIntervalSinceReferenceDate: base) }
         var nanoseconds = nanoseconds
         // Both with one sign, as they were cut: exact to the nanosecond around the reference date.
         if base < 0, nanoseconds > 0 {
@@ -66,6 +68,7 @@ extension Date: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectionVal
     /// Now.
     public static func _makeDefault() -> Date { Date() }
 
+    @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Date
     {
@@ -144,7 +147,10 @@ extension ObjectId: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollectio
         _ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int
     ) -> Self {
         let bytes = column.assumingMemoryBound(to: ColumnView.self).pointee.bytes12(row)
-        return unsafeDowncast(ObjectId(low: bytes.0, high: bytes.1), to: Self.self)
+        let value =
+            object.recycledValues?.pointee.objectID(low: bytes.0, high: bytes.1)
+            ?? ObjectId(low: bytes.0, high: bytes.1)
+        return unsafeDowncast(value, to: Self.self)
     }
 
     public static func _store(

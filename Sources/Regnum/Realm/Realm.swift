@@ -205,8 +205,8 @@ extension Realm {
 // MARK: Versions
 
 extension Realm {
-    /// Sees what others have committed since; false where nothing is new, during a write, and within an observer's
-    /// block.
+    /// Sees what others have committed since, and tells observers what is due at once; false where others have
+    /// committed nothing, during a write, and within an observer's block.
     @discardableResult
     public func refresh() -> Bool {
         core.check()
@@ -218,6 +218,8 @@ extension Realm {
             core.reloadTables()
             core.didShowOtherVersion()
             core.notifier?.didAdvance()
+        } else {
+            core.notifier?.settle(first: true)
         }
         return moved
     }
@@ -265,6 +267,10 @@ extension RealmCore {
 
     func begin() throws(EngineError) {
         touch()
+        if let notifier {
+            notifier.settle(first: false)
+            if isWriting { misuse("The Realm is already in a write transaction: an observer's block has begun it.") }
+        }
         let before = session.version
         // Observers are only told of what is durable.
         try session.beginWrite(settled: notifier != nil)

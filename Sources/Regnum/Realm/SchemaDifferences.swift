@@ -12,7 +12,8 @@ struct SchemaDifferences {
     let classes: [ClassSchema]?
 
     /// One sentence a difference: what went or changed in the order of the file, then what came, the key, the kind.
-    /// `toleratingColumns`: only what makes values unreadable (read-only files).
+    /// `toleratingColumns`: only what makes values unreadable, and other
+    /// keys (read-only files).
     func list(toleratingColumns: Bool) -> [String] {
         var found: [String] = []
         let stored = schema.properties.filter { !$0.isComputed }
@@ -26,13 +27,15 @@ struct SchemaDifferences {
                 found.append("Property '\(schema.name).\(property.name)' has been \(change).")
             }
         }
-        if toleratingColumns { return found }
         let names = Set(columns.map(\.name))
-        for property in stored where !names.contains(property.columnName) {
-            found.append("Property '\(schema.name).\(property.name)' has been added.")
+        if !toleratingColumns {
+            for property in stored where !names.contains(property.columnName) {
+                found.append("Property '\(schema.name).\(property.name)' has been added.")
+            }
+            if let classes { found += ruleChanges(stored, classes) }
         }
-        if let classes { found += ruleChanges(stored, classes) }
         if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
+        if toleratingColumns { return found }
         if table.isEmbedded != schema.isEmbedded {
             let kinds = table.isEmbedded ? "Embedded to TopLevel" : "TopLevel to Embedded"
             found.append("Class '\(schema.name)' has been changed from \(kinds).")

@@ -71,7 +71,9 @@ final class SchemaWork {
             if let place = new.columns.firstIndex(where: { $0.name == wanted.name && !$0.isHidden }) {
                 let column = new.columns[place]
                 if column.type == wanted.type, column.collection == wanted.collection, column.target == target {
-                    if wanted.isPrimaryKey && !column.isPrimaryKey { rekeyed.insert(old.key) }
+                    // Nulls become zero or empty, which another object may have.
+                    let losesNull = column.isNullable && !wanted.isNullable
+                    if wanted.isPrimaryKey && (!column.isPrimaryKey || losesNull) { rekeyed.insert(old.key) }
                     new.columns[place].isNullable = wanted.isNullable
                     new.columns[place].isIndexed = wanted.isIndexed
                     new.columns[place].isPrimaryKey = wanted.isPrimaryKey

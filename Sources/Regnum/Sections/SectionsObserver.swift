@@ -80,8 +80,20 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         self.block = block
     }
 
-    /// Which section an element is in may depend on anything.
-    func tables(in session: Session) -> Set<TableKey>? { nil }
+    /// What the elements and their order depend on, and what they link to: which section an element is in may depend
+    /// on all of it. Nil where it may depend on still more: on backlinks, or on links of `AnyRealmValue`.
+    func tables(in session: Session) -> Set<TableKey>? {
+        let results = state.results.state
+        var found = _Watched(kind: .results(results)).tables()
+        guard let binding = results.binding else { return found }
+        if binding.schema.properties.contains(where: \.isComputed) { return nil }
+        found.formUnion(Region.everything(binding.tableKey).tables(in: session))
+        found.formUnion(region?.tables(in: session) ?? [])
+        let reachesAll = found.contains { key in
+            session.table(key)?.definition.columns.contains { $0.type == .mixed } ?? false
+        }
+        return reachesAll ? nil : found
+    }
 
     func begin() throws(EngineError) -> (() -> Void)? {
         sections = state.current()
@@ -89,7 +101,6 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
-        // Which section an element is in may depend on anything, but on what has not changed.
         if walk.changes.isEmpty { return nil }
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         let old = sections
@@ -122,7 +133,7 @@ extension RealmSectionedResult {
     ///
     /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves
     /// on, as those of other collections. Misuse for what is frozen, and where a write has changed something already.
-    /// A call costs O(elements).
+    /// Each commit that changes elements, or what they link to, costs O(elements), as their keys are asked for again.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

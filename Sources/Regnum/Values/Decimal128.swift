@@ -3,15 +3,31 @@
 
 public import Foundation
 internal import RegnumEngine
+internal import Synchronization
 
 /// A decimal number of up to 34 digits with an exponent of -6176 ... 6111 (IEEE 754-2008 decimal128), an
 /// infinity or NaN. Arithmetic is correctly rounded, half to even; what is too large becomes infinity. NaN
 /// equals itself and is less than all numbers, as in queries and sorted results. There is one zero, without a
 /// sign, and trailing zeros are not kept: 1.0 is 1.
 public final class Decimal128: Sendable {
-    let bits: DecimalBits
+    // Atomic for `RecycledValues` alone: one that nobody holds any more may become another.
+    private let low: Atomic<UInt64>
+    private let high: Atomic<UInt64>
 
-    init(bits: DecimalBits) { self.bits = bits }
+    var bits: DecimalBits {
+        DecimalBits(low: low.load(ordering: .relaxed), high: high.load(ordering: .relaxed))
+    }
+
+    init(bits: DecimalBits) {
+        low = Atomic(bits.low)
+        high = Atomic(bits.high)
+    }
+
+    /// Only for `RecycledValues`.
+    func become(_ bits: DecimalBits) {
+        low.store(bits.low, ordering: .relaxed)
+        high.store(bits.high, ordering: .relaxed)
+    }
 
     /// 0.
     public convenience init() { self.init(bits: .zero) }

@@ -7,13 +7,24 @@ internal import Synchronization
 /// A 12-byte identifier: 4 bytes seconds since 1970, 5 bytes of the process, 3 bytes of a counter, all big
 /// endian, so that identifiers made one after another are in ascending order.
 public final class ObjectId: Sendable {
-    /// The first 8 bytes and the last 4, loaded little endian.
-    let low: UInt64
-    let high: UInt32
+    // Atomic for `RecycledValues` alone: one that nobody holds any more may become another.
+    private let lowWord: Atomic<UInt64>
+    private let highWord: Atomic<UInt32>
+
+    /// The first 8 bytes, loaded little endian.
+    var low: UInt64 { lowWord.load(ordering: .relaxed) }
+    /// The last 4.
+    var high: UInt32 { highWord.load(ordering: .relaxed) }
 
     init(low: UInt64, high: UInt32) {
-        self.low = low
-        self.high = high
+        lowWord = Atomic(low)
+        highWord = Atomic(high)
+    }
+
+    /// Only for `RecycledValues`.
+    func become(low: UInt64, high: UInt32) {
+        lowWord.store(low, ordering: .relaxed)
+        highWord.store(high, ordering: .relaxed)
     }
 
     /// Twelve zeros.

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// When observers are told, and what of: own commits that no turn has told yet, key paths over backlinks and links,
+// deletions, observers of classes that a commit does not concern.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Regnum
+import RegnumTestKit
+import Testing
+
+class LiveKeeper: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+    @Persisted var age = 0
+    @Persisted var pet: LivePet?
+    @Persisted var pets: List<LivePet>
+    @Persisted var shelf: Map<String, LivePet?>
+    @Persisted var best: LiveKeeper?
+}
+
+class LivePet: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+    @Persisted var age = 0
+    @Persisted var toy: LivePet?
+    @Persisted(originProperty: "pets") var keepers: LinkingObjects<LiveKeeper>
+}
+
+@Suite("When observers are told, and what of")
+struct LiveCornersTests {
+    private func filled() throws -> (Stage, Diary) {
+        let stage = try Stage(
+            Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [LiveKeeper.self, LivePet.self, Unrelated.self]))
+        try stage.write { realm in
+            for id in 0..<4 {
+                realm.create(LiveKeeper.self, value: ["id": id, "name": "k\(id)", "age": id])
+                realm.create(LivePet.self, value: ["id": id, "name": "p\(id)", "age": id * 10])
+            }
+        }
+        return (stage, Diary())
+    }
+
+    private func keeper(_ id: Int, _ realm: Realm) throws -> LiveKeeper {
+        try #require(realm.object(ofType: LiveKeeper.self, forPrimaryKey: id))
+    }
+
+    private func pet(_ id: Int, _ realm: Realm) throws -> LivePet {
+        try #require(realm.object(ofType: LivePet.self, forPrimaryKey: id))
+    }
+
+    /// Notes names with old and new values.
+    private func names<T>(_ diary: Diary) -> (ObjectChange<T>) -> Void {
+        { change in
+            switch change {
+            case .change(_, let properties):
+                let texts = properties.map { property in
+                    [property.oldValue, property.newValue].map { value in
+                        if value == nil { "nil" } else if value is ObjectBase { "object" } else { "\(value!)" }
+                    }.joined(separator: ">")
+                }
+                diary.lines.append(zip(properties, texts).map { "\($0.name) \($1)" }.joined(separator: ", "))
+            case .deleted: diary.lines.append("deleted")
+            case .error: diary.lines.append("error")
+            }
+        }
+    }
+
+    // MARK: Own commits
+
+    @Test("what a commit has left for the next turn is told before the next write begins, where a block may write")
+    func beforeWrites() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(LivePet.self).observe { change in
+                    diary.note(change)
+                    guard case .update = change else { return }
+                    diary.lines.append("\(realm.isInWriteTransaction)")
+                    let pet = realm.objects(LivePet.self)[3]
+                    if pet.age == 30 { try? realm.write { pet.age = 31 } }
+                },
+                try pet(0, realm).observe(names(diary)),
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 4"])
+        try stage.on { realm in
+            try realm.write { try pet(0, realm).age = 5 }
+            #expect(diary.take() == [])
+            try realm.write {
+                #expect(diary.take() == ["d[] i[] m[0]", "false", "age nil>5"])
+                try pet(1, realm).age = 6
+            }
+            #expect(diary.take() == [])
+            realm.beginWrite()
+            #expect(diary.take() == ["d[] i[] m[1, 3]", "false"])
+            realm.cancelWrite()
+        }
+        stage.settle()
+        #expect(diary.take() == [])
+    }
+
+    @Test("an empty write is a barrier: behind it observers have been told of what came before")
+    func barrier() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in diary.tokens = [realm.objects(LivePet.self).observe { diary.note($0) }] }
+        stage.settle()
+        try stage.on { realm in
+            _ = diary.take()
+            try realm.write { realm.create(LivePet.self, value: ["id": 7]) }
+            try realm.write {}
+            #expect(diary.take() == ["d[] i[4] m[]"])
+            try realm.write {}
+            #expect(diary.take() == [])
+        }
+    }
+
+    @Test("refresh tells what is due, also where it meets nothing new")
+    func refreshing() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            realm.autorefresh = false
+            diary.tokens = [realm.objects(LivePet.self).observe { diary.note($0) }]
+            #expect(diary.take() == [] && !realm.refresh())
+            #expect(diary.take() == ["initial 4"])
+            try realm.write { realm.create(LivePet.self, value: ["id": 7]) }
+            #expect(diary.take() == [] && !realm.refresh())
+            #expect(diary.take() == ["d[] i[4] m[]"])
+            #expect(!realm.refresh() && diary.take() == [])
+        }
+    }
+
+    @Test("a silent write hides its own changes only, not what was committed before or behind it")
+    func silentBetween() throws {
+        let (stage, diary) = try filled()
+        let others = Diary()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(LivePet.self).observe { diary.note($0) }, try pet(0, realm).observe(names(diary)),
+            ]
+            others.tokens = [realm.objects(LivePet.self).observe { others.note($0) }]
+        }
+        stage.settle()
+        _ = (diary.take(), others.take())
+        try stage.on { realm in
+            try realm.write { try pet(0, realm).age = 1 }
+            try realm.write(withoutNotifying: diary.tokens) { try pet(0, realm).name = "silent" }
+            realm.beginWrite()
+            realm.create(LivePet.self, value: ["id": 50])
+            try realm.commitWrite(withoutNotifying: [diary.tokens[0]])
+            try realm.write { try pet(2, realm).age = 3 }
+        }
+        stage.settle()
+        #expect(diary.take() == ["d[] i[] m[0]", "age nil>1", "d[] i[] m[2]"])
+        #expect(others.take() == ["d[] i[] m[0]", "d[] i[] m[0]", "d[] i[4] m[]", "d[] i[] m[2]"])
+    }
+
+    // MARK: Key paths
+
+    @Test("a link that key paths go on from is told by its name alone, whether it or its object has changed")
+    func passedLinks() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            let keeper = try keeper(0, realm)
+            diary.tokens = [
+                keeper.observe(keyPaths: ["pet"], names(diary)),
+                keeper.observe(keyPaths: ["pet.name"], names(diary)),
+                keeper.observe(keyPaths: ["pet", "pet.name"], names(diary)),
+            ]
+        }
+        try stage.write { try keeper(0, $0).pet = try pet(0, $0) }
+        #expect(diary.take() == ["pet nil>object", "pet nil>nil", "pet nil>object"])
+        try stage.write { try pet(0, $0).name = "x" }
+        #expect(diary.take() == ["pet nil>nil", "pet nil>nil"])
+        try stage.write { try pet(0, $0).age = 99 }
+        #expect(diary.take() == [])
+        try stage.write { realm in realm.delete(try pet(0, realm)) }
+        #expect(diary.take() == ["pet nil>nil", "pet nil>nil", "pet nil>nil"])
+    }
+
+    @Test("key paths over backlinks tell of origins that come, go and change, and of what these lead to")
+    func backlinks() throws {
+        let (stage, _) = try filled()
+        let (plain, named, deep, none) = (Diary(), Diary(), Diary(), Diary())
+        try stage.on { realm in
+            let pet = try pet(0, realm)
+            plain.tokens = [pet.observe(keyPaths: ["keepers"], names(plain))]
+            named.tokens = [pet.observe(keyPaths: ["keepers.name"], names(named))]
+            deep.tokens = [pet.observe(keyPaths: ["keepers.pets.age"], names(deep))]
+            none.tokens = [pet.observe(names(none))]
+        }
+        func told() -> [Bool] { [plain, named, deep].map { !$0.take().isEmpty } }
+        try stage.write { try keeper(1, $0).pets.append(try pet(0, $0)) }
+        #expect(plain.lines == ["keepers nil>nil"] && told() == [true, true, true])
+        try stage.write { try keeper(1, $0).name = "new" }
+        #expect(told() == [false, true, false])
+        try stage.write { try keeper(1, $0).age = 77 }
+        #expect(told() == [false, false, false])
+        // A keeper that is none of this pet's.
+        try stage.write { try keeper(2, $0).name = "other" }
+        #expect(told() == [false, false, false])
+        try stage.write { try pet(0, $0).age = 3 }
+        #expect(told() == [false, false, true] && none.take() == ["age nil>3"])
+        try stage.write { try keeper(1, $0).pets.removeAll() }
+        #expect(told() == [true, true, true])
+        try stage.write { try keeper(3, $0).pets.append(try pet(0, $0)) }
+        _ = told()
+        try stage.write { realm in realm.delete(try keeper(3, realm)) }
+        #expect(told() == [true, true, true] && none.take() == [])
+    }
+
+    @Test("of an object that is deleted every observer is told once, with key paths and on queues too")
+    func deletion() throws {
+        let (stage, diary) = try filled()
+        let queue = DispatchQueue(label: "deletions")
+        let away = Diary()
+        try stage.on { realm in
+            let keeper = try keeper(0, realm)
+            diary.tokens = [
+                keeper.observe(keyPaths: ["name"], names(diary)), keeper.observe(keyPaths: ["pet.name"], names(diary)),
+                keeper.observe(names(diary)),
+            ]
+            away.tokens = [keeper.observe(keyPaths: ["name"], on: queue, names(away))]
+        }
+        for _ in 0..<3 { queue.sync {} }
+        try stage.write { realm in
+            try keeper(0, realm).name = "last"
+            realm.delete(try keeper(0, realm))
+        }
+        #expect(diary.take() == ["deleted", "deleted", "deleted"])
+        for _ in 0..<3 { queue.sync {} }
+        #expect(queue.sync { away.take() } == ["deleted"])
+        // The same key again is another object.
+        try stage.write { realm in realm.create(LiveKeeper.self, value: ["id": 0]) }
+        for _ in 0..<3 { queue.sync {} }
+        #expect(diary.take() == [] && queue.sync { away.take() } == [])
+    }
+
+    @Test("an object that is deleted before the queue has begun to observe it is never told of")
+    func deletedBefore() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "late")
+        let diary = Diary()
+        queue.suspend()
+        try stage.on { realm in
+            diary.tokens = [try keeper(0, realm).observe(on: queue, names(diary))]
+            try realm.write { realm.delete(try keeper(0, realm)) }
+        }
+        queue.resume()
+        for _ in 0..<3 { queue.sync {} }
+        #expect(queue.sync { diary.take() }.allSatisfy { $0 == "deleted" })
+        #expect(stage.queue.sync { diary.tokens[0].invalidate() || true })
+    }
+
+    // MARK: Positions
+
+    @Test("an object that is deleted and made again, or leaves and comes back changed, is where it now is")
+    func again() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(LivePet.self).filter("age < 25").sorted(byKeyPath: "age").observe { diary.note($0) }
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 3"])
+        // Made again with the same key and values: another object in the place of the first.
+        try stage.write { realm in
+            realm.delete(try pet(1, realm))
+            realm.create(LivePet.self, value: ["id": 1, "name": "p1", "age": 10])
+        }
+        #expect(diary.take() == ["d[1] i[1] m[]"])
+        // Out and back within one write: nothing but a modification, or nothing at all where all is as it was.
+        try stage.write { realm in
+            try pet(0, realm).age = 90
+            try pet(0, realm).age = 5
+        }
+        #expect(diary.take() == ["d[] i[] m[0]"])
+        try stage.write { realm in
+            try pet(0, realm).age = 90
+            try pet(0, realm).age = 5
+        }
+        #expect(diary.take() == [])
+        // One that did not match takes the place of one that goes.
+        try stage.write { realm in
+            realm.delete(try pet(0, realm))
+            try pet(3, realm).age = 5
+        }
+        #expect(diary.take() == ["d[0] i[0] m[]"])
+    }
+
+    @Test("maps tell of changes in what their objects link to, to depth 4, and nothing of what they do not hold")
+    func mapDepth() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                try keeper(0, realm).shelf.observe { change in
+                    if case .update(_, let gone, let new, let changed) = change {
+                        diary.lines.append("d\(gone) i\(new) m\(changed)")
+                    }
+                }
+            ]
+        }
+        stage.settle()
+        try stage.write { realm in
+            try keeper(0, realm).shelf["a"] = try pet(0, realm)
+            for id in 0..<3 { try pet(id, realm).toy = try pet(id + 1, realm) }
+        }
+        #expect(diary.take() == [#"d[] i["a"] m[]"#])
+        try stage.write { try pet(3, $0).name = "deep" }
+        #expect(diary.take() == [#"d[] i[] m["a"]"#])
+        try stage.write { realm in realm.delete(try keeper(0, realm)) }
+        #expect(diary.take() == [#"d["a"] i[] m[]"#])
+    }
+
+    // MARK: Work
+
+    @Test("observers of sections are not asked about commits to classes that elements do not lead to")
+    func unrelatedSections() throws {
+        let (stage, diary) = try filled()
+        var asked = 0
+        func note<C: RealmSectionedResult>(_ change: SectionedResultsChange<C>) {
+            if case .update(_, let gone, let new, let changed, _, _) = change {
+                diary.lines.append("d\(gone.count) i\(new.count) m\(changed.count)")
+            }
+        }
+        try stage.on { realm in
+            let sections = realm.objects(LiveKeeper.self).sectioned(
+                by: { (keeper: LiveKeeper) in
+                    asked += 1
+                    return keeper.pet?.name ?? ""
+                }, sortDescriptors: [SortDescriptor(keyPath: "id")])
+            diary.tokens = [sections.observe(note), sections[0].observe(note)]
+        }
+        stage.settle()
+        let before = try stage.on { $0.deliveryWork }
+        asked = 0
+        for _ in 0..<5 { try stage.write { $0.add(Unrelated()) } }
+        #expect(asked == 0 && diary.take() == [])
+        #expect(try stage.on { $0.deliveryWork } == before)
+        // What the keys are made of is another class, over a link.
+        try stage.write { try keeper(2, $0).pet = try pet(1, $0) }
+        #expect(diary.take() == ["d1 i1 m0", "d1 i0 m0"])
+        try stage.write { try pet(1, $0).name = "" }
+        #expect(diary.take() == ["d0 i1 m0", "d0 i1 m0"])
+        #expect(asked > 0)
+    }
+}
