@@ -100,7 +100,7 @@ extension Inspector {
 }
 
 /// Objects as text. Confined to the session.
-private struct ObjectWriter {
+struct ObjectWriter {
     let session: Session
     /// Texts are cut to so many characters in lines.
     private static let shownCharacters = 80

@@ -15,6 +15,9 @@ public struct SalvageReport: Sendable, Equatable {
         public internal(set) var objects = 0
         /// Objects that the damaged file says it has.
         public internal(set) var expected = 0
+        /// Embedded objects that could be read and are not in the new file, because their owners are lost. `losses` has
+        /// their values.
+        public internal(set) var ownerless = 0
     }
 
     public internal(set) var tables: [Table] = []
@@ -34,7 +37,8 @@ public struct SalvageReport: Sendable, Equatable {
 extension Inspector {
     /// Writes every object that can be read into a new file at `path` and says what is missing. The file that is
     /// inspected stays as it is. Values that cannot be read become null, zero or empty; links to objects that are
-    /// lost become null, and leave lists and sets. Needs a readable catalog, else nothing tells what the bytes mean.
+    /// lost become null, and leave lists and sets. Embedded objects whose owners are lost have no place in a file:
+    /// `losses` has each as JSON, with what it owns. Needs a readable catalog, else nothing tells what the bytes mean.
     ///
     /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, the
     /// catalog cannot be read, or the new file cannot be written. O(file).
@@ -62,6 +66,8 @@ private struct Salvage {
     var report = SalvageReport()
     /// New keys by old ones, by table.
     private var keys: [TableKey: [ObjectKey: ObjectKey]] = [:]
+    /// Embedded objects that have an owner in the new file, by the old table.
+    private var owned: [TableKey: Set<ObjectKey>] = [:]
 
     init(source: Session, target: Session) {
         self.source = source
@@ -77,6 +83,7 @@ private struct Salvage {
             try copyRules()
             for table in source.tables { try copyObjects(table) }
             for table in source.tables { try copyLinks(table) }
+            try dropOwnerless()
             try dropBrokenConstraints()
             try target.commitWrite()
         } catch {
@@ -131,14 +138,45 @@ private struct Salvage {
         }
     }
 
+    /// Nobody could reach embedded objects without an owner. They are in `losses` before they go, with what they own.
+    private mutating func dropOwnerless() throws(EngineError) {
+        let writer = ObjectWriter(session: target)
+        for table in target.tables where table.definition.isEmbedded {
+            let ownerless = try table.ownerlessRows()
+            if ownerless.isEmpty { continue }
+            let old = source.tables.first { $0.definition.name == table.definition.name }?.definition.key
+            let known = Dictionary(uniqueKeysWithValues: (old.flatMap { keys[$0] } ?? [:]).map { ($1, $0) })
+            for key in ownerless {
+                let number = (known[key] ?? key).rawValue
+                report.lose(
+                    "\(table.definition.name) of object \(number): its owner is lost; it was \(try writer.json(table, key))"
+                )
+            }
+            try table.deleteOwnerless(ownerless)
+        }
+        for i in report.tables.indices {
+            guard let count = target.table(named: report.tables[i].name)?.count else { continue }
+            report.tables[i].ownerless = report.tables[i].objects - count
+            report.tables[i].objects = count
+        }
+    }
+
     // MARK: Objects
 
     private mutating func copyObjects(_ table: Table) throws(EngineError) {
         guard let copy = target.table(named: table.definition.name) else { return }
         var made: [ObjectKey: ObjectKey] = [:]
         var losses: [String] = []
+        // Of the group that comes next.
+        var unreadable: [Int] = []
         try table.forEachReadableGroup(
             { group throws(EngineError) in
+                defer { unreadable = [] }
+                if let primary = table.definition.primaryKey, unreadable.contains(primary) {
+                    // Without it they would be other objects.
+                    losses.append("\(table.definition.name): \(group.pointee.count) objects without their primary keys")
+                    return
+                }
                 for row in 0..<group.pointee.count {
                     let location = RowLocation(group: group, row: row)
                     guard made[location.key] == nil else { continue }
@@ -146,6 +184,7 @@ private struct Salvage {
                 }
             },
             lost: { part in
+                unreadable = part.columns ?? []
                 let columns = part.columns.map {
                     " (\($0.map { table.definition.columns[$0].name }.joined(separator: ", ")))"
                 }
@@ -205,13 +244,21 @@ private struct Salvage {
         for loss in losses { report.lose(loss) }
     }
 
-    private func copyMany(
+    private mutating func copyMany(
         _ column: Int, _ location: RowLocation, _ table: Table, _ copy: Table, _ key: ObjectKey,
         _ losses: inout [String]
     ) throws(EngineError) {
         let definition = table.definition.columns[column]
         var lost = 0
-        func moved(_ value: Value) -> Value { self.moved(value, definition, &lost) }
+        var taken = 0
+        func moved(_ value: Value) -> Value {
+            let new = self.moved(value, definition, &lost)
+            guard copy.ownsTargets(of: column), case .link(let target) = new, let owned = definition.target,
+                !self.owned[owned, default: []].insert(target).inserted
+            else { return new }
+            taken += 1
+            return .null
+        }
         switch definition.collection {
         case .none:
             try copy.set(moved(try table.value(column, at: location)), column, of: key)
@@ -234,6 +281,9 @@ private struct Salvage {
                 return true
             }
             for entry in entries { try copy.dictionarySet(entry.key, moved(entry.value), column, of: key) }
+        }
+        if taken > 0 {
+            losses.append("\(name(table, location, column)): \(taken) embedded objects that have another owner")
         }
         if lost > 0 { losses.append("\(name(table, location, column)): \(lost) links to objects that are lost") }
     }

@@ -3,7 +3,7 @@
 // back, and what a failed sync does.
 
 import Foundation
-import RegnumEngine
+@testable import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Synchronization
@@ -113,6 +113,28 @@ import Testing
                 #expect(found >= durable && found <= id + 1, "\(model): \(found) rows, \(durable) durable, \(id + 1)")
             }
         }
+    }
+
+    @Test("while a relaxed commit writes its slot, no sync of another thread begins")
+    func ownSlot() throws {
+        // It would make durable what lies in the very slot that the commit is about to write over.
+        let files = HookedFileSystem(files())
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options())
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite()
+        try insert(session, 0, .relaxed)
+        let slots = [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset]
+        var seen: [Bool] = []
+        files.before = { call, _ in
+            guard case .write(let offset, _) = call, slots.contains(offset) else { return }
+            seen.append(database.line.monitor.withLock { database.line.isBusy })
+        }
+        for id in 1..<4 { try insert(session, id, .relaxed) }
+        files.before = { _, _ in }
+        #expect(seen == [true, true, true])
+        #expect(database.line.monitor.withLock { !database.line.isBusy })
     }
 
     @Test("closing the last instance makes relaxed commits durable")

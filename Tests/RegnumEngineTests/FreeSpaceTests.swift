@@ -74,4 +74,12 @@ import Testing
         let taken = (end..<end + 6).filter { space.isTaken(Extent(page: $0, pageCount: 1)) }
         #expect(taken == [end + 2, end + 3, end + 5])
     }
+
+    @Test("a block that reaches behind the end of the file lies in pages that nobody has taken")
+    func behindTheEnd() {
+        let space = FreeSpace(highWater: 20)
+        #expect(space.isTaken(Extent(page: 18, pageCount: 2)))
+        #expect(!space.isTaken(Extent(page: 18, pageCount: 3)))
+        #expect(!space.isTaken(Extent(page: 20, pageCount: 1)))
+    }
 }

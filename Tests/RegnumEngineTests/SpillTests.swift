@@ -227,4 +227,42 @@ extension SpillLimits {
             try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared).makeSession()
                 .table(named: "Row")?.count == 15_000)
     }
+
+    /// With values of `byteCount` bytes, all alike, of 20 objects.
+    private func rewrite(_ session: Session, _ byte: UInt8, _ byteCount: Int) throws {
+        let table = try table(session)
+        for key in UInt64(1)...20 {
+            try table.set(.data([UInt8](repeating: byte, count: byteCount)), 2, of: ObjectKey(key))
+        }
+    }
+
+    @Test("what a transaction writes ahead and changes again, it writes over; but not while a snapshot reads it")
+    func rewritten() throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
+        defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+        var options = Database.OpenOptions()
+        (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 4096, 5)
+        options.spillLimits.bytesPerChange = .max
+        let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.rows])
+        try insert(session, 20)
+        try session.commitWrite()
+        try session.beginWrite()
+        for turn in 0..<40 { try rewrite(session, UInt8(turn), 1500) }
+        try session.commitWrite()
+        // The group of the objects is written 160 times, 8 pages each.
+        #expect(session.highWater < 300)
+        try session.beginWrite()
+        try rewrite(session, 200, 1500)
+        let snapshot = try session.snapshot()
+        for turn in 0..<8 { try rewrite(session, UInt8(turn), 1500) }
+        for key in UInt64(1)...20 {
+            #expect(try table(snapshot).value(2, of: ObjectKey(key)) == .data([UInt8](repeating: 200, count: 1500)))
+        }
+        session.rollbackWrite()
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
 }

@@ -15,6 +15,22 @@ final class Freighter: Object {
     @Persisted var convoy: List<Freighter>
 }
 
+final class Harbour: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var name = ""
+    @Persisted var berth: Berth?
+    @Persisted var piers: List<Berth>
+}
+
+final class Berth: EmbeddedObject {
+    @Persisted var depth: Int
+    @Persisted var crane: Crane?
+}
+
+final class Crane: EmbeddedObject {
+    @Persisted var tons: Int
+}
+
 @Suite("Salvage") struct SalvageTests {
     private func withFiles(_ body: (URL, URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("salvage-\(UUID().uuidString)")
@@ -93,6 +109,54 @@ final class Freighter: Object {
             try Data("mine".utf8).write(to: saved)
             #expect(throws: InspectionError.self) { try Inspector(fileURL: url).salvage(to: saved.path) }
             #expect(try Data(contentsOf: saved) == Data("mine".utf8))
+        }
+    }
+
+    @Test("embedded objects whose owners are lost are counted and named with their values, and leave no orphans behind")
+    func ownerless() throws {
+        try withFiles { url, saved in
+            let types: [ObjectBase.Type] = [Harbour.self, Berth.self, Crane.self]
+            do {
+                let realm = try Realm(configuration: Realm.Configuration(fileURL: url, objectTypes: types))
+                try realm.write {
+                    for id in 0..<2500 {
+                        let crane: [String: Any] = ["tons": 1_000_000 + id]
+                        realm.create(
+                            Harbour.self,
+                            value: [
+                                "id": id, "name": "harbour \(id)", "berth": ["depth": id, "crane": crane],
+                                "piers": [["depth": -id]],
+                            ])
+                    }
+                }
+                // Damage in the last commit would be taken for one that was interrupted.
+                for id in 0..<2 {
+                    try realm.write { realm.object(ofType: Harbour.self, forPrimaryKey: id)?.name = "x" }
+                }
+            }
+            var bytes = try Data(contentsOf: url)
+            let name = Data("harbour 1500".utf8)
+            // The row group with the names of the second thousand.
+            let at = try #require(bytes.range(of: name)).lowerBound
+            bytes[at] ^= 0xFF
+            try bytes.write(to: url)
+            let report = try Inspector(fileURL: url, isReadOnly: true).salvage(to: saved.path)
+            func table(_ name: String) throws -> SalvageReport.Table {
+                try #require(report.tables.first { $0.name == name })
+            }
+            let lost = try table("Harbour").expected - table("Harbour").objects
+            #expect(lost > 500 && lost < 1500)
+            #expect(try table("Berth").ownerless == 2 * lost)
+            #expect(try table("Berth").objects == 2 * (2500 - lost))
+            #expect(try table("Crane").ownerless == lost)
+            #expect(!report.isComplete && report.lossCount > 2 * lost)
+            #expect(report.losses.contains("Harbour: \(lost) objects without their primary keys"))
+            #expect(!report.losses.contains { $0.contains("twice") })
+            let words = report.losses.filter { $0.contains("its owner is lost") }
+            #expect(words.contains { $0.hasPrefix("Berth of object ") && $0.contains("\"tons\": 100") })
+            #expect(try Inspector(fileURL: saved).integrityFindings() == [])
+            let realm = try Realm(configuration: Realm.Configuration(fileURL: saved, objectTypes: types))
+            #expect(realm.object(ofType: Harbour.self, forPrimaryKey: 7)?.berth?.crane?.tons == 1_000_007)
         }
     }
 }

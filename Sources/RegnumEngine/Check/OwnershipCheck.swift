@@ -9,11 +9,7 @@ extension IntegrityCheck.Walk {
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let key = ObjectKey(group.pointee.key(at: row))
-                var owners = 0
-                for origin in table.origins {
-                    guard let other = session.table(origin.table) else { continue }
-                    owners += try table.backlinkCount(to: key, from: other, column: origin.column)
-                }
+                let owners = try table.ownerCount(of: key)
                 if owners != 1 { wrong.append("object \(key.rawValue) has \(owners) owners") }
             }
             return wrong.count < IntegrityCheck.findingLimit

@@ -31,6 +31,34 @@ extension Table {
         try session.deleteOwned(rows)
     }
 
+    /// How many links lead to a row of an embedded table: one, or the file is damaged.
+    package func ownerCount(of key: ObjectKey) throws(EngineError) -> Int {
+        var owners = 0
+        for origin in origins {
+            guard let other = session.table(origin.table) else { continue }
+            owners += try backlinkCount(to: key, from: other, column: origin.column)
+        }
+        return owners
+    }
+
+    /// Rows of an embedded table to which no link leads: none, but while a file is put together from what could be read.
+    package func ownerlessRows() throws(EngineError) -> [ObjectKey] {
+        var found: [ObjectKey] = []
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let key = ObjectKey(group.pointee.key(at: row))
+                if try ownerCount(of: key) == 0 { found.append(key) }
+            }
+            return true
+        }
+        return found
+    }
+
+    /// In a write: deletes rows to which no link leads, with all that they own.
+    package func deleteOwnerless(_ keys: [ObjectKey]) throws(EngineError) {
+        try session.deleteOwned(keys.map { OwnedRow(table: self, key: $0) })
+    }
+
     /// The rows that the row owns directly.
     func collectOwned(by key: ObjectKey, into rows: inout [OwnedRow]) throws(EngineError) {
         if !ownsRows { return }

@@ -72,7 +72,8 @@ struct SalvageCommand: ParsableCommand {
             let inspector = try Inspector(fileURL: arguments.url, isReadOnly: true, encryptionKey: key)
             let report = try inspector.salvage(to: output, encryptionKey: key)
             for table in report.tables {
-                Output().line("\(table.name): \(table.objects) of \(table.expected) objects")
+                let ownerless = table.ownerless > 0 ? ", \(table.ownerless) more without their owners" : ""
+                Output().line("\(table.name): \(table.objects) of \(table.expected) objects\(ownerless)")
             }
             for loss in report.losses { Output().line("lost: \(loss)") }
             if report.lossCount > report.losses.count { Output().line("\(report.lossCount) losses in all") }
