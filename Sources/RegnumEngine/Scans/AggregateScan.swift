@@ -48,34 +48,96 @@ package enum AggregateScan {
         }
     }
 
+    /// The zone knows the least and the greatest; without one, the values are looked at.
     @inline(__always)
     private static func packed<T: FixedWidthInteger & UnsignedInteger>(
         _ column: ColumnView, _ count: Int, _ type: T.Type, _ total: inout IntegerAggregate
     ) {
         guard count > 0 else { return }
-        let values = column.data.assumingMemoryBound(to: T.self)
-        var sum: UInt64 = 0
-        var low = T.max
-        var high = T.min
-        for row in 0..<count {
-            let value = values[row]
-            sum &+= UInt64(truncatingIfNeeded: value)
-            low = value < low ? value : low
-            high = value > high ? value : high
-        }
         total.count &+= count
-        total.sum &+= Int64(truncatingIfNeeded: sum) &+ column.base &* Int64(count)
-        total.min = Swift.min(total.min, column.base &+ Int64(truncatingIfNeeded: low))
-        total.max = Swift.max(total.max, column.base &+ Int64(truncatingIfNeeded: high))
+        total.sum &+= Int64(truncatingIfNeeded: packedSum(column.data, count, type)) &+ column.base &* Int64(count)
+        var low = column.zoneMin
+        var high = column.zoneMax
+        if !column.hasZone {
+            let values = column.data.assumingMemoryBound(to: T.self)
+            var least = T.max
+            var greatest = T.min
+            for row in 0..<count {
+                least = values[row] < least ? values[row] : least
+                greatest = values[row] > greatest ? values[row] : greatest
+            }
+            low = column.base &+ Int64(truncatingIfNeeded: least)
+            high = column.base &+ Int64(truncatingIfNeeded: greatest)
+        }
+        total.min = Swift.min(total.min, low)
+        total.max = Swift.max(total.max, high)
+    }
+
+    /// Eight bytes a step: every second value is added to a lane of twice its width, which 1,024 rows do not overflow.
+    @inline(__always)
+    private static func packedSum<T: FixedWidthInteger & UnsignedInteger>(
+        _ data: UnsafeRawPointer, _ count: Int, _ type: T.Type
+    ) -> UInt64 {
+        let width = UInt64(truncatingIfNeeded: T.bitWidth)
+        let even: UInt64 =
+            T.self == UInt8.self
+            ? 0x00FF_00FF_00FF_00FF : T.self == UInt16.self ? 0x0000_FFFF_0000_FFFF : 0xFFFF_FFFF
+        let perWord = 64 / T.bitWidth
+        var lanes: UInt64 = 0
+        let words = count / perWord
+        for word in 0..<words {
+            let values = data.load(fromByteOffset: word &* 8, as: UInt64.self)
+            lanes &+= (values & even) &+ (values &>> width & even)
+        }
+        let lane = 2 &* width
+        var sum: UInt64 = 0
+        for shift in stride(from: 0, to: 64, by: Int(lane)) {
+            sum &+= lanes &>> UInt64(shift) & (lane == 64 ? ~0 : (1 &<< lane) &- 1)
+        }
+        let values = data.assumingMemoryBound(to: T.self)
+        for row in words &* perWord..<count { sum &+= UInt64(truncatingIfNeeded: values[row]) }
+        return sum
     }
 
     /// Columns of doubles and of floats.
     package static func doubles(
         _ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout DoubleAggregate
     ) {
+        if rows == nil, column.validity == nil, column.hasZone {
+            return column.form == .float32
+                ? numbers(column, count, Float.self, &total) : numbers(column, count, Double.self, &total)
+        }
         column.form == .float32
             ? floats(column, count, rows, Float.self, &total)
             : floats(column, count, rows, Double.self, &total)
+    }
+
+    /// All rows of a column that has a zone, and so no NaN: the sum alone is left to find.
+    @inline(__always)
+    private static func numbers<T: BinaryFloatingPoint & SIMDScalar>(
+        _ column: ColumnView, _ count: Int, _ type: T.Type, _ total: inout DoubleAggregate
+    ) {
+        guard count > 0 else { return }
+        var sums = SIMD8<Double>.zero
+        let whole = count & ~7
+        var row = 0
+        while row < whole {
+            sums += load(column.data, row, T.self)
+            row &+= 8
+        }
+        for lane in 0..<count &- whole {
+            sums[lane] += Double(
+                column.data.load(fromByteOffset: (whole &+ lane) &* MemoryLayout<T>.size, as: T.self))
+        }
+        total.count &+= count
+        total.sum += pairs(sums)
+        total.min = Swift.min(total.min, Double(bitPattern: UInt64(bitPattern: column.zoneMin)))
+        total.max = Swift.max(total.max, Double(bitPattern: UInt64(bitPattern: column.zoneMax)))
+    }
+
+    @inline(__always)
+    private static func pairs(_ sums: SIMD8<Double>) -> Double {
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
     }
 
     @inline(__always)
@@ -111,7 +173,7 @@ package enum AggregateScan {
             row &+= 8
         }
         total.count &+= Int(counts.wrappedSum())
-        total.sum += ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]))
+        total.sum += pairs(sums)
         total.min = Swift.min(total.min, lows.min())
         total.max = Swift.max(total.max, highs.max())
     }

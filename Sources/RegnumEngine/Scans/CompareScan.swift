@@ -45,72 +45,106 @@ package enum CompareScan {
         _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap
     ) {
         switch column.form {
-        case .uint8: packed(column, count, low, high, UInt8.self, out)
-        case .uint16: packed(column, count, low, high, UInt16.self, out)
-        case .uint32: packed(column, count, low, high, UInt32.self, out)
+        case .uint8:
+            guard let (bottom, span) = packed(column, low, high, UInt8.self) else { return out.clearRows() }
+            let bottoms = SIMD8<UInt8>(repeating: bottom)
+            let spans = SIMD8<UInt8>(repeating: span)
+            let data = UnsafeRawPointer(column.data)
+            eights(count, out) { block in
+                let values = data.loadUnaligned(fromByteOffset: block &* 8, as: SIMD8<UInt8>.self)
+                return unsafeBitCast((values &- bottoms) .<= spans, to: UInt64.self)
+            } last: { data.load(fromByteOffset: $0, as: UInt8.self) &- bottom <= span }
+        case .uint16:
+            guard let (bottom, span) = packed(column, low, high, UInt16.self) else { return out.clearRows() }
+            let bottoms = SIMD8<UInt16>(repeating: bottom)
+            let spans = SIMD8<UInt16>(repeating: span)
+            let data = UnsafeRawPointer(column.data)
+            eights(count, out) { block in
+                let values = data.loadUnaligned(fromByteOffset: block &* 16, as: SIMD8<UInt16>.self)
+                return lanes(unsafeBitCast((values &- bottoms) .<= spans, to: SIMD8<Int16>.self))
+            } last: { data.load(fromByteOffset: $0 &* 2, as: UInt16.self) &- bottom <= span }
+        case .uint32:
+            guard let (bottom, span) = packed(column, low, high, UInt32.self) else { return out.clearRows() }
+            let bottoms = SIMD8<UInt32>(repeating: bottom)
+            let spans = SIMD8<UInt32>(repeating: span)
+            let data = UnsafeRawPointer(column.data)
+            eights(count, out) { block in
+                let values = data.loadUnaligned(fromByteOffset: block &* 32, as: SIMD8<UInt32>.self)
+                return lanes(unsafeBitCast((values &- bottoms) .<= spans, to: SIMD8<Int32>.self))
+            } last: { data.load(fromByteOffset: $0 &* 4, as: UInt32.self) &- bottom <= span }
         case .int64:
-            out.clearRows()
-            unsigned(
+            words(
                 column.data.assumingMemoryBound(to: UInt64.self), count, UInt64(bitPattern: low),
                 UInt64(bitPattern: high &- low), out)
         default: column.base >= low && column.base <= high ? out.setRows(count) : out.clearRows()
         }
     }
 
+    /// The range in the numbers that are stored: the least and the distance to the greatest. Nil where none can be in it.
     @inline(__always)
     private static func packed<T: FixedWidthInteger & UnsignedInteger>(
-        _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ type: T.Type, _ out: RowBitmap
-    ) {
+        _ column: ColumnView, _ low: Int64, _ high: Int64, _ type: T.Type
+    ) -> (bottom: T, span: T)? {
         // Differences that leave Int64 saturate.
         let (below, lowOverflows) = low.subtractingReportingOverflow(column.base)
         let (above, highOverflows) = high.subtractingReportingOverflow(column.base)
         let first = lowOverflows ? (low < column.base ? 0 : .max) : below < 0 ? 0 : below
         let last = highOverflows ? (high < column.base ? -1 : .max) : above
-        if last < 0 || first > Int64(T.max) { return out.clearRows() }
+        if last < 0 || first > Int64(T.max) { return nil }
         let bottom = T(first)
-        let span = (last > Int64(T.max) ? T.max : T(last)) &- bottom
-        out.clearRows()
-        if T.self == UInt8.self {
-            bytes(column.data, count, UInt8(truncatingIfNeeded: bottom), UInt8(truncatingIfNeeded: span), out)
-        } else {
-            unsigned(column.data.assumingMemoryBound(to: T.self), count, bottom, span, out)
-        }
+        return (bottom, (last > Int64(T.max) ? T.max : T(last)) &- bottom)
     }
 
-    /// Eight rows a step.
+    /// Eight rows a step: `test` gives a byte for each of them, whose lowest bit counts. `last` tells of one row.
     @inline(__always)
-    private static func bytes(
-        _ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8, _ out: RowBitmap
+    static func eights(
+        _ count: Int, _ out: RowBitmap, _ test: (Int) -> UInt64, last: (Int) -> Bool
     ) {
-        let bottoms = SIMD8<UInt8>(repeating: bottom)
-        let spans = SIMD8<UInt8>(repeating: span)
+        out.clearRows()
         let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
         let whole = count &>> 3
         for block in 0..<whole {
-            let values = data.loadUnaligned(fromByteOffset: block &* 8, as: SIMD8<UInt8>.self)
-            let lanes = unsafeBitCast((values &- bottoms) .<= spans, to: UInt64.self) & 0x0101_0101_0101_0101
-            // Each byte holds 0 or 1: the product gathers them in its highest byte.
-            bytes[block] = UInt8(truncatingIfNeeded: (lanes &* 0x0102_0408_1020_4080) &>> 56)
+            // The product gathers the eight bits in its highest byte.
+            let bits = (test(block) & 0x0101_0101_0101_0101) &* 0x0102_0408_1020_4080
+            bytes[block] = UInt8(truncatingIfNeeded: bits &>> 56)
         }
-        for row in whole &* 8..<count where data.load(fromByteOffset: row, as: UInt8.self) &- bottom <= span {
-            out.insertRow(row)
-        }
+        for row in whole &* 8..<count where last(row) { out.insertRow(row) }
     }
 
     @inline(__always)
-    private static func unsigned<T: FixedWidthInteger & UnsignedInteger>(
-        _ values: UnsafePointer<T>, _ count: Int, _ low: T, _ span: T, _ out: RowBitmap
+    static func lanes(_ mask: SIMD8<Int16>) -> UInt64 {
+        unsafeBitCast(SIMD8<Int8>(truncatingIfNeeded: mask), to: UInt64.self)
+    }
+    @inline(__always)
+    static func lanes(_ mask: SIMD8<Int32>) -> UInt64 {
+        unsafeBitCast(SIMD8<Int8>(truncatingIfNeeded: mask), to: UInt64.self)
+    }
+    @inline(__always)
+    static func lanes(_ mask: SIMD8<Int64>) -> UInt64 {
+        unsafeBitCast(SIMD8<Int8>(truncatingIfNeeded: mask), to: UInt64.self)
+    }
+
+    /// There is no vector comparison of 64-bit integers that every x86-64 processor has.
+    private static func words(
+        _ values: UnsafePointer<UInt64>, _ count: Int, _ low: UInt64, _ span: UInt64, _ out: RowBitmap
     ) {
-        var row = 0
-        while row < count {
-            let end = min(row &+ 64, count)
-            var word: UInt64 = 0
-            for place in row..<end {
-                word |= (values[place] &- low <= span ? 1 : 0) &<< UInt64(truncatingIfNeeded: place)
-            }
-            out[row &>> 6] = word
-            row = end
+        out.clearRows()
+        let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
+        let whole = count &>> 3
+        for block in 0..<whole {
+            let eight = values + block &* 8
+            var byte: UInt8 = 0
+            byte |= eight[0] &- low <= span ? 1 : 0
+            byte |= eight[1] &- low <= span ? 2 : 0
+            byte |= eight[2] &- low <= span ? 4 : 0
+            byte |= eight[3] &- low <= span ? 8 : 0
+            byte |= eight[4] &- low <= span ? 16 : 0
+            byte |= eight[5] &- low <= span ? 32 : 0
+            byte |= eight[6] &- low <= span ? 64 : 0
+            byte |= eight[7] &- low <= span ? 128 : 0
+            bytes[block] = byte
         }
+        for row in whole &* 8..<count where values[row] &- low <= span { out.insertRow(row) }
     }
 
     // MARK: Floating point
@@ -119,38 +153,48 @@ package enum CompareScan {
     package static func doubles(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Double, _ out: RowBitmap
     ) {
-        floating(column, count, operation, value, out)
+        if !isToldByZone(column, count, operation, value, out) {
+            compare(column, count, operation, value, out)
+        }
     }
 
     /// As `doubles`, compared in single precision.
     package static func floats(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Float, _ out: RowBitmap
     ) {
-        floating(column, count, operation, value, out)
+        if !isToldByZone(column, count, operation, Double(value), out) {
+            compare(column, count, operation, value, out)
+        }
     }
 
+    private static func isToldByZone(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Double, _ out: RowBitmap
+    ) -> Bool {
+        guard column.hasZone, !value.isNaN, let answer = zoneAnswer(column, operation, value) else { return false }
+        answer ? out.setRows(count) : out.clearRows()
+        if operation == .notEqual {
+            if !answer { setNulls(column, count, out) }
+        } else {
+            keepValid(column, out)
+        }
+        return true
+    }
+
+    /// What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
     @inline(__always)
-    private static func floating<T: BinaryFloatingPoint>(
+    private static func compare<T: ScannedFloat>(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: T, _ out: RowBitmap
     ) {
-        let isNaN = value.isNaN
-        if column.hasZone, !isNaN, let answer = zoneAnswer(column, operation, Double(value)) {
-            answer ? out.setRows(count) : out.clearRows()
-            if operation == .notEqual { return answer ? () : setNulls(column, count, out) }
-            return keepValid(column, out)
-        }
-        // What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
-        switch operation {
-        case .equal, .notEqual:
-            isNaN
-                ? scan(column, count, value, out) { a, _ in a != a }
-                : scan(column, count, value, out) { a, b in a == b }
-        case .less, .greaterOrEqual:
-            isNaN ? out.setRows(count) : scan(column, count, value, out) { a, b in a >= b }
-        case .lessOrEqual, .greater:
-            isNaN
-                ? scan(column, count, value, out) { a, _ in a == a }
-                : scan(column, count, value, out) { a, b in a > b }
+        let data = UnsafeRawPointer(column.data)
+        switch (operation, value.isNaN) {
+        case (.equal, false), (.notEqual, false): T.scanEqual(data, count, value, out)
+        case (.less, false), (.greaterOrEqual, false): T.scanAtLeast(data, count, value, out)
+        case (.lessOrEqual, false), (.greater, false): T.scanGreater(data, count, value, out)
+        case (.less, true), (.greaterOrEqual, true): out.setRows(count)
+        case (.lessOrEqual, true), (.greater, true): T.scanNumbers(data, count, out)
+        case (.equal, true), (.notEqual, true):
+            T.scanNumbers(data, count, out)
+            invert(out, count)
         }
         if operation == .less || operation == .lessOrEqual { invert(out, count) }
         keepValid(column, out)
@@ -168,25 +212,6 @@ package enum CompareScan {
         case .lessOrEqual: return high <= value ? true : low > value ? false : nil
         case .greater: return low > value ? true : high <= value ? false : nil
         case .greaterOrEqual: return low >= value ? true : high < value ? false : nil
-        }
-    }
-
-    /// A loop of one comparison a row: the compiler turns it into vector comparisons.
-    @inline(__always)
-    private static func scan<T: BinaryFloatingPoint>(
-        _ column: ColumnView, _ count: Int, _ value: T, _ out: RowBitmap, _ test: (T, T) -> Bool
-    ) {
-        out.clearRows()
-        let values = column.data.assumingMemoryBound(to: T.self)
-        var row = 0
-        while row < count {
-            let end = min(row &+ 64, count)
-            var word: UInt64 = 0
-            for place in row..<end {
-                word |= (test(values[place], value) ? 1 : 0) &<< UInt64(truncatingIfNeeded: place)
-            }
-            out[row &>> 6] = word
-            row = end
         }
     }
 

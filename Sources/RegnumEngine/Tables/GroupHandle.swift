@@ -147,7 +147,7 @@ package final class GroupCache {
     @exclusivity(unchecked) private var slots: UnsafeMutablePointer<Slot>
     @exclusivity(unchecked) private var mask: Int
     @exclusivity(unchecked) package private(set) var count = 0
-    private var hasPending = false
+    @exclusivity(unchecked) private(set) var hasPending = false
 
     package init() {
         mask = 15

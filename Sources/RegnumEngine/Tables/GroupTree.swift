@@ -69,6 +69,10 @@ package final class GroupTree {
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
     /// Moves when rows are added or removed: what nodes in memory know of row counts is old then.
     @exclusivity(unchecked) private var rowStamp = 0
+    /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
+    @exclusivity(unchecked) var directory: GroupDirectory?
+    /// Lookups left until a directory pays; negative: not known yet.
+    @exclusivity(unchecked) var lookupsLeft = -1
     /// Called when group pointers that accessors may hold are about to go.
     private let willMove: () -> Void
 
@@ -86,6 +90,9 @@ package final class GroupTree {
 
     /// Shows another version. Decoded groups are kept: their blocks may belong to both.
     func reset(root: BlockRef) {
+        var isSame = false
+        if case .ref(let old) = self.root, old.location == root.location, old.birth == root.birth { isSame = true }
+        if !isSame || directory?.hasChanges == true { dropDirectory() }
         self.root = root.isNone ? nil : .ref(root)
         lastGroup = nil
         lastDirty = nil
@@ -94,21 +101,33 @@ package final class GroupTree {
 
     /// Forgets decoded groups; pending refs must not outlive their transaction.
     func dropDecodedGroups() {
+        dropDirectory()
         lastGroup = nil
         cache.removeAll()
     }
 
     /// At the end of a transaction.
     func dropPendingGroups() {
+        if cache.hasPending { dropDirectory() }
         lastGroup = nil
         cache.removePending()
     }
 
     /// Before sealing: nothing may point at groups that are about to go.
     func dropShortcuts() {
+        dropDirectory()
         willMove()
         lastGroup = nil
         lastDirty = nil
+    }
+
+    deinit { directory?.deallocate() }
+
+    /// Groups come or go, or those that were decoded are freed.
+    private func dropDirectory() {
+        directory?.deallocate()
+        directory = nil
+        lookupsLeft = -1
     }
 
     var decodedGroupCount: Int { cache.count }
@@ -164,6 +183,10 @@ package final class GroupTree {
     }
 
     private func groupView(for key: UInt64) throws(EngineError) -> UnsafeMutablePointer<GroupView>? {
+        if let directory {
+            return try directory.group(for: key) { ref throws(EngineError) in try group(ref) }
+        }
+        if sharing == nil { try considerDirectory() }
         guard var child = root else { return nil }
         while case .node(let node) = child { child = node.entries[node.child(for: key)].child }
         switch child {
@@ -288,24 +311,31 @@ package final class GroupTree {
         _ child: Child, depth: Int, _ left: inout Int,
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
-        if case .ref = child { left -= 1 }
-        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
         switch child {
+        case .ref(let ref): return try visit(ref, depth: depth, &left, body)
         case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
         case .node(let node):
             for entry in node.entries where try !visit(entry.child, depth: depth, &left, body) { return false }
             return true
-        case .ref(let ref):
-            guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
-            let bytes = try space.bytes(ref)
-            for i in 0..<GroupNodeLayout.count(bytes)
-            where try !visit(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, &left, body) { return false }
-            return true
         }
     }
 
+    /// Committed blocks: no references are counted on the way.
+    private func visit(
+        _ ref: BlockRef, depth: Int, _ left: inout Int,
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        left -= 1
+        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
+        guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
+        let bytes = try space.bytes(ref)
+        for i in 0..<GroupNodeLayout.count(bytes)
+        where try !visit(GroupNodeLayout.ref(bytes, i), depth: depth + 1, &left, body) { return false }
+        return true
+    }
+
     /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.
-    private var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
+    var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
 
     // MARK: Changing
 
@@ -324,6 +354,7 @@ package final class GroupTree {
         }
         let (made, group) = try dirtied(top, key)
         if let made { root = made }
+        directory?.setChanged(group.view, for: key)
         lastDirty = group
         return group
     }
@@ -472,6 +503,7 @@ package final class GroupTree {
 
     /// Adds a group behind all others.
     private func attach(_ entry: Entry) throws(EngineError) {
+        dropDirectory()
         switch root {
         case nil: root = entry.child
         case .group(let group)?:
@@ -534,6 +566,7 @@ package final class GroupTree {
         if group.view.pointee.count == 0 {
             lastDirty = nil
             if tail === group { tail = nil }
+            dropDirectory()
             if let top = root, Self.prune(top, key, space) { root = nil }
         }
     }
@@ -554,42 +587,12 @@ package final class GroupTree {
 
     /// Drops every group.
     func removeAll() throws(EngineError) {
+        dropDirectory()
         willMove()
         lastGroup = nil
         lastDirty = nil
         tail = nil
         try forEachBlock { space.free($0) }
         root = nil
-    }
-}
-
-extension GroupTree {
-    /// Calls `body` with each block of the tree that is committed or pending: nodes, groups and the older blocks
-    /// that groups still use (each as often as it is referred to), but not blobs.
-    func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
-        guard let root else { return }
-        var left = blockLimit
-        try forEachBlock(root, depth: 0, &left, body)
-    }
-
-    private func forEachBlock(
-        _ child: Child, depth: Int, _ left: inout Int, _ body: (BlockRef) throws(EngineError) -> Void
-    ) throws(EngineError) {
-        if case .ref = child { left -= 1 }
-        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
-        switch child {
-        case .group(let group): for source in group.sources { try body(source.ref) }
-        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, &left, body) }
-        case .ref(let ref):
-            let bytes = try space.bytes(ref)
-            try body(ref)
-            if ref.kind == BlockKind.groupNode.rawValue {
-                for i in 0..<GroupNodeLayout.count(bytes) {
-                    try forEachBlock(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, &left, body)
-                }
-            } else {
-                for i in 0..<RowGroupLayout.externalCount(bytes) { try body(RowGroupLayout.external(bytes, i)) }
-            }
-        }
     }
 }

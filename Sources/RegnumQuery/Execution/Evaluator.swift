@@ -94,25 +94,9 @@ struct Evaluator {
         switch test {
         case .always: out.setRows(count)
         case .never: out.clearRows()
-        case .isNull, .isNotNull:
-            if type == .link {
-                CompareScan.integers(column, count, .equal, 0, out)
-            } else {
-                CompareScan.nulls(column, count, out)
-            }
-            if case .isNotNull = test { CompareScan.invert(out, count) }
-        case .int(let comparison, let value):
-            CompareScan.integers(column, count, comparison.scanOperator, value, out)
-        case .link(let comparison, let key):
-            CompareScan.integers(column, count, comparison.scanOperator, Int64(bitPattern: key.rawValue), out)
-        case .double(let comparison, let value):
-            CompareScan.doubles(column, count, comparison.scanOperator, value, out)
-        case .float(let comparison, let value):
-            CompareScan.floats(column, count, comparison.scanOperator, value, out)
-        case .bool(let comparison, let value):
-            CompareScan.bools(column, count, value, isEqual: comparison == .equal, out)
-        case .date(let comparison, let value):
-            CompareScan.dates(column, count, comparison.scanOperator, value, out)
+        case .isNull, .isNotNull, .int, .link, .double, .float, .bool, .date:
+            guard let test = ColumnTest(number, type, test) else { preconditionFailure("a comparison") }
+            test.scan(group, out)
         case .objectID(let comparison, _, _) where comparison.isOrdering:
             scanIDs(column, count, type, test, out)
         case .uuid(let comparison, _, _) where comparison.isOrdering:
@@ -198,7 +182,11 @@ struct Evaluator {
         _ through: Through, _ group: Group, mask: RowBitmap, out: RowBitmap
     ) throws(EngineError) {
         let count = group.pointee.count
-        if through.passing == nil { through.passing = try passingObjects(through) }
+        if through.passing == nil {
+            through.passing = try passingObjects(through)
+            // No object has the key 0, which stands for a null link.
+            if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
+        }
         out.clearRows()
         guard let passing = through.passing else {
             for row in 0..<count where mask.hasRow(row) {
@@ -210,11 +198,8 @@ struct Evaluator {
         }
         switch through.step {
         case .link(let number, _):
-            let column = group.pointee.columns[number]
-            for row in 0..<count where mask.hasRow(row) {
-                let key = UInt64(bitPattern: column.integer(row))
-                if key == 0 ? through.matchesNull : passing.contains(key) { out.insertRow(row) }
-            }
+            passing.copyRows(linkingBy: group.pointee.columns[number], count, to: out)
+            out.andRows(mask)
         case .links(let number, _):
             for row in 0..<count where mask.hasRow(row) {
                 let isMissing = try table.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
@@ -226,10 +211,7 @@ struct Evaluator {
             }
         case .entry:
             preconditionFailure("entries are followed row by row")
-        case .backlinks:
-            for row in 0..<count where mask.hasRow(row) && passing.contains(group.pointee.key(at: row)) {
-                out.insertRow(row)
-            }
+        case .backlinks: passing.copyRows(of: group, mask: mask, to: out)
         }
     }
 
@@ -246,25 +228,31 @@ struct Evaluator {
             guard let limit = try other.keyLimit() else { return nil }
             let passing = KeyBitmap(limit: limit)
             try Evaluator(session: session, table: other, expectedRows: other.count)
-                .forEachMatch(through.inner) { group, row in passing.insert(group.pointee.key(at: row)) }
+                .forEachGroup(through.inner) { group, rows in
+                    passing.insert(rows, of: group)
+                    return true
+                }
             return passing
         case .backlinks(_, let number):
             guard let limit = try table.keyLimit() else { return nil }
             let passing = KeyBitmap(limit: limit)
             let isList = other.definition.columns[number].collection != .none
-            try Evaluator(session: session, table: other, expectedRows: other.count)
-                .forEachMatch(through.inner) { group, row throws(EngineError) in
-                    if isList {
-                        try other.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
-                            for index in 0..<list.count where !list.isNull(index) {
-                                passing.insert(list.integer(index))
-                            }
-                            return true
+            let evaluator = Evaluator(session: session, table: other, expectedRows: other.count)
+            if isList {
+                try evaluator.forEachMatch(through.inner) { group, row throws(EngineError) in
+                    try other.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
+                        for index in 0..<list.count where !list.isNull(index) {
+                            passing.insert(list.integer(index))
                         }
-                    } else {
-                        passing.insert(UInt64(bitPattern: group.pointee.columns[number].integer(row)))
+                        return true
                     }
                 }
+            } else {
+                try evaluator.forEachGroup(through.inner) { group, rows in
+                    passing.insert(linkedBy: group.pointee.columns[number], group.pointee.count, rows)
+                    return true
+                }
+            }
             return passing
         }
     }
@@ -359,14 +347,29 @@ struct Evaluator {
     ) throws(EngineError) {
         let bitmaps = RowBitmap.makeRowBitmaps(2 + 2 * (node.depth + 1))
         defer { bitmaps.deallocate() }
+        let mask = bitmaps
+        let out = bitmaps + 16
+        // Explaining asks each part whether it has read.
+        let (leading, rest) = statistics == nil ? ColumnTest.leading(node) : ([], node)
+        let tests = UnsafeMutablePointer<ColumnTest>.allocate(capacity: max(leading.count, 1))
+        defer { tests.deallocate() }
+        tests.initialize(from: leading, count: leading.count)
+        let testCount = leading.count
         try table.forEachGroup { group throws(EngineError) in
-            let mask = bitmaps
-            let out = bitmaps + 16
-            mask.setRows(group.pointee.count)
-            statistics?.pointee.hasRead = false
-            try evaluate(node, group, mask: mask, out: out, scratch: bitmaps + 32)
-            if let statistics, !statistics.pointee.hasRead {
-                statistics.pointee.skippedRows += group.pointee.count
+            if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
+            var next = 1
+            while next < testCount, out.hasRows {
+                tests[next].scan(group, mask)
+                out.andRows(mask)
+                next &+= 1
+            }
+            if let rest, out.hasRows {
+                mask.copyRows(out)
+                statistics?.pointee.hasRead = false
+                try evaluate(rest, group, mask: mask, out: out, scratch: bitmaps + 32)
+                if let statistics, !statistics.pointee.hasRead {
+                    statistics.pointee.skippedRows += group.pointee.count
+                }
             }
             return try body(group, out)
         }

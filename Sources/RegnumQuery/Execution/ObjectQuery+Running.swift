@@ -99,7 +99,9 @@ extension ObjectQuery {
         if keys.isEmpty {
             return wanted.isTail ? try rows(access, table).suffix(limit) : try rows(access, table, limit: limit)
         }
-        var top = TopRows(session, table, keys, limit: limit, isTail: wanted.isTail)
+        let scratch = RowBitmap.makeRowBitmaps(1)
+        defer { scratch.deallocate() }
+        var top = TopRows(session, table, keys, limit: limit, isTail: wanted.isTail, scratch: scratch)
         if predicate == nil, let first = keys.first, isIndexed(first, table),
             let few = try table.extremeKeys(
                 inIndexOf: first.column, isAscending: first.isAscending != wanted.isTail, limit: limit,

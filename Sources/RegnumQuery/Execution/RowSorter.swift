@@ -121,6 +121,12 @@ struct RowSorter {
         if rest >= 8 {
             return UInt64(bigEndian: text.address.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
+        if rest <= 0 { return 0 }
+        if text.count >= 8 {
+            let last = UInt64(
+                bigEndian: text.address.loadUnaligned(fromByteOffset: text.count &- 8, as: UInt64.self))
+            return last &<< UInt64(64 &- rest &* 8)
+        }
         var word: UInt64 = 0
         var index = 0
         while index < rest {

@@ -28,6 +28,14 @@ final class SortExtractor {
     static func sort(
         _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [RowLocation] {
+        if let sorted = try PackedSort.sort(rows, keys, table, session) { return sorted }
+        return try sortByLevels(rows, keys, table, session)
+    }
+
+    /// The same, one key after the other: for keys that do not pack, and for rows that agree in what was packed.
+    static func sortByLevels(
+        _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
+    ) throws(EngineError) -> [RowLocation] {
         let extractor = SortExtractor(session)
         var levels: [SortLevel] = []
         for key in keys { levels += try extractor.levels(of: key, table, rows) }

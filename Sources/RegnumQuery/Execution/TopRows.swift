@@ -19,10 +19,17 @@ struct TopRows {
     private var new: [RowLocation] = []
     /// Of the worst row, once `limit` rows are kept.
     private var threshold: (first: UInt64, second: UInt64) = (.max, .max)
+    /// The first key of that row, where whole groups can be compared with it.
+    private var bound: ColumnTest?
+    /// The caller's, for one bitmap.
+    private let passing: RowBitmap
     private let coarse: [SortKey]
     private let isFirstExact: Bool
 
-    init(_ session: Session, _ table: Table, _ keys: [SortKey], limit: Int, isTail: Bool) {
+    init(
+        _ session: Session, _ table: Table, _ keys: [SortKey], limit: Int, isTail: Bool, scratch: RowBitmap
+    ) {
+        passing = scratch
         self.session = session
         self.table = table
         self.keys =
@@ -47,8 +54,13 @@ struct TopRows {
     }
 
     mutating func add(_ group: UnsafeMutablePointer<GroupView>, _ rows: RowBitmap) throws(EngineError) {
+        passing.copyRows(rows)
+        if let bound, let key = coarse.first, group.pointee.columns[key.column].validity == nil {
+            bound.scan(group, passing)
+            passing.andRows(rows)
+        }
         for word in 0..<16 {
-            var bits = rows[word]
+            var bits = passing[word]
             while bits != 0 {
                 let row = word &<< 6 &+ bits.trailingZeroBitCount
                 bits &= bits &- 1
@@ -86,6 +98,19 @@ struct TopRows {
         guard kept.count == limit, let worst = kept.last, let key = coarse.first else { return }
         threshold.first = try word(key, worst)
         if coarse.count > 1 { threshold.second = try word(coarse[1], worst) }
+        bound = Self.bound(key, worst)
+    }
+
+    /// What rows must pass that do not come behind `worst` in the first key; nil where that is no plain comparison.
+    private static func bound(_ key: SortKey, _ worst: RowLocation) -> ColumnTest? {
+        let column = worst.group.pointee.columns[key.column]
+        if column.isNull(worst.row) { return nil }
+        let comparison: ComparisonOperator = key.isAscending ? .lessOrEqual : .greaterOrEqual
+        switch key.type {
+        case .int: return ColumnTest(key.column, .int, .int(comparison, column.integer(worst.row)))
+        case .double: return ColumnTest(key.column, .double, .double(comparison, column.double(worst.row)))
+        default: return nil
+        }
     }
 
     /// A word whose order does not contradict that of the key: 0 for null, cut at both ends. Never `.max`, which

@@ -138,12 +138,29 @@ enum Planner {
     /// To-one links in front of the collection become steps of their own.
     private static func plan(_ aggregate: BoundAggregate, _ test: ValueTest) -> PlanNode {
         guard case .link? = aggregate.path.steps.first, let step = aggregate.path.steps.first else {
+            if let existence = existence(aggregate, test) { return existence }
             return .aggregate(AggregateNode(aggregate, test))
         }
         var rest = aggregate
         rest.path.steps.removeFirst()
         let empty: Value = aggregate.kind == .count || aggregate.kind == .sum ? .int(0) : .null
         return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(empty)))
+    }
+
+    /// A count of backlinks of which only matters whether it is 0: the first one decides.
+    private static func existence(_ aggregate: BoundAggregate, _ test: ValueTest) -> PlanNode? {
+        guard aggregate.kind == .count, aggregate.path.steps.count == 1, case .object = aggregate.path.end,
+            case .backlinks? = aggregate.path.steps.first
+        else { return nil }
+        let isWanted: Bool
+        switch test {
+        case .int(.greater, 0), .int(.notEqual, 0), .int(.greaterOrEqual, 1): isWanted = true
+        case .int(.equal, 0), .int(.lessOrEqual, 0), .int(.less, 1): isWanted = false
+        default: return nil
+        }
+        let any = PlanNode.through(
+            Through(step: aggregate.path.steps[0], inner: .constant(true), matchesNull: false))
+        return isWanted ? any : .not(any)
     }
 
     // MARK: Order

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the groups of a tree begin, beside each other: a lookup of a random key guesses the place of its group
+// instead of walking through the nodes. Made of the nodes when many keys are looked up, without reading a group;
+// thrown away when groups come or go.
+
+struct GroupDirectory {
+    /// The group where it has been decoded or changed, else the block to decode.
+    private struct Place {
+        var group: UnsafeMutablePointer<GroupView>?
+        var ref: BlockRef
+    }
+
+    /// Lower bounds of the groups' keys, ascending.
+    private let firstKeys: UnsafeMutablePointer<UInt64>
+    private let places: UnsafeMutablePointer<Place>
+    private let count: Int
+    /// For each stretch of `1 << shift` keys the last group that begins before it, so that few groups are left to
+    /// choose from; `stretches + 1` of them.
+    private let starts: UnsafeMutablePointer<UInt32>
+    private let stretches: Int
+    private let shift: UInt64
+    /// True where it shows a group that a write transaction has changed.
+    private(set) var hasChanges = false
+
+    /// `groups`: in key order, each with its block or the changed group. At least one.
+    init(_ groups: [(firstKey: UInt64, ref: BlockRef, changed: UnsafeMutablePointer<GroupView>?)]) {
+        count = groups.count
+        firstKeys = .allocate(capacity: count)
+        places = .allocate(capacity: count)
+        for (index, group) in groups.enumerated() {
+            (firstKeys + index).initialize(to: group.firstKey)
+            (places + index).initialize(to: Place(group: group.changed, ref: group.ref))
+            if group.changed != nil { hasChanges = true }
+        }
+        let span = firstKeys[count - 1] &- firstKeys[0]
+        var shift: UInt64 = 0
+        while span &>> shift >= UInt64(2 * count) { shift += 1 }
+        self.shift = shift
+        stretches = Int(span &>> shift) + 1
+        starts = .allocate(capacity: stretches + 1)
+        var group = 0
+        for stretch in 0...stretches {
+            let (distance, overflows) = UInt64(stretch).multipliedReportingOverflow(by: 1 &<< shift)
+            while group + 1 < count, overflows || firstKeys[group + 1] &- firstKeys[0] < distance { group += 1 }
+            (starts + stretch).initialize(to: UInt32(group))
+        }
+    }
+
+    func deallocate() {
+        firstKeys.deallocate()
+        places.deallocate()
+        starts.deallocate()
+    }
+
+    /// The group that a key is in if it is anywhere. O(1) where keys are spread evenly, else O(log groups).
+    @inline(__always)
+    private func index(of key: UInt64) -> Int {
+        guard key > firstKeys[0] else { return 0 }
+        let stretch = min(Int(truncatingIfNeeded: (key &- firstKeys[0]) &>> shift), stretches &- 1)
+        var low = Int(starts[stretch])
+        // The last stretch has no end.
+        var high = stretch &+ 1 == stretches ? count : min(Int(starts[stretch &+ 1]) &+ 2, count)
+        while high &- low > 1 {
+            let middle = (low &+ high) &>> 1
+            if firstKeys[middle] <= key { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    /// The group of a key; `decode` is asked once a group.
+    @inline(__always)
+    func group(
+        for key: UInt64, _ decode: (BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView>
+    ) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
+        let index = index(of: key)
+        if let group = places[index].group { return group }
+        let group = try decode(places[index].ref)
+        places[index].group = group
+        return group
+    }
+
+    /// The group of a key has been changed.
+    mutating func setChanged(_ group: UnsafeMutablePointer<GroupView>, for key: UInt64) {
+        places[index(of: key)].group = group
+        hasChanges = true
+    }
+}
+
+extension GroupTree {
+    /// To be called at each lookup that walks through the nodes.
+    func considerDirectory() throws(EngineError) {
+        if lookupsLeft < 0 { lookupsLeft = directoryPrice }
+        lookupsLeft -= 1
+        if lookupsLeft == 0 { directory = try makeDirectory() }
+    }
+
+    /// Lookups that pay for a directory: a quarter of the groups that the tree may have.
+    private var directoryPrice: Int {
+        switch root {
+        case nil, .group: return .max
+        case .node(let node): return Self.price(children: node.entries.count, level: node.level)
+        case .ref(let ref):
+            guard ref.kind == BlockKind.groupNode.rawValue, let bytes = try? space.bytes(ref) else { return .max }
+            return Self.price(children: GroupNodeLayout.count(bytes), level: GroupNodeLayout.level(bytes))
+        }
+    }
+
+    private static func price(children: Int, level: Int) -> Int {
+        guard level <= 4 else { return .max }
+        var groups = children
+        for _ in 1..<level { groups *= FormatLimits.nodeFanOut }
+        return groups / 4 + 16
+    }
+
+    /// All groups in key order. Reads nodes only.
+    private func makeDirectory() throws(EngineError) -> GroupDirectory? {
+        guard let root else { return nil }
+        var groups: [(firstKey: UInt64, ref: BlockRef, changed: UnsafeMutablePointer<GroupView>?)] = []
+        var left = blockLimit
+        try list(root, 0, depth: 0, &left, &groups)
+        // Damage may have put them out of order: then nothing is guessed.
+        guard !groups.isEmpty, zip(groups, groups.dropFirst()).allSatisfy({ $0.firstKey < $1.firstKey }) else {
+            return nil
+        }
+        return GroupDirectory(groups)
+    }
+
+    private func list(
+        _ child: Child, _ firstKey: UInt64, depth: Int, _ left: inout Int,
+        _ groups: inout [(firstKey: UInt64, ref: BlockRef, changed: UnsafeMutablePointer<GroupView>?)]
+    ) throws(EngineError) {
+        left -= 1
+        guard depth <= 2 * FormatLimits.treeDepth, left >= 0 else {
+            throw corrupted("a tree is too deep or too large")
+        }
+        switch child {
+        case .group(let group): groups.append((firstKey, .none, group.view))
+        case .node(let node):
+            for entry in node.entries { try list(entry.child, entry.firstKey, depth: depth + 1, &left, &groups) }
+        case .ref(let ref):
+            guard ref.kind == BlockKind.groupNode.rawValue else { return groups.append((firstKey, ref, nil)) }
+            let bytes = try space.bytes(ref)
+            for i in 0..<GroupNodeLayout.count(bytes) {
+                try list(
+                    .ref(GroupNodeLayout.ref(bytes, i)), GroupNodeLayout.firstKey(bytes, i), depth: depth + 1, &left,
+                    &groups)
+            }
+        }
+    }
+}

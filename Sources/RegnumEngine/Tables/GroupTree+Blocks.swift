@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every block of a tree: for checks, for statistics and for who frees them all.
+
+extension GroupTree {
+    /// Calls `body` with each block of the tree that is committed or pending: nodes, groups and the older blocks
+    /// that groups still use (each as often as it is referred to), but not blobs.
+    func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
+        guard let root else { return }
+        var left = blockLimit
+        try forEachBlock(root, depth: 0, &left, body)
+    }
+
+    private func forEachBlock(
+        _ child: Child, depth: Int, _ left: inout Int, _ body: (BlockRef) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        if case .ref = child { left -= 1 }
+        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
+        switch child {
+        case .group(let group): for source in group.sources { try body(source.ref) }
+        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, &left, body) }
+        case .ref(let ref):
+            let bytes = try space.bytes(ref)
+            try body(ref)
+            if ref.kind == BlockKind.groupNode.rawValue {
+                for i in 0..<GroupNodeLayout.count(bytes) {
+                    try forEachBlock(.ref(GroupNodeLayout.ref(bytes, i)), depth: depth + 1, &left, body)
+                }
+            } else {
+                for i in 0..<RowGroupLayout.externalCount(bytes) { try body(RowGroupLayout.external(bytes, i)) }
+            }
+        }
+    }
+}
