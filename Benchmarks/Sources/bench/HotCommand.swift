@@ -23,7 +23,7 @@ struct HotCommand: ParsableCommand {
     var prepareOnly = false
 
     func run() throws {
-        guard let name = path else { return HotPath.all.keys.sorted().forEach { print($0) } }
+        guard let name = path else { return print(HotPath.all.keys.sorted().joined(separator: "\n")) }
         guard let body = HotPath.all[name] else {
             throw ValidationError("There is no path \(name); \(HotPath.all.keys.sorted().joined(separator: ", "))")
         }

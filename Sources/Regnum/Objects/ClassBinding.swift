@@ -71,6 +71,8 @@ package final class ClassBinding {
     let context: UnsafeMutablePointer<ClassContext>
     /// Column number of each property, in the order of `schema.properties`; -1 for linking objects.
     package let columns: [Int]
+    /// True where the primary key is a plain `Int`.
+    let isKeyedByInt: Bool
     private let columnNumbers: UnsafeMutablePointer<Int16>
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
     /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
@@ -93,6 +95,7 @@ package final class ClassBinding {
         columns = schema.properties.map { property in
             property.isComputed ? -1 : table.definition.column(named: property.columnName) ?? -1
         }
+        isKeyedByInt = schema.primaryKey.map { schema.properties[$0].isInt } ?? false
         let size = schema.instanceSize + 1
         columnNumbers = .allocate(capacity: size)
         columnNumbers.initialize(repeating: -1, count: size)

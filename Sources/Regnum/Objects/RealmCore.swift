@@ -165,14 +165,11 @@ package final class RealmCore {
 
     /// The binding of a class; misuse where the Realm does not know the class.
     package func binding(for type: ObjectBase.Type) -> ClassBinding {
-        let id = ObjectIdentifier(type)
-        if let recent, recent.type == id { return recent.binding }
         touch()
-        if let found = bindings[id] {
-            if !isFrozen { recent = (id, found) }
-            return found
+        if let found = bindingIfAny(for: type) { return found }
+        if let clash = (configurationBox as? RealmSettings)?.schema.clashes[ObjectIdentifier(type)] {
+            misuse(clash)
         }
-        if let clash = (configurationBox as? RealmSettings)?.schema.clashes[id] { misuse(clash) }
         refuseClass(ClassNames.name(of: type))
     }
 
@@ -184,7 +181,14 @@ package final class RealmCore {
                 + "array in your configuration, add `\(name)` to the list of `objectTypes`.")
     }
 
-    package func bindingIfAny(for type: ObjectBase.Type) -> ClassBinding? { bindings[ObjectIdentifier(type)] }
+    package func bindingIfAny(for type: ObjectBase.Type) -> ClassBinding? {
+        let id = ObjectIdentifier(type)
+        if let recent, recent.type == id { return recent.binding }
+        guard let found = bindings[id] else { return nil }
+        // Many threads may read a frozen Realm at once.
+        if !isFrozen { recent = (id, found) }
+        return found
+    }
     package func binding(forTable key: TableKey) -> ClassBinding? { bindingsByTable[key] }
     package func binding(named name: String) -> ClassBinding? {
         bindings.values.first { $0.schema.name == name }

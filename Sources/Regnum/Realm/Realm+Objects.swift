@@ -20,8 +20,17 @@ extension Realm {
     ) -> Element? {
         core.check()
         guard let binding = core.fetchable(type) else { return nil }
-        return core.key(of: binding, forPrimaryKey: key)
-            .map { unsafeDowncast(binding.makeAccessor($0), to: Element.self) }
+        let found: ObjectKey?
+        if binding.isKeyedByInt, KeyType.self == Int.self {
+            let number = Int64(unsafeBitCast(key, to: Int.self))
+            found = engine { () throws(EngineError) in try binding.table.key(forIntegerPrimaryKey: number) }
+        } else {
+            found = core.key(of: binding, forPrimaryKey: key)
+        }
+        guard let found else { return nil }
+        let location = engine { () throws(EngineError) in try binding.table.locate(found) }
+        let object = location.map { binding.makeAccessor(found, at: $0) } ?? binding.makeAccessor(found)
+        return unsafeDowncast(object, to: Element.self)
     }
 }
 
@@ -32,9 +41,6 @@ extension RealmCore {
             misuse("'\(binding.schema.name)' does not have a primary key defined")
         }
         let property = binding.schema.properties[index]
-        if property.isInt, Swift.type(of: key) == Int.self, let number = key as? Int {
-            return engine { () throws(EngineError) in try binding.table.key(forIntegerPrimaryKey: Int64(number)) }
-        }
         guard let value = property.coercedRaw(key)?.value else {
             misuse(
                 "Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "

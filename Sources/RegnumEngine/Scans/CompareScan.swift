@@ -53,7 +53,9 @@ package enum CompareScan {
             eights(count, out) { block in
                 let values = data.loadUnaligned(fromByteOffset: block &* 8, as: SIMD8<UInt8>.self)
                 return unsafeBitCast((values &- bottoms) .<= spans, to: UInt64.self)
-            } last: { data.load(fromByteOffset: $0, as: UInt8.self) &- bottom <= span }
+            } last: {
+                data.load(fromByteOffset: $0, as: UInt8.self) &- bottom <= span
+            }
         case .uint16:
             guard let (bottom, span) = packed(column, low, high, UInt16.self) else { return out.clearRows() }
             let bottoms = SIMD8<UInt16>(repeating: bottom)
@@ -62,7 +64,9 @@ package enum CompareScan {
             eights(count, out) { block in
                 let values = data.loadUnaligned(fromByteOffset: block &* 16, as: SIMD8<UInt16>.self)
                 return lanes(unsafeBitCast((values &- bottoms) .<= spans, to: SIMD8<Int16>.self))
-            } last: { data.load(fromByteOffset: $0 &* 2, as: UInt16.self) &- bottom <= span }
+            } last: {
+                data.load(fromByteOffset: $0 &* 2, as: UInt16.self) &- bottom <= span
+            }
         case .uint32:
             guard let (bottom, span) = packed(column, low, high, UInt32.self) else { return out.clearRows() }
             let bottoms = SIMD8<UInt32>(repeating: bottom)
@@ -71,7 +75,9 @@ package enum CompareScan {
             eights(count, out) { block in
                 let values = data.loadUnaligned(fromByteOffset: block &* 32, as: SIMD8<UInt32>.self)
                 return lanes(unsafeBitCast((values &- bottoms) .<= spans, to: SIMD8<Int32>.self))
-            } last: { data.load(fromByteOffset: $0 &* 4, as: UInt32.self) &- bottom <= span }
+            } last: {
+                data.load(fromByteOffset: $0 &* 4, as: UInt32.self) &- bottom <= span
+            }
         case .int64:
             words(
                 column.data.assumingMemoryBound(to: UInt64.self), count, UInt64(bitPattern: low),

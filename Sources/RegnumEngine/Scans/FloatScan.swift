@@ -13,21 +13,37 @@ protocol ScannedFloat: BinaryFloatingPoint {
 extension Double: ScannedFloat {
     static func scanEqual(_ data: UnsafeRawPointer, _ count: Int, _ value: Double, _ out: RowBitmap) {
         let constants = SIMD8<Double>(repeating: value)
-        scan(data, count, out) { $0 .== constants } last: { $0 == value }
+        scan(data, count, out) {
+            $0 .== constants
+        } last: {
+            $0 == value
+        }
     }
 
     static func scanAtLeast(_ data: UnsafeRawPointer, _ count: Int, _ value: Double, _ out: RowBitmap) {
         let constants = SIMD8<Double>(repeating: value)
-        scan(data, count, out) { $0 .>= constants } last: { $0 >= value }
+        scan(data, count, out) {
+            $0 .>= constants
+        } last: {
+            $0 >= value
+        }
     }
 
     static func scanGreater(_ data: UnsafeRawPointer, _ count: Int, _ value: Double, _ out: RowBitmap) {
         let constants = SIMD8<Double>(repeating: value)
-        scan(data, count, out) { $0 .> constants } last: { $0 > value }
+        scan(data, count, out) {
+            $0 .> constants
+        } last: {
+            $0 > value
+        }
     }
 
     static func scanNumbers(_ data: UnsafeRawPointer, _ count: Int, _ out: RowBitmap) {
-        scan(data, count, out) { $0 .== $0 } last: { $0 == $0 }
+        scan(data, count, out) {
+            $0 .== $0
+        } last: {
+            $0 == $0
+        }
     }
 
     @inline(__always)
@@ -38,28 +54,46 @@ extension Double: ScannedFloat {
         CompareScan.eights(count, out) { block in
             let values = data.loadUnaligned(fromByteOffset: block &* 64, as: SIMD8<Double>.self)
             return CompareScan.lanes(unsafeBitCast(test(values), to: SIMD8<Int64>.self))
-        } last: { last(data.load(fromByteOffset: $0 &* 8, as: Double.self)) }
+        } last: {
+            last(data.load(fromByteOffset: $0 &* 8, as: Double.self))
+        }
     }
 }
 
 extension Float: ScannedFloat {
     static func scanEqual(_ data: UnsafeRawPointer, _ count: Int, _ value: Float, _ out: RowBitmap) {
         let constants = SIMD8<Float>(repeating: value)
-        scan(data, count, out) { $0 .== constants } last: { $0 == value }
+        scan(data, count, out) {
+            $0 .== constants
+        } last: {
+            $0 == value
+        }
     }
 
     static func scanAtLeast(_ data: UnsafeRawPointer, _ count: Int, _ value: Float, _ out: RowBitmap) {
         let constants = SIMD8<Float>(repeating: value)
-        scan(data, count, out) { $0 .>= constants } last: { $0 >= value }
+        scan(data, count, out) {
+            $0 .>= constants
+        } last: {
+            $0 >= value
+        }
     }
 
     static func scanGreater(_ data: UnsafeRawPointer, _ count: Int, _ value: Float, _ out: RowBitmap) {
         let constants = SIMD8<Float>(repeating: value)
-        scan(data, count, out) { $0 .> constants } last: { $0 > value }
+        scan(data, count, out) {
+            $0 .> constants
+        } last: {
+            $0 > value
+        }
     }
 
     static func scanNumbers(_ data: UnsafeRawPointer, _ count: Int, _ out: RowBitmap) {
-        scan(data, count, out) { $0 .== $0 } last: { $0 == $0 }
+        scan(data, count, out) {
+            $0 .== $0
+        } last: {
+            $0 == $0
+        }
     }
 
     @inline(__always)
@@ -70,6 +104,8 @@ extension Float: ScannedFloat {
         CompareScan.eights(count, out) { block in
             let values = data.loadUnaligned(fromByteOffset: block &* 32, as: SIMD8<Float>.self)
             return CompareScan.lanes(unsafeBitCast(test(values), to: SIMD8<Int32>.self))
-        } last: { last(data.load(fromByteOffset: $0 &* 4, as: Float.self)) }
+        } last: {
+            last(data.load(fromByteOffset: $0 &* 4, as: Float.self))
+        }
     }
 }
