@@ -36,7 +36,7 @@ struct ReadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reads", abstract: "Measures reading a property of each fixed-width type beside an Int.")
 
-    @Option(help: "Objects.")
+    @Option(name: .customLong("objects"), help: "Objects.")
     var rows = 1_000_000
 
     @Option(help: "Timed runs of each type; medians are shown.")

@@ -46,7 +46,7 @@ struct SearchesCommand: ParsableCommand {
     @Option(help: "The folder with cities15000.jsonl; without it full text and places are left out.")
     var data: String?
 
-    @Option(help: "Rows for IN.")
+    @Option(name: .customLong("objects"), help: "Rows for IN.")
     var rows = 1_000_000
 
     @Option(help: "Values for IN.")

@@ -54,9 +54,9 @@ struct GroupDirectory {
 
     /// The group that a key is in if it is anywhere. O(1) where keys are spread evenly, else O(log groups).
     @inline(__always)
-    private func index(of key: UInt64) -> Int {
+    func index(of key: UInt64) -> Int {
         guard key > firstKeys[0] else { return 0 }
-        let stretch = min(Int(truncatingIfNeeded: (key &- firstKeys[0]) &>> shift), stretches &- 1)
+        let stretch = Int(min((key &- firstKeys[0]) &>> shift, UInt64(stretches &- 1)))
         var low = Int(starts[stretch])
         // The last stretch has no end.
         var high = stretch &+ 1 == stretches ? count : min(Int(starts[stretch &+ 1]) &+ 2, count)
