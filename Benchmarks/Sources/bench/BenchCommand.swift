@@ -114,7 +114,6 @@ struct BenchCommand: ParsableCommand {
         guard let only else { return Workload.all }
         return try only.split(separator: ",").map { id in
             if let workload = Workload.all.first(where: { $0.id == id.uppercased() }) { return workload }
-            if let reason = Workload.later[id.uppercased()] { throw ValidationError("\(id) \(reason).") }
             let known = Workload.all.map(\.id).joined(separator: " ")
             throw ValidationError("There is no workload \(id); there are: \(known).")
         }

@@ -92,6 +92,8 @@ protocol Engine: AnyObject, SendableMetatype {
     func sumOfFriendAges() throws -> Int
     /// Makes the index that a search for backlinks needs; not timed.
     func indexFriends() throws
+    /// Gives the open database at `path` an index on the name; false where the engine has no part in the workload.
+    func indexNames(_ path: String) throws -> Bool
     /// Deletes those younger than 10.
     func deleteYoung() throws -> Bool
     func delete(from id: Int) throws
@@ -145,6 +147,7 @@ extension Engine {
     func setAges(_ changes: [(row: Int, age: Int)]) throws -> Bool { false }
     func linkAll(_ friends: [Int]) throws -> Bool { false }
     func sumOfFriendAges() throws -> Int { 0 }
+    func indexNames(_ path: String) throws -> Bool { false }
     func deleteYoung() throws -> Bool { false }
     func delete(from id: Int) throws {}
     func openAndCount(_ path: String) throws -> Int? { nil }

@@ -36,6 +36,7 @@ struct Target {
         "S3": Target(ratioToSQLite: 0.1),
         "U1": Target(ratioToSQLite: 0.06),
         "L1": Target(ratioToSQLite: 0.25),
+        "X1": Target(ratioToSQLite: 0.4),
         "D1": Target(ratioToSQLite: 0.2),
         "F1": Target(ratioToSQLite: 0.9),
         "F2": Target(figure: 0),

@@ -67,9 +67,6 @@ struct Workload: Sendable {
 extension Workload {
     static let all: [Workload] =
         inserts + pointReads + scans + counts + aggregates + sorts + updates + files + notifications
-
-    /// Stands in workloads.md and waits for an API.
-    static let later = ["X1": "needs migrations: an index on an existing property is a change of schema"]
 }
 
 extension Optional where Wrapped == Int {

@@ -50,6 +50,21 @@ final class IndexedPerson: Object {
     }
 }
 
+/// `Person` as a later version of the program has it, with an index on the name; X1.
+final class SearchablePerson: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted(indexed: true) var name: String
+    @Persisted var age: Int
+    @Persisted var score: Double
+    @Persisted var active: Bool
+    @Persisted var created: Date
+    @Persisted var email: String?
+    @Persisted var friend: SearchablePerson?
+    @Persisted(originProperty: "friend") var friendOf: LinkingObjects<SearchablePerson>
+
+    override class func _realmObjectName() -> String? { "Person" }
+}
+
 /// What is committed so that no cache can answer the next query.
 final class Unrelated: Object {
     @Persisted var number: Int

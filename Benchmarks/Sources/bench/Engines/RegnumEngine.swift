@@ -9,6 +9,7 @@ final class RegnumEngine: Engine {
     let inputs: Inputs
     private var realm: Realm?
     private var isIndexed = false
+    private var isSearchable = false
 
     init(inputs: Inputs) { self.inputs = inputs }
 
@@ -19,6 +20,7 @@ final class RegnumEngine: Engine {
 
     func open(_ path: String, indexed: Bool) throws {
         isIndexed = indexed
+        isSearchable = false
         realm = try Realm(configuration: Self.configuration(path, indexed: indexed))
     }
 
@@ -83,6 +85,16 @@ final class RegnumEngine: Engine {
         try realm.write {
             for (row, friend) in friends.enumerated() { people[row].friend = people[friend] }
         }
+        return true
+    }
+
+    /// An index is no change that needs a migration: the next version of the program opens the file.
+    func indexNames(_ path: String) throws -> Bool {
+        realm = nil
+        realm = try Realm(
+            configuration: Realm.Configuration(
+                fileURL: URL(fileURLWithPath: path), objectTypes: [SearchablePerson.self, Unrelated.self]))
+        isSearchable = true
         return true
     }
 
@@ -152,8 +164,13 @@ final class RegnumEngine: Engine {
     }
 
     func countByIndex(_ names: [String]) throws -> Int? {
-        let people = try opened().objects(IndexedPerson.self)
         var sum = 0
+        if isSearchable {
+            let people = try opened().objects(SearchablePerson.self)
+            for name in names { sum &+= people.where { $0.name == name }.count }
+            return sum
+        }
+        let people = try opened().objects(IndexedPerson.self)
         for name in names { sum &+= people.where { $0.name == name }.count }
         return sum
     }

@@ -116,6 +116,11 @@ final class SQLiteEngine: Engine {
         return true
     }
 
+    func indexNames(_ path: String) throws -> Bool {
+        try execute("CREATE INDEX person_name ON person(name)")
+        return true
+    }
+
     func deleteYoung() throws -> Bool {
         try run(prepare("DELETE FROM person WHERE age < 10"))
         return true

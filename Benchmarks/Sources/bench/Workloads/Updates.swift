@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// U1, L1 and D1: changing a number of many objects, linking all objects, deleting many.
+// U1, L1, X1 and D1: changing a number of many objects, linking all objects, a new index, deleting many.
 
 extension Workload {
     static let updates: [Workload] = [
@@ -20,6 +20,13 @@ extension Workload {
             timed: { try $0.engine.linkAll($0.inputs.friends) ? .whole(0) : nil },
             inspect: { .whole(try $0.engine.sumOfFriendAges()) },
             expected: { run in .whole(run.inputs.friends.reduce(0) { $0 + run.people.rows[$1].age }) }),
+        Workload(
+            id: "X1", title: "build an index on name", unit: .nanosecondsPerRow, fixture: .copy,
+            operations: { $0.inputs.rows },
+            timed: { try $0.engine.indexNames($0.path) ? .whole(0) : nil },
+            inspect: { .whole(try $0.engine.countByIndex($0.inputs.names) ?? -1) },
+            // Names are unique.
+            expected: { .whole($0.inputs.names.count) }),
         Workload(
             id: "D1", title: "delete age < 10, name indexed, one write", unit: .nanosecondsPerOperation,
             fixture: .indexed,
