@@ -40,7 +40,7 @@ package final class RealmCore {
     /// True until something is read: then a thread-safe reference may still choose the version.
     @exclusivity(unchecked) private(set) var isUntouched = true
     /// Tells observers; nil where there never was one.
-    var notifier: RealmNotifier?
+    @exclusivity(unchecked) var notifier: RealmNotifier?
     /// What scopes of Observation have read; nil where no class is observable, or nothing was read.
     var tracker: ReadTracker?
     /// `changeCount` when the running write began.

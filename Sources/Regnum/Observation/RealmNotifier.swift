@@ -18,7 +18,8 @@ final class RealmNotifier: @unchecked Sendable {
     private weak var core: RealmCore?
     let place: DeliveryPlace
     private let isScheduled = Atomic(false)
-    private var entries: [WeakEntry] = []
+    // On the Realm's own thread, and asked at every refresh.
+    @exclusivity(unchecked) private var entries: [WeakEntry] = []
     private var realmEntries: [(entry: WeakEntry, block: (Realm.Notification, Realm) -> Void)] = []
     /// Nil while nobody observes.
     private var baseline: Session?
@@ -142,7 +143,8 @@ final class RealmNotifier: @unchecked Sendable {
     /// changes, or keeps silent, is told apart from it. With `first` those that have begun to observe get their
     /// first call too.
     func settle(first: Bool) {
-        guard let core, !entries.isEmpty else { return }
+        // Asked at every refresh: the weak reference is looked at only where somebody observes.
+        guard !entries.isEmpty, let core else { return }
         let isBehind = baseline.map { $0.version != core.session.version } ?? false
         if isBehind || first { deliver(first: first) }
     }

@@ -57,7 +57,7 @@ package final class GroupTree {
     let guarded: [Bool]
     private let cache = GroupCache()
     /// Of a frozen session, which several threads may read at once: guards `cache`, and `lastGroup` is not used.
-    private let sharing: SharedReading?
+    let sharing: SharedReading?
     /// `nil`: no objects.
     @exclusivity(unchecked) var root: Child?
     /// Group that the last lookup ended in. Good while nothing is inserted, deleted or made writable.
@@ -71,6 +71,8 @@ package final class GroupTree {
     @exclusivity(unchecked) private var rowStamp = 0
     /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
     @exclusivity(unchecked) var directory: GroupDirectory?
+    /// What `readAhead` has read, so that it is read.
+    @exclusivity(unchecked) var touched: UInt8 = 0
     /// Lookups left until a directory pays; negative: not known yet.
     @exclusivity(unchecked) var lookupsLeft = -1
     /// Called when group pointers that accessors may hold are about to go.
@@ -297,41 +299,6 @@ package final class GroupTree {
             if view.pointee.key(at: middle) < key { low = middle + 1 } else { high = middle }
         }
         return low
-    }
-
-    /// Calls `body` with each group in key order until it returns false.
-    func forEachGroup(
-        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
-    ) throws(EngineError) {
-        var left = blockLimit
-        if let root { _ = try visit(root, depth: 0, &left, body) }
-    }
-
-    private func visit(
-        _ child: Child, depth: Int, _ left: inout Int,
-        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Bool {
-        switch child {
-        case .ref(let ref): return try visit(ref, depth: depth, &left, body)
-        case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
-        case .node(let node):
-            for entry in node.entries where try !visit(entry.child, depth: depth, &left, body) { return false }
-            return true
-        }
-    }
-
-    /// Committed blocks: no references are counted on the way.
-    private func visit(
-        _ ref: BlockRef, depth: Int, _ left: inout Int,
-        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Bool {
-        left -= 1
-        guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
-        guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
-        let bytes = try space.bytes(ref)
-        for i in 0..<GroupNodeLayout.count(bytes)
-        where try !visit(GroupNodeLayout.ref(bytes, i), depth: depth + 1, &left, body) { return false }
-        return true
     }
 
     /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.

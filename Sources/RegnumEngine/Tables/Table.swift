@@ -162,11 +162,12 @@ package final class Table {
         return try groups.rank(of: key.rawValue)
     }
 
-    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves.
+    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `column`: the one
+    /// that `body` looks at first, which is fetched ahead.
     package func forEachGroup(
-        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+        readingAhead column: Int? = nil, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if count > 0 { try groups.forEachGroup(body) }
+        if count > 0 { try groups.forEachGroup(readingAhead: column, body) }
     }
 
     // MARK: Values

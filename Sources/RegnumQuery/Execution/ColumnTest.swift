@@ -14,7 +14,7 @@ struct ColumnTest {
         case dates(ScanOperator, Timestamp)
     }
 
-    private let column: Int
+    let column: Int
     private let test: Test
 
     /// Nil where the test needs more than a constant.

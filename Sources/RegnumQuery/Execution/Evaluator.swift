@@ -342,8 +342,9 @@ struct Evaluator {
     }
 
     /// Each group with its matching rows, until `body` returns false.
+    /// `firstColumn`: what `body` looks at first, where the node looks at nothing.
     func forEachGroup(
-        _ node: PlanNode, _ body: (Group, RowBitmap) throws(EngineError) -> Bool
+        _ node: PlanNode, firstColumn: Int? = nil, _ body: (Group, RowBitmap) throws(EngineError) -> Bool
     ) throws(EngineError) {
         let bitmaps = RowBitmap.makeRowBitmaps(2 + 2 * (node.depth + 1))
         defer { bitmaps.deallocate() }
@@ -355,7 +356,7 @@ struct Evaluator {
         defer { tests.deallocate() }
         tests.initialize(from: leading, count: leading.count)
         let testCount = leading.count
-        try table.forEachGroup { group throws(EngineError) in
+        try table.forEachGroup(readingAhead: leading.first?.column ?? firstColumn) { group throws(EngineError) in
             if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
             var next = 1
             while next < testCount, out.hasRows {

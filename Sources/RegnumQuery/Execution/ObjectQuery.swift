@@ -130,7 +130,7 @@ package final class ObjectQuery {
         let isInteger = definition.type == .int
         let isFiltered = predicate != nil
         try Evaluator(session: session, table: table, expectedRows: table.count)
-            .forEachGroup(makePlan()) { group, rows in
+            .forEachGroup(makePlan(), firstColumn: column) { group, rows in
                 let view = group.pointee.columns[column]
                 let chosen: RowBitmap? = isFiltered ? rows : nil
                 if isInteger {

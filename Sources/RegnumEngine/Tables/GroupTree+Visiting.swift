@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every group of a tree, one after the other: what scans run over.
+
+extension GroupTree {
+    /// How far a visit may go, and how far ahead it reads.
+    private struct Visit {
+        /// More blocks than this mean that those of a damaged tree are reached more than once.
+        var blocksLeft: Int
+        /// Groups that are looked up before the first of them is visited: few at first, as the visit may end soon.
+        var ahead = 1
+        /// The column whose first values are touched with each group that is looked up.
+        let column: Int?
+    }
+
+    /// Calls `body` with each group in key order until it returns false. `column`: the one that `body` begins with.
+    func forEachGroup(
+        readingAhead column: Int?, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) {
+        var visit = Visit(blocksLeft: blockLimit, column: column)
+        if let root { _ = try self.visit(root, depth: 0, &visit, body) }
+    }
+
+    private func visit(
+        _ child: Child, depth: Int, _ visit: inout Visit,
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        switch child {
+        case .ref(let ref): return try self.visit(ref, depth: depth, &visit, body)
+        case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
+        case .node(let node):
+            for entry in node.entries where try !self.visit(entry.child, depth: depth, &visit, body) { return false }
+            return true
+        }
+    }
+
+    /// Committed blocks: no references are counted on the way.
+    private func visit(
+        _ ref: BlockRef, depth: Int, _ visit: inout Visit,
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        visit.blocksLeft -= 1
+        guard depth <= FormatLimits.treeDepth, visit.blocksLeft >= 0 else {
+            throw corrupted("a tree is too deep or too large")
+        }
+        guard ref.kind == BlockKind.groupNode.rawValue else { return try body(try group(ref)) }
+        let node = try space.bytes(ref)
+        if GroupNodeLayout.level(node) == 1 { return try visitGroups(of: node, &visit, body) }
+        for i in 0..<GroupNodeLayout.count(node)
+        where try !self.visit(GroupNodeLayout.ref(node, i), depth: depth + 1, &visit, body) { return false }
+        return true
+    }
+
+    /// Looks some groups up before the first of them is visited: what of them the processor has to fetch from memory
+    /// is fetched at once, not one after the other.
+    private func visitGroups(
+        of node: UnsafeRawPointer, _ visit: inout Visit,
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        let count = GroupNodeLayout.count(node)
+        visit.blocksLeft -= count
+        guard visit.blocksLeft >= 0 else { throw corrupted("a tree is too large") }
+        let groups = UnsafeMutablePointer<UnsafeMutablePointer<GroupView>>.allocate(capacity: count)
+        defer { groups.deallocate() }
+        var start = 0
+        while start < count {
+            let end = min(start + visit.ahead, count)
+            for i in start..<end { groups[i] = try group(GroupNodeLayout.ref(node, i)) }
+            if visit.ahead > 1, let column = visit.column, sharing == nil {
+                for i in start..<end {
+                    let view = groups[i].pointee.columns[column]
+                    // A constant column has no values that could be read.
+                    if view.form != .constant { touched &+= view.data.load(as: UInt8.self) }
+                }
+            }
+            for i in start..<end where try !body(groups[i]) { return false }
+            start = end
+            if visit.ahead < FormatLimits.nodeFanOut { visit.ahead *= 4 }
+        }
+        return true
+    }
+}
