@@ -8,7 +8,9 @@ import Foundation
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Regnum beside SQLite and GRDB in one process.",
-        subcommands: [SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, HotCommand.self])
+        subcommands: [
+            SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, TasksCommand.self, HotCommand.self,
+        ])
 
     @Option(help: "Rows in the database.")
     var rows = 1_000_000

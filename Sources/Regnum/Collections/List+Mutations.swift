@@ -6,7 +6,11 @@ internal import RegnumEngine
 
 extension List {
     /// Adds an element at the end.
-    public func append(_ object: Element) { insert([object], at: nil) }
+    public func append(_ object: Element) {
+        guard let place = writablePlace() else { return insert([object], at: nil) }
+        let count = count
+        place.insert([place.engineValue(object, Self.words)], at: count)
+    }
 
     /// Adds elements at the end.
     public func append<S: Sequence>(objectsIn objects: S) where S.Element == Element {

@@ -118,7 +118,10 @@ extension MutableSet {
 
 extension MutableSet {
     /// Inserts an element that is not in the set yet. An object that is not managed yet is added to the Realm.
-    public func insert(_ object: Element) { insert(objectsIn: CollectionOfOne(object)) }
+    public func insert(_ object: Element) {
+        guard let place = writablePlace() else { return insert(objectsIn: CollectionOfOne(object)) }
+        insert([place.engineValue(object, Self.words)], place)
+    }
 
     /// Inserts the elements that are not in the set yet.
     public func insert<S: Sequence>(objectsIn objects: S) where S.Element == Element {

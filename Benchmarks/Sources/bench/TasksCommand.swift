@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs do besides the workloads: objects from dictionaries, upserts, large collections, objects that are held,
+// and reading while another thread commits. There is nothing like it in SQLite to compare with.
+
+import ArgumentParser
+import Foundation
+import RealmSwift
+import Synchronization
+
+final class Shelf: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var title: String
+    @Persisted var numbers: List<Int>
+    @Persisted var marks: MutableSet<Int>
+    @Persisted var prices: Map<String, Int>
+}
+
+struct TasksCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tasks", abstract: "Measures what programs do besides the workloads.")
+
+    @Option(help: "Objects, and elements of a collection.")
+    var objects = 200_000
+
+    @Option(help: "Folder for the database.")
+    var directory = ".build-bench"
+
+    func run() throws {
+        let folder = URL(fileURLWithPath: directory).appendingPathComponent("tasks-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("tasks.realm")
+        let configuration = Realm.Configuration(fileURL: file, objectTypes: [Shelf.self])
+        let realm = try Realm(configuration: configuration)
+        print("| task | each |\n|---|---|")
+        try writeObjects(realm)
+        try writeCollections(realm)
+        try holdObjects(realm)
+        for readers in [1, 2, 4] { try read(readers, configuration) }
+    }
+
+    /// One durable write each.
+    private func writeObjects(_ realm: Realm) throws {
+        try row("create(value:) from a dictionary of two") {
+            try realm.write {
+                for id in 0..<objects { realm.create(Shelf.self, value: ["id": id, "title": "shelf \(id)"]) }
+            }
+        }
+        try row("create(value:update: .modified) of objects that exist") {
+            try realm.write {
+                for id in 0..<objects {
+                    realm.create(Shelf.self, value: ["id": id, "title": "shelf \(id + 1)"], update: .modified)
+                }
+            }
+        }
+        try row("add(_:update: .modified) of objects that exist") {
+            try realm.write {
+                for id in 0..<objects {
+                    let shelf = Shelf()
+                    shelf.id = id
+                    shelf.title = "shelf \(id)"
+                    realm.add(shelf, update: .modified)
+                }
+            }
+        }
+    }
+
+    /// In one write, all into one object.
+    private func writeCollections(_ realm: Realm) throws {
+        guard let shelf = realm.object(ofType: Shelf.self, forPrimaryKey: 0) else {
+            throw Failure("the first object is gone")
+        }
+        try row("List<Int>.append") { try realm.write { for number in 0..<objects { shelf.numbers.append(number) } } }
+        var sum = 0
+        try row("an element of a List<Int> in a loop") { for number in shelf.numbers { sum &+= number } }
+        guard sum == objects * (objects - 1) / 2 else { throw Failure("the list holds other numbers") }
+        try row("MutableSet<Int>.insert, random") {
+            try realm.write {
+                for number in 0..<objects { shelf.marks.insert(number &* 2_654_435_761 % 1_000_000_007) }
+            }
+        }
+        try row("a key of a Map<String, Int>, random") {
+            try realm.write {
+                for number in 0..<objects { shelf.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
+            }
+        }
+    }
+
+    private func holdObjects(_ realm: Realm) throws {
+        let before = privateMemory()
+        let held = Array(realm.objects(Shelf.self))
+        let bytes = privateMemory() - before
+        guard held.count == objects else { throw Failure("\(held.count) objects") }
+        print("| memory of an object that is held | \(bytes / objects) bytes |")
+    }
+
+    /// Sums of all primary keys by so many threads, while another one commits as fast as the disk lets it.
+    private func read(_ readers: Int, _ configuration: Realm.Configuration) throws {
+        let isOver = Atomic(false)
+        let commits = Atomic(0)
+        let sums = Atomic(0)
+        let failures = Mutex<[String]>([])
+        let group = DispatchGroup()
+        func start(_ body: @escaping @Sendable () throws -> Void) {
+            group.enter()
+            Thread.detachNewThread {
+                do { try body() } catch { failures.withLock { $0.append("\(error)") } }
+                group.leave()
+            }
+        }
+        let objects = objects
+        start {
+            let realm = try Realm(configuration: configuration)
+            while !isOver.load(ordering: .relaxed) {
+                try realm.write { realm.objects(Shelf.self)[0].title = "\(commits.load(ordering: .relaxed))" }
+                commits.add(1, ordering: .relaxed)
+            }
+        }
+        for _ in 0..<readers {
+            start {
+                let realm = try Realm(configuration: configuration)
+                while !isOver.load(ordering: .relaxed) {
+                    realm.refresh()
+                    var sum = 0
+                    for shelf in realm.objects(Shelf.self) { sum &+= shelf.id }
+                    guard sum == objects * (objects - 1) / 2 else { throw Failure("a sum is wrong") }
+                    sums.add(1, ordering: .relaxed)
+                }
+            }
+        }
+        Thread.sleep(forTimeInterval: 2)
+        isOver.store(true, ordering: .relaxed)
+        group.wait()
+        if let first = failures.withLock({ $0.first }) { throw Failure(first) }
+        let done = sums.load(ordering: .relaxed)
+        let each = done == 0 ? 0 : 2e9 * Double(readers) / Double(done * objects)
+        print(
+            "| \(readers) readers beside a writer, an object of one reader | \((each * 10).rounded() / 10) ns, "
+                + "\(commits.load(ordering: .relaxed) / 2) commits a second |")
+    }
+
+    private func row(_ task: String, _ body: () throws -> Void) throws {
+        let elapsed = try nanoseconds(body)
+        print("| \(task) | \((elapsed / Double(objects)).rounded()) ns |")
+    }
+}
