@@ -71,7 +71,7 @@ package final class GroupTree {
     @exclusivity(unchecked) private var rowStamp = 0
     /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
     @exclusivity(unchecked) var directory: GroupDirectory?
-    /// What `readAhead` has read, so that it is read.
+    /// Sum of what `forEachGroup(readingAhead:)` has touched, so that the compiler does not leave the reads out.
     @exclusivity(unchecked) var touched: UInt8 = 0
     /// Lookups left until a directory pays; negative: not known yet.
     @exclusivity(unchecked) var lookupsLeft = -1
