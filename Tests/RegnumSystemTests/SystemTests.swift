@@ -53,6 +53,25 @@ struct PosixFileSystemTests {
         #expect(try file.byteCount() == 3)
     }
 
+    /// Most file systems cannot clone: TMPDIR on one that can (XFS, Btrfs) tries the other half.
+    @Test("a clone has bytes and permissions of its original and goes its own way, or there is none")
+    func clone() throws {
+        let (path, copy) = (freshPath(), freshPath())
+        defer { for path in [path, copy] { try? files.remove(path) } }
+        #expect(!files.clone(path, to: copy))
+        let file = try files.open(path, .createNew(permissions: 0o600))
+        try file.write([1, 2, 3], at: 5000)
+        guard files.clone(path, to: copy) else {
+            #expect(try files.status(copy) == nil)
+            return
+        }
+        try file.write([9], at: 5000)
+        #expect([UInt8](try Data(contentsOf: URL(fileURLWithPath: copy)).suffix(3)) == [1, 2, 3])
+        #expect(try files.status(copy)?.permissions == 0o600)
+        #expect(!files.clone(path, to: copy), "what is there is not replaced")
+        #expect(try files.status(copy)?.byteCount == 5003)
+    }
+
     @Test(
         "finds the directory of a path",
         arguments: [

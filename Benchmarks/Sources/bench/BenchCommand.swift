@@ -9,7 +9,8 @@ struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Regnum beside SQLite and GRDB in one process.",
         subcommands: [
-            SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, TasksCommand.self, HotCommand.self,
+            SearchesCommand.self, ReadsCommand.self, ObserversCommand.self, TasksCommand.self,
+            MigrationsCommand.self, HotCommand.self,
         ])
 
     @Option(help: "Rows in the database.")

@@ -129,6 +129,65 @@ extension _PropertyShape {
     }
 }
 
+// MARK: Plain values
+
+/// The types whose values dynamic objects read and store straight from and to columns.
+enum PlainForm: UInt8 {
+    /// Another type: through its property.
+    case other
+    case int, bool, float, double, string
+
+    init(_ property: ClassProperty) {
+        self = .other
+        if property.hasTarget || property.shape.collection != .none { return }
+        switch property.shape.type {
+        case .int: self = .int
+        case .bool: self = .bool
+        case .float: self = .float
+        case .double: self = .double
+        case .string: self = .string
+        default: break
+        }
+    }
+}
+
+extension ObjectBase {
+    /// The value of a dynamic object's property whose form is not `other`.
+    final func plainValue(_ form: PlainForm, _ place: Int) -> Any? {
+        requireValid()
+        let column = rowColumns.unsafelyUnwrapped + binding.columns[place]
+        let row = Int(rowNumber)
+        if column.pointee.isNull(row) { return nil }
+        switch form {
+        case .int: return Int(column.pointee.integer(row))
+        case .bool: return column.pointee.bit(row)
+        case .float: return column.pointee.float(row)
+        case .double: return column.pointee.double(row)
+        case .string: return String._load(column, row, self, place)
+        case .other: preconditionFailure("a property of another type has no plain value")
+        }
+    }
+
+    /// Stores a value of the very type of a dynamic object's property. False where it is of another one, or is a primary
+    /// key: those go through the property. The caller has checked that the object can be changed.
+    final func setPlain(_ value: Any, _ schema: ClassSchema, _ place: Int) -> Bool {
+        if schema.plainForms.isEmpty || schema.primaryKey == place { return false }
+        let type = Swift.type(of: value)
+        let new: Value
+        switch schema.plainForms[place] {
+        case .int where type == Int.self: new = (value as? Int).map { .int(Int64($0)) } ?? .null
+        case .bool where type == Bool.self: new = (value as? Bool).map { .bool($0) } ?? .null
+        case .float where type == Float.self: new = (value as? Float).map { .float($0) } ?? .null
+        case .double where type == Double.self: new = (value as? Double).map { .double($0) } ?? .null
+        case .string where type == String.self: new = (value as? String).map { String._toRaw($0).value } ?? .null
+        default: return false
+        }
+        let binding = binding
+        engine { () throws(EngineError) in try binding.table.set(new, binding.columns[place], of: rowKey) }
+        return true
+    }
+}
+
 // MARK: Values
 
 extension ClassProperty {

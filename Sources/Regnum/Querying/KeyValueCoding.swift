@@ -13,24 +13,34 @@ extension ObjectBase {
     /// there and for a value that does not fit.
     public final subscript(key: String) -> Any? {
         get {
-            guard let property = classSchema.property(named: key) else {
+            let schema = classSchema
+            guard let place = schema.place(named: key) else {
                 if rowContext != nil { requireValid() }
                 refuseName(key, isCoding: rowContext == nil)
             }
-            return property.get(self) ?? property.unknownRawValue(of: self)
+            return value(schema, place)
         }
         set { set(newValue, key, isCoding: rowContext == nil) }
     }
 
     /// The value of a property by its name; as `self[key]`.
     public final func value(forKey key: String) -> Any? {
-        guard let property = classSchema.property(named: key) else {
+        let schema = classSchema
+        guard let place = schema.place(named: key) else {
             switch key {
             case "self": return self
             case "@invalidated", "invalidated": return isInvalidated
             default: refuseName(key, isCoding: true)
             }
         }
+        return value(schema, place)
+    }
+
+    private final func value(_ schema: ClassSchema, _ place: Int) -> Any? {
+        if !schema.plainForms.isEmpty, schema.plainForms[place] != .other {
+            return plainValue(schema.plainForms[place], place)
+        }
+        let property = schema.properties[place]
         return property.get(self) ?? property.unknownRawValue(of: self)
     }
 
@@ -65,12 +75,15 @@ extension ObjectBase {
     }
 
     private final func set(_ value: Any?, _ key: String, isCoding: Bool) {
-        guard let property = classSchema.property(named: key) else { refuseName(key, isCoding: isCoding) }
+        let schema = classSchema
+        guard let place = schema.place(named: key) else { refuseName(key, isCoding: isCoding) }
         if rowContext != nil {
             requireValid()
             requireModifiable(self)
         }
-        if property.isComputed { misuse("Cannot modify read-only property '\(classSchema.name).\(key)'.") }
+        if let value, setPlain(value, schema, place) { return }
+        let property = schema.properties[place]
+        if property.isComputed { misuse("Cannot modify read-only property '\(schema.name).\(key)'.") }
         if property.setUnknownRawValue(value, of: self) { return }
         ObjectFilling.set(value as Any, property, self)
     }

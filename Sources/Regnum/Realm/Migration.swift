@@ -57,6 +57,8 @@ public final class Migration {
 
     private static func core(_ before: Session, _ settings: RealmSettings) -> (RealmCore, Schema) {
         let core = RealmCore(session: before, isReadOnly: true, isFrozen: true)
+        // Frozen ones ask at each use whether they are still open; this one is told when the migration ends.
+        before.state.pointee.owner = currentThreadWord()
         core.configurationBox = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,
             schema: SchemaSet.of([]), queue: nil)

@@ -99,7 +99,8 @@ extension RealmCare where Self == Realm {
 
     /// Migrates a copy of the file of `configuration`, beside it, and deletes the copy. The file itself is not
     /// touched. Throws `Realm.Error` where the file cannot be copied; what goes wrong in the migration is in the
-    /// result. Any thread; takes the time of a copy and a migration, and the space of the file once more.
+    /// result. Any thread; takes the time of a migration and, where the file system cannot clone files (Btrfs, XFS and
+    /// bcachefs can), that of a copy and the space of the file once more.
     public static func rehearseMigration(for configuration: Realm.Configuration) throws -> MigrationRehearsal {
         let path = try migrationPath(configuration)
         let url = URL(fileURLWithPath: path + ".rehearsal-\(UUID().uuidString)")
@@ -109,9 +110,14 @@ extension RealmCare where Self == Realm {
         let before: [String: Int]
         let original: Session
         do {
-            original = try readingSession(path, configuration)
+            // A clone is the file of one moment, as after a loss of power, and opens as such: its last commit is there.
+            // What it was before is read from the clone too: meanwhile the file may go on.
+            let isClone = PosixFileSystem.shared.clone(path, to: url.path)
+            original = try readingSession(isClone ? url.path : path, configuration)
             before = counts(original)
-            try original.writeCopy(to: url.path, in: PosixFileSystem.shared, key: configuration.engineKey)
+            if !isClone {
+                try original.writeCopy(to: url.path, in: PosixFileSystem.shared, key: configuration.engineKey)
+            }
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
         var copy = configuration
         copy.fileURL = url

@@ -31,6 +31,8 @@ package final class ClassSchema: @unchecked Sendable {
     package let hasIgnoredWrappers: Bool
     /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row.
     package let isRecyclable: Bool
+    /// Of dynamic objects: by place, what can be read and stored without asking the property's type. Else empty.
+    let plainForms: [PlainForm]
     private let placesByName: [String: Int]
     private let placesByOffset: [Int: Int]
 
@@ -51,6 +53,7 @@ package final class ClassSchema: @unchecked Sendable {
             scan.type, instanceSize: scan.instanceSize,
             usesImage: !scan.hasForeignFields && !scan.hasIgnoredWrappers)
         isRecyclable = accessors.usesImage && !properties.contains { $0.isOwnedCollection || $0.isField }
+        plainForms = []
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         placesByOffset = Dictionary(
@@ -74,6 +77,7 @@ package final class ClassSchema: @unchecked Sendable {
         accessors = AccessorFactory(
             DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)
         isRecyclable = true
+        plainForms = properties.map { PlainForm($0) }
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         placesByOffset = Dictionary(uniqueKeysWithValues: properties.indices.map { ($0, $0) })

@@ -107,6 +107,17 @@ enum SystemCalls {
         return result == -Int(EINVAL) ? 0 : result
     }
 
+    /// Lets `target`, an open empty file, share the bytes of `source` until one of them is written to. An error where
+    /// the file system, or the platform, cannot.
+    static func shareBytes(_ source: Int32, with target: Int32) -> Int {
+        #if os(Linux)
+            // FICLONE of linux/fs.h, a macro that is not imported.
+            return call { ioctl(target, 0x4004_9409, source) }
+        #else
+            return -Int(ENOTSUP)
+        #endif
+    }
+
     static func removeFile(_ path: UnsafePointer<CChar>) -> Int {
         call { unlink(path) }
     }
