@@ -29,7 +29,7 @@ struct HotCommand: ParsableCommand {
         }
         let people = People(count: objects)
         let engine = RegnumEngine(inputs: Inputs(people, rows: objects, lookups: 10_000))
-        _ = try engine.openMemory(people)
+        try engine.openMemory(people, indexed: name.hasPrefix("index-"))
         if name.hasPrefix("link-") { _ = try engine.linkAll(engine.inputs.friends) }
         // The first turn pays for what is made once: caches of classes, views of row groups.
         try body(engine, people, 0)
@@ -62,6 +62,7 @@ enum HotPath {
             try engine.insertOneByOne(people.moved(to: engine.inputs.rows + turn, count: 1))
         },
         "lookup": { engine, _, _ in sink(try engine.sumAges(of: engine.inputs.lookups) ?? 0) },
+        "index-find": { engine, _, _ in sink(try engine.countByIndex(engine.inputs.names) ?? 0) },
         "iterate-int": { engine, _, _ in sink(try engine.sumAllAges() ?? 0) },
         "iterate-string": { engine, _, _ in sink(try engine.sumAllNameLengths() ?? 0) },
         "count-int": { engine, _, _ in sink(try engine.count(.age) ?? 0) },

@@ -39,6 +39,23 @@ package final class ColumnIndex {
         }
     }
 
+    /// As `insert`; the entry is in the tree after `fill.enter`.
+    @inline(__always)
+    func collect(
+        _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table, into fill: inout IndexFill
+    ) throws(EngineError) {
+        let view = location.group.pointee.columns[column]
+        if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
+            return try fill.addNull(key: key)
+        }
+        switch type {
+        case .int: try fill.add(value: IndexKey.encode(view.integer(location.row)), key: key)
+        case .bool: try fill.add(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
+        default:
+            try withBytes(location, column, table) { bytes throws(EngineError) in try fill.add(bytes: bytes, key: key) }
+        }
+    }
+
     func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
         let view = location.group.pointee.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {

@@ -93,15 +93,28 @@ extension Table {
             guard let index = indexes[i] else { continue }
             let before = old.columns.first { $0.key == column.key }
             if let before, before.isIndexed || before.isPrimaryKey { continue }
-            try forEachGroup { group throws(EngineError) in
-                for row in 0..<group.pointee.count {
-                    let location = RowLocation(group: group, row: row)
-                    try insert(location, i, group.pointee.key(at: row), into: index)
-                }
-                return true
-            }
+            try fill(index, i)
         }
         for unique in uniques where !unique.isKept(in: old) { try fill(unique) }
+    }
+
+    private func fill(_ index: ColumnIndex, _ column: Int) throws(EngineError) {
+        // An index that keeps a constraint is asked at each entry whether the value is there already.
+        let isUnique = uniques.contains { $0.tree == nil && $0.columns[0] == column }
+        var fill = IndexFill(index.tree, expecting: isUnique ? 0 : count)
+        try forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let location = RowLocation(group: group, row: row)
+                let key = group.pointee.key(at: row)
+                if isUnique {
+                    try insert(location, column, key, into: index)
+                } else {
+                    try index.collect(location, column, key, self, into: &fill)
+                }
+            }
+            return true
+        }
+        try fill.enter()
     }
 
     // MARK: Nulls

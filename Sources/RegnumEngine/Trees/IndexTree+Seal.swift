@@ -158,9 +158,11 @@ extension IndexTree {
     ) {
         let n = node.pointee.count
         var start = 0
+        var next = n == 0 ? 0 : pieceEnd(node, 0)
         while start < n {
-            var end = pieceEnd(node, start)
-            if end < n, !isEnd, pieceEnd(node, end) == n {
+            var end = next
+            next = end < n ? pieceEnd(node, end) : n
+            if end < n, !isEnd, next == n {
                 // The last two share evenly where both halves fit.
                 let middle = start + (n - start + 1) / 2
                 if middle < end, fits(node, middle..<n) { end = middle }
@@ -187,15 +189,7 @@ extension IndexTree {
     private func pieceEnd(_ node: IndexNodePointer, _ start: Int) -> Int {
         let n = node.pointee.count
         if node.pointee.level == 0 {
-            // Most often the rest fits, which is found out faster at once than entry by entry.
-            let all = start..<min(n, start + IndexNodeLayout.entryLimit)
-            if LeafShape(node, all, isBytes: isBytes).byteCount <= FormatLimits.pageByteCount {
-                return all.upperBound
-            }
-            var shape = LeafShape(isBytes: isBytes)
-            var end = start
-            while end < n, shape.add(node.pointee.entry(end)) { end += 1 }
-            return end
+            return leafEnd(node, start, min(n, start + IndexNodeLayout.entryLimit))
         }
         if !isBytes { return min(start + IndexNodeLayout.fixedChildLimit, n) }
         var end = start
@@ -207,6 +201,27 @@ extension IndexTree {
             end += 1
         }
         return end
+    }
+
+    /// How many entries up to `limit` a leaf that begins at `start` can hold, as the end of their range. The bytes of a
+    /// leaf only grow with its entries, about evenly: a few guesses find the end.
+    private func leafEnd(_ node: IndexNodePointer, _ start: Int, _ limit: Int) -> Int {
+        func byteCount(_ end: Int) -> Int { LeafShape(node, start..<end, isBytes: isBytes).byteCount }
+        let page = FormatLimits.pageByteCount
+        // Most often the rest fits. One entry always does.
+        var (over, overBytes) = (limit, byteCount(limit))
+        if overBytes <= page { return limit }
+        var (fitting, fittingBytes) = (start + 1, byteCount(start + 1))
+        var guesses = 0
+        while over - fitting > 1 {
+            var step = (over - fitting) / 2
+            if guesses < 6 { step = (over - fitting) * (page - fittingBytes) / (overBytes - fittingBytes) }
+            let end = min(max(fitting + step, fitting + 1), over - 1)
+            let bytes = byteCount(end)
+            if bytes <= page { (fitting, fittingBytes) = (end, bytes) } else { (over, overBytes) = (end, bytes) }
+            guesses += 1
+        }
+        return fitting
     }
 
     private func writeHeader(

@@ -137,7 +137,7 @@ package final class IndexTree {
     }
 
     @inline(__always)
-    private func insert(_ probe: IndexProbe) throws(EngineError) {
+    func insert(_ probe: IndexProbe) throws(EngineError) {
         if let tail = state.pointee.tail {
             let n = tail.pointee.count
             if n < Self.leafLimit, n > 0, isAfter(probe, tail, n &- 1) {

@@ -5,7 +5,7 @@ import RegnumEngine
 
 struct KeyPacking {
     /// Filled from the left; zero to begin with.
-    private let entries: UnsafeMutablePointer<PackedSort.Entry>
+    private let entries: UnsafeMutablePointer<WordSort.Entry>
     /// Bits in use.
     private var offset: UInt64 = 0
     /// False where a value did not fit whole.
@@ -13,7 +13,7 @@ struct KeyPacking {
 
     var bitsLeft: UInt64 { 128 - offset }
 
-    init(entries: UnsafeMutablePointer<PackedSort.Entry>) { self.entries = entries }
+    init(entries: UnsafeMutablePointer<WordSort.Entry>) { self.entries = entries }
 
     /// Adds the values of a key behind those that are there; false, and nothing is added, where the key's values are
     /// not in the rows' own columns or not in the order of their bytes. Nulls come first, descending last.

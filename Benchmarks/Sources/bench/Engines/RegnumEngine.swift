@@ -31,12 +31,18 @@ final class RegnumEngine: Engine {
     }
 
     func openMemory(_ people: People) throws -> Bool {
-        isIndexed = false
+        try openMemory(people, indexed: false)
+        return true
+    }
+
+    /// With `indexed`, names have an index.
+    func openMemory(_ people: People, indexed: Bool) throws {
+        isIndexed = indexed
         realm = try Realm(
             configuration: Realm.Configuration(
-                inMemoryIdentifier: "bench", objectTypes: [Person.self, Unrelated.self]))
+                inMemoryIdentifier: "bench",
+                objectTypes: [indexed ? IndexedPerson.self : Person.self, Unrelated.self]))
         try insert(people.rows[..<inputs.rows])
-        return true
     }
 
     func close() throws { realm = nil }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enters the values of many objects into an index tree at once: they are collected, sorted, and entered in the order of
+// the tree, so that each goes to the end of the leaf before. One at a time they would move the half of a leaf each.
+
+package struct IndexFill: ~Copyable {
+    private let tree: IndexTree
+    private let sorter: WordSort
+    private let keys: UnsafeMutablePointer<UInt64>
+    /// Of a `bytes` tree; the bytes lie in `arena`.
+    private let texts: UnsafeMutablePointer<IndexText>?
+    private var arena = IndexArena()
+    private let capacity: Int
+    private var count = 0
+    /// False where 16 bytes and their number do not tell all texts apart.
+    private var isExact = true
+    private var textByteCount: Int?
+
+    /// Collected entries at most, of 72 bytes each, and bytes of texts: some 140 MB. What comes behind is sorted on its
+    /// own.
+    package static let limit = 1 << 20
+    private static let textLimit = 1 << 26
+    private static let stretch = 256
+
+    /// For about `count` entries, to be added in the order of their keys.
+    package init(_ tree: IndexTree, expecting count: Int, limit: Int = IndexFill.limit) {
+        self.tree = tree
+        capacity = max(1, min(count, limit))
+        sorter = WordSort(capacity: capacity)
+        keys = .allocate(capacity: capacity)
+        texts = tree.isBytes ? .allocate(capacity: capacity) : nil
+    }
+
+    deinit {
+        sorter.deallocate()
+        keys.deallocate()
+        texts?.deallocate()
+        var arena = arena
+        arena.reset()
+    }
+
+    package mutating func addNull(key: UInt64) throws(EngineError) { try tree.insertNull(key: key) }
+
+    package mutating func add(value: UInt64, key: UInt64) throws(EngineError) {
+        if count == capacity { try enter() }
+        (sorter.entries + count).initialize(to: WordSort.Entry(high: value, row: count))
+        keys[count] = key
+        count += 1
+    }
+
+    package mutating func add(bytes: UnsafeRawBufferPointer, key: UInt64) throws(EngineError) {
+        guard let texts else { preconditionFailure("bytes for a tree of numbers") }
+        if count == capacity || arena.heldByteCount > Self.textLimit { try enter() }
+        let probe = tree.probe(bytes, key: key)
+        let text = arena.copy(probe.text)
+        let low = IndexNodeText(text).second
+        (sorter.entries + count).initialize(to: WordSort.Entry(high: probe.value, low: low, row: count))
+        if textByteCount == nil { textByteCount = text.byteCount }
+        // Zeros stand for missing bytes in the words: texts of other lengths may have equal ones.
+        if text.byteCount > 16 || text.byteCount != textByteCount { isExact = false }
+        texts[count] = text
+        keys[count] = key
+        count += 1
+    }
+
+    /// Enters what was collected. To be called at the end.
+    package mutating func enter() throws(EngineError) {
+        sorter.sort(count: count)
+        if let texts {
+            if !isExact { sortTies(texts) }
+            try enterTexts(texts)
+        } else {
+            for i in 0..<count {
+                let entry = sorter.entries[i]
+                try tree.insert(value: entry.high, key: keys[entry.row])
+            }
+        }
+        count = 0
+        arena.reset()
+        isExact = true
+        textByteCount = nil
+    }
+
+    /// Texts lie anywhere in memory: those of a stretch are asked for together before they are entered.
+    private func enterTexts(_ texts: UnsafeMutablePointer<IndexText>) throws(EngineError) {
+        var start = 0
+        while start < count {
+            let end = min(start + Self.stretch, count)
+            var touched: UInt8 = 0
+            for i in start..<end {
+                let text = texts[sorter.entries[i].row]
+                if text.byteCount > 0 { touched ^= text.address.load(as: UInt8.self) }
+            }
+            Self.keep(touched)
+            for i in start..<end {
+                let entry = sorter.entries[i]
+                try tree.insert(IndexProbe(value: entry.high, key: keys[entry.row], text: texts[entry.row]))
+            }
+            start = end
+        }
+    }
+
+    /// Keeps the reads ahead from being dropped.
+    @inline(never)
+    @_optimize(none)
+    private static func keep(_ byte: UInt8) {}
+
+    /// Entries with equal words, which are in the order of their keys: by all of their bytes.
+    private func sortTies(_ texts: UnsafeMutablePointer<IndexText>) {
+        let entries = sorter.entries
+        var start = 0
+        while start < count {
+            var end = start + 1
+            while end < count, entries[end].high == entries[start].high, entries[end].low == entries[start].low {
+                end += 1
+            }
+            if end - start > 1 {
+                var tied = UnsafeMutableBufferPointer(start: entries + start, count: end - start)
+                tied.sort { left, right in
+                    let (a, b) = (texts[left.row], texts[right.row])
+                    let order = IndexKey.compare(a.address, a.byteCount, b.address, b.byteCount)
+                    return order == 0 ? left.row < right.row : order < 0
+                }
+            }
+            start = end
+        }
+    }
+}
