@@ -7,40 +7,30 @@ package import RegnumQuery
 
 package struct QueryRegion: Sendable {
     /// Columns of the query's table that decide about membership.
-    package private(set) var filterColumns = ColumnSet()
+    package let filterColumns: ColumnSet
     /// Columns of the query's table that decide about order.
-    package private(set) var orderColumns = ColumnSet()
+    package let orderColumns: ColumnSet
     /// Other tables that decide about either; backlinks make it that of their origin.
-    package private(set) var otherTables: Set<TableKey> = []
+    package let otherTables: Set<TableKey>
     /// The objects that may have come, gone or moved where nothing was inserted or deleted.
     package let region: Region
     /// True where an object's membership does not depend on other objects of the table: no distinctness, no slices.
-    package private(set) var isEachForItself = true
+    package let isEachForItself: Bool
     /// True where the query names keys of dictionaries: those are told apart more finely than `==` of strings does.
-    package private(set) var namesKeys = false
+    package let namesKeys: Bool
 
     package init(_ query: ObjectQuery) {
-        var paths = Paths()
-        if let predicate = query.predicate { paths.visit(predicate, behind: []) }
-        for ordering in query.orderings {
-            switch ordering {
-            case .sort(let keys):
-                for key in keys { paths.visit(key.links, key.column, behind: [], isOrder: true) }
-            case .distinct(let keys):
-                isEachForItself = false
-                for key in keys { paths.visit(key.links, key.column, behind: [], isOrder: true) }
-            case .slice: isEachForItself = false
-            case .filter(let predicate):
-                isEachForItself = false
-                paths.visit(predicate, behind: [])
-            }
-        }
+        let paths = Paths(query)
+        isEachForItself = paths.isEachForItself
         filterColumns = paths.filterColumns
         orderColumns = paths.orderColumns
         otherTables = paths.otherTables
         namesKeys = paths.namesKeys
         region = .keyPaths(query.tableKey, paths.paths)
     }
+
+    /// `otherTables` alone.
+    package static func otherTables(of query: ObjectQuery) -> Set<TableKey> { Paths(query).otherTables }
 
     /// What decides about the objects that a walk found: those that came or went, and those that may be in another
     /// place. They may be gone, or not have been there.
@@ -61,6 +51,24 @@ private struct Paths {
     var orderColumns = ColumnSet()
     var otherTables: Set<TableKey> = []
     var namesKeys = false
+    var isEachForItself = true
+
+    init(_ query: ObjectQuery) {
+        if let predicate = query.predicate { visit(predicate, behind: []) }
+        for ordering in query.orderings {
+            switch ordering {
+            case .sort(let keys):
+                for key in keys { visit(key.links, key.column, behind: [], isOrder: true) }
+            case .distinct(let keys):
+                isEachForItself = false
+                for key in keys { visit(key.links, key.column, behind: [], isOrder: true) }
+            case .slice: isEachForItself = false
+            case .filter(let predicate):
+                isEachForItself = false
+                visit(predicate, behind: [])
+            }
+        }
+    }
 
     mutating func visit(_ predicate: BoundPredicate, behind steps: [Region.Step]) {
         switch predicate {

@@ -62,13 +62,14 @@ package final class Region: Sendable {
             if below[first] == nil { order.append(first) }
             below[first, default: []].append((Array(path.steps.dropFirst()), path.column))
         }
+        if order.isEmpty { return Region(table, columns, [], 0, passed: ColumnSet()) }
         let steps = order.map { step in
             switch step {
             case .forward(_, let target): (step, keyPaths(target, below[step] ?? []))
             case .backlinks(let origin, _): (step, keyPaths(origin, below[step] ?? []))
             }
         }
-        let passed = ColumnSet(forward.subtracting(paths.filter(\.steps.isEmpty).compactMap(\.column)))
+        let passed = ColumnSet(forward.subtracting(paths.compactMap { $0.steps.isEmpty ? $0.column : nil }))
         return Region(table, columns, steps, 0, passed: passed)
     }
 

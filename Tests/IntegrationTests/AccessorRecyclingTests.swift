@@ -31,7 +31,11 @@ struct AccessorRecyclingTests {
     }
 
     /// Sequences over the same 300 items, by other ways.
-    static let ways = ["table", "filter", "sorted", "list", "any", "lazy"]
+    static let ways = ["table", "filter", "sorted", "list", "any", "lazy", "table[]", "filter[]", "sorted[]"]
+
+    private static func byPosition(_ results: Results<Item>) -> AnySequence<ListModels.Item> {
+        AnySequence((0..<results.count).lazy.map { results[$0] })
+    }
 
     private static func items(_ realm: Realm, _ way: String) -> AnySequence<ListModels.Item> {
         let all = realm.objects(Item.self)
@@ -41,6 +45,9 @@ struct AccessorRecyclingTests {
         case "list": return AnySequence(realm.objects(Holder.self)[0].items)
         case "any": return AnySequence(AnyRealmCollection(all))
         case "lazy": return AnySequence(all.filter { $0.n >= 0 })
+        case "table[]": return byPosition(all)
+        case "filter[]": return byPosition(all.filter("n >= 0"))
+        case "sorted[]": return byPosition(all.sorted(byKeyPath: "n"))
         default: return AnySequence(all)
         }
     }
@@ -127,5 +134,36 @@ struct AccessorRecyclingTests {
         }
         #expect(seen == 300 && realm.objects(Item.self).count == 150)
         #expect(realm.objects(Item.self).filter("n < 0").count == 150)
+    }
+
+    @Test("an accessor that is handed out again lives with what was made after a roll-back")
+    func rolledBack() throws {
+        let realm = try Self.realm()
+        let all = realm.objects(Item.self)
+        #expect(all[0].n + all[1].n == 1)
+        realm.beginWrite()
+        realm.add(Item(1000))
+        realm.cancelWrite()
+        try realm.write { realm.add(Item(1001)) }
+        let last = all[300]
+        try realm.write { all[5].n = 1005 }
+        #expect(!last.isInvalidated && last.n == 1001)
+        #expect(all[5].n == 1005 && all[4].n == 4)
+    }
+
+    @Test("results that nobody holds any more keep nothing open")
+    func released() throws {
+        weak var holder: Holder?
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [Item.self, Holder.self])
+        try autoreleasepool {
+            let realm = try Realm(configuration: configuration)
+            try realm.write { realm.add(Item(1)) }
+            #expect(realm.objects(Item.self)[0].n == 1)
+            holder = realm.objects(Holder.self).first
+        }
+        #expect(holder == nil)
+        // In memory: what was there is gone with the last that kept it open.
+        #expect(try Realm(configuration: configuration).isEmpty)
     }
 }

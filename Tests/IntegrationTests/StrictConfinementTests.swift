@@ -86,7 +86,7 @@ struct StrictConfinementTests {
             thread.run {
                 continuation.resume(returning: [
                     catchMisuse { _ = parcel.realm.objects(AsyncRow.self) }, catchMisuse { _ = parcel.realm.isEmpty },
-                    catchMisuse { parcel.realm.beginWrite() }, catchMisuse { _ = parcel.row.isInvalidated },
+                    catchMisuse { parcel.realm.beginWrite() }, catchMisuse { _ = parcel.row.id },
                 ])
             }
         }

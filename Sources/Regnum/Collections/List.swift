@@ -41,7 +41,7 @@ extension List: RealmCollection, MutableCollection {
     /// The position of the first element equal to `object`; a managed list of objects finds only objects of
     /// its Realm.
     public func index(of object: Element) -> Int? {
-        guard let place = checkedPlace() else { return items.firstIndex(of: object) }
+        guard let place = checkedPlace() else { return items.firstIndex { TextKey.areEqual($0, object) } }
         let values = place.values()
         guard let wanted = place.soughtValue(object, Self.words) else { return nil }
         return values.firstIndex { $0.matches(wanted) }
@@ -51,7 +51,7 @@ extension List: RealmCollection, MutableCollection {
     public static func == (left: List, right: List) -> Bool {
         if left === right { return true }
         switch (left.place, right.place) {
-        case (nil, nil): return left.items == right.items
+        case (nil, nil): return left.items.elementsEqual(right.items) { TextKey.areEqual($0, $1) }
         case (let left?, let right?): return left.isSame(as: right)
         default: return false
         }

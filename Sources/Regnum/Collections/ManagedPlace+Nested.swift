@@ -5,7 +5,7 @@
 internal import RegnumEngine
 
 /// From a collection into one of its elements.
-enum NestedStep: Equatable {
+package enum NestedStep: Equatable {
     case index(Int)
     case key(String)
 }
@@ -97,6 +97,15 @@ extension ManagedPlace {
     private var nestedList: [Value] { if case .list(let values) = nestedValue { values } else { [] } }
     private var nestedEntries: [DictionaryEntry] {
         if case .dictionary(let entries) = nestedValue { entries } else { [] }
+    }
+
+    /// The elements of a nested list, or the values of a nested dictionary.
+    var nestedElements: [Value] {
+        switch nestedValue {
+        case .list(let values): values
+        case .dictionary(let entries): entries.map(\.value)
+        default: []
+        }
     }
 
     private func changeList(_ body: (inout [Value]) -> Void) {

@@ -19,7 +19,7 @@ extension Map {
     public func updateValue(_ value: Value, forKey key: Key) {
         guard let place = writablePlace() else {
             requireClass(of: CollectionOfOne(value), .dictionary)
-            entries[key] = value
+            entries[TextKey(key._mapKey)] = value
             return
         }
         checkKey(key._mapKey)
@@ -48,7 +48,7 @@ extension Map {
     /// one is deleted.
     public func removeObject(for key: Key) {
         guard let place = writablePlace() else {
-            entries[key] = nil
+            entries[TextKey(key._mapKey)] = nil
             return
         }
         checkKey(key._mapKey)
@@ -96,7 +96,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
         self.init()
         let container = try decoder.container(keyedBy: MapCodingKey.self)
         for key in container.allKeys {
-            entries[Key(_mapKey: key.stringValue)] = try container.decode(Value.self, forKey: key)
+            entries[TextKey(key.stringValue)] = try container.decode(Value.self, forKey: key)
         }
     }
 

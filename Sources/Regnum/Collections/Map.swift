@@ -78,7 +78,7 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
 /// that is a value is deleted, the value becomes nil.
 public final class Map<Key: _MapKey, Value: RealmCollectionValue> {
     /// While unmanaged.
-    var entries: [Key: Value] = [:]
+    var entries: [TextKey: Value] = [:]
     /// Where the entries lie while they are managed.
     private(set) var place: ManagedPlace?
     /// The name under which reads are recorded, while a key path is traced.
@@ -121,7 +121,7 @@ extension Map: RealmKeyedCollection {
 
     /// The keys, of a managed map ascending by their UTF-8 bytes.
     public var keys: [Key] {
-        guard let place = checkedPlace() else { return Array(entries.keys) }
+        guard let place = checkedPlace() else { return entries.keys.map { Key(_mapKey: $0.text) } }
         return place.entries().map { Key(_mapKey: $0.key) }
     }
 
@@ -136,7 +136,7 @@ extension Map: RealmKeyedCollection {
     public subscript(key: Key) -> Value? {
         get {
             if let traced { return tracedValue(traced) }
-            guard let place = checkedPlace() else { return entries[key] }
+            guard let place = checkedPlace() else { return entries[TextKey(key._mapKey)] }
             return place.value(forKey: key._mapKey).map {
                 place.element($0, as: Value.self, at: .key(key._mapKey))
             }
@@ -151,7 +151,7 @@ extension Map: RealmKeyedCollection {
 
     /// The pairs of now.
     var pairs: [(key: Key, value: Value)] {
-        guard let place = checkedPlace() else { return entries.map { ($0.key, $0.value) } }
+        guard let place = checkedPlace() else { return entries.map { (Key(_mapKey: $0.key.text), $0.value) } }
         return place.entries().map {
             (Key(_mapKey: $0.key), place.element($0.value, as: Value.self, at: .key($0.key)))
         }
@@ -242,8 +242,8 @@ extension Map: AnyMap {
     var rawItems: [_RawValue] { entries.values.map { Value._toRaw($0) } }
     var rawKeys: [String] {
         entries.keys.map {
-            checkKey($0._mapKey)
-            return $0._mapKey
+            checkKey($0.text)
+            return $0.text
         }
     }
     var anyElements: [Any] { values.map { $0 as Any } }

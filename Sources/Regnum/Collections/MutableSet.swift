@@ -23,12 +23,15 @@ public final class MutableSet<Element: RealmCollectionValue>: _StoredCollection<
     private var members = SetMembers<Element>()
 }
 
-/// What an unmanaged set contains. Objects are kept by identity: their hash changes when they become managed.
+/// What an unmanaged set contains. Objects are kept by identity: their hash changes when they become managed. Texts are
+/// told apart by their bytes.
 private struct SetMembers<Element: RealmCollectionValue> {
     private var values: Set<Element> = []
+    private var texts: Set<TextKey> = []
     private var objects: Set<ObjectIdentifier> = []
 
     func contains(_ element: Element, in items: [Element]) -> Bool {
+        if let text = TextKey.of(element) { return texts.contains(text) }
         guard let object = element as? ObjectBase else { return values.contains(element) }
         if objects.contains(ObjectIdentifier(object)) { return true }
         // Two accessors of one managed object may be equal.
@@ -36,7 +39,9 @@ private struct SetMembers<Element: RealmCollectionValue> {
     }
 
     mutating func insert(_ element: Element) {
-        if let object = element as? ObjectBase {
+        if let text = TextKey.of(element) {
+            texts.insert(text)
+        } else if let object = element as? ObjectBase {
             objects.insert(ObjectIdentifier(object))
         } else {
             values.insert(element)
@@ -44,7 +49,9 @@ private struct SetMembers<Element: RealmCollectionValue> {
     }
 
     mutating func remove(_ element: Element) {
-        if let object = element as? ObjectBase {
+        if let text = TextKey.of(element) {
+            texts.remove(text)
+        } else if let object = element as? ObjectBase {
             objects.remove(ObjectIdentifier(object))
         } else {
             values.remove(element)
@@ -154,7 +161,7 @@ extension MutableSet {
     }
 
     func removeItem(_ object: Element) {
-        guard let index = items.firstIndex(of: object) else { return }
+        guard let index = items.firstIndex(where: { TextKey.areEqual($0, object) }) else { return }
         members.remove(items.remove(at: index))
     }
 

@@ -192,6 +192,13 @@ package final class ClassBinding {
         object.rowEpoch = core.session.state.pointee.epoch
     }
 
+    /// As `rebind` with the row not known: it is looked up at the first access.
+    @inline(__always)
+    func rebind(_ object: ObjectBase, _ key: ObjectKey) {
+        object.rowKey = key
+        object.rowEpoch = .min
+    }
+
     /// Where the object lies now; nil where it is gone for this accessor.
     func locate(_ key: ObjectKey, rollbacks: Int) -> RowLocation? {
         guard context.pointee.kind == .managed else { return nil }

@@ -66,12 +66,11 @@ open class ObjectBase {
     // MARK: State
 
     /// True where the object was deleted, its creation rolled back, or its Realm invalidated. Unmanaged:
-    /// false.
+    /// false. May be asked on any thread: on another one than the Realm's, deletions are not known.
     public final var isInvalidated: Bool {
         guard let context = rowContext, context.pointee.kind != .traced else { return false }
         if context.pointee.kind == .retired { return true }
-        core.check()
-        return !resolve()
+        return core.isRightfulCaller && !resolve()
     }
 
     /// The stored properties.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `create`: an object from a dictionary, an array or another object, copied with what it links to.
 
+internal import Foundation
 internal import RegnumEngine
 
 extension RealmCore {
@@ -83,6 +84,8 @@ private struct Creation {
             // What is copied may lead back to this object.
             if property.hasTarget || leadsElsewhere(value, property) {
                 later.append((property, value))
+                // The default of a link that is given is not to be added.
+                if property.hasTarget { _ = property.set(object, NSNull()) }
             } else {
                 ObjectFilling.set(value, property, object)
             }

@@ -143,6 +143,12 @@ package final class RealmCore {
                 + "ThreadSafeReference.")
     }
 
+    /// As `check`, without misuse.
+    var isRightfulCaller: Bool {
+        if session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
+        return isFrozen || adoptsCaller?() == true
+    }
+
     /// True for a frozen Realm after `invalidate`.
     private var isClosed: Bool { (configurationBox as? RealmSettings).map { $0.invalidations > 0 } ?? false }
 

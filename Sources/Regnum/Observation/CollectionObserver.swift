@@ -117,7 +117,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
     }
 
     private func current() throws(EngineError) -> [DictionaryEntry] {
-        place.locate() == nil ? [] : try place.binding.table.dictionaryEntries(place.column, of: place.key)
+        place.locate() == nil ? [] : place.entries()
     }
 
     func begin() throws(EngineError) -> (() -> Void)? {

@@ -80,3 +80,9 @@ public class NotificationToken: @unchecked Sendable {
         }
     }
 }
+
+extension NotificationToken: Hashable {
+    /// Equal to itself alone.
+    public static func == (left: NotificationToken, right: NotificationToken) -> Bool { left === right }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

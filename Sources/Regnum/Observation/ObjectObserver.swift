@@ -33,6 +33,19 @@ public enum ObjectChange<T> {
     case deleted
 }
 
+extension ObjectChange {
+    /// The same change for a block that takes changes of a base class.
+    func seen<Base>(as type: Base.Type) -> ObjectChange<Base> {
+        switch self {
+        case .error(let error): return .error(error)
+        case .deleted: return .deleted
+        case .change(let object, let properties):
+            guard let object = object as? Base else { misuse("'\(T.self)' is no '\(Base.self)'.") }
+            return .change(object, properties)
+        }
+    }
+}
+
 final class ObjectObserver<T>: ChangeObserver {
     private let object: ObjectBase
     private let region: Region

@@ -249,6 +249,22 @@ extension ThreadConfined where Self: ObjectBase {
         return observing(self, on: queue) { $0.entry(keyPaths, block) }
     }
 
+    /// As `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's.
+    @_disfavoredOverload
+    public func observe<T: ObjectBase>(
+        keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void
+    ) -> NotificationToken {
+        requireChanges(of: T.self)
+        return observe(keyPaths: keyPaths, on: queue) { (change: ObjectChange<Self>) in block(change.seen(as: T.self)) }
+    }
+
+    func requireChanges<T>(of type: T.Type) {
+        if !(self is T) {
+            misuse(
+                "A block that takes changes of '\(T.self)' cannot observe an object of class '\(Swift.type(of: self))'.")
+        }
+    }
+
     /// Observes where the object is.
     func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
         requireValid()

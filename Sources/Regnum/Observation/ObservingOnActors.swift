@@ -122,6 +122,18 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
+    /// As `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's.
+    @_disfavoredOverload
+    public func observe<A: Actor, T: ObjectBase>(
+        keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
+        _ block: @Sendable @escaping (isolated A, ObjectChange<T>) -> Void
+    ) async -> NotificationToken {
+        requireChanges(of: T.self)
+        return await observe(keyPaths: keyPaths, on: actor, _isolation: _isolation) {
+            (actor: isolated A, change: ObjectChange<Self>) in block(actor, change.seen(as: T.self))
+        }
+    }
+
     /// As `observe(keyPaths:on:_:)`, with key paths of the class.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A, _isolation: isolated (any Actor)? = #isolation,

@@ -174,7 +174,7 @@ extension ResultsState {
         let tracker = realm.readTracker
         guard tracker.read(table, nil, ReadTracker.existence) else { return }
         switch source {
-        case .list(let owner, let column), .values(let owner, let column, _):
+        case .list(let owner, let column), .values(let owner, let column, _, _):
             tracker.read(owner.binding.tableKey, owner.key, column)
         case .backlinks(_, let column): tracker.read(table, nil, column)
         case .table, .nothing: break

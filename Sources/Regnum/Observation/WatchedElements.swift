@@ -121,7 +121,7 @@ extension _Watched {
             if let key = state.binding?.tableKey { found.insert(key) }
             if let query = state.query { found.formUnion(QueryRegion(query).otherTables) }
             switch state.source {
-            case .list(let owner, _), .values(let owner, _, _), .backlinks(let owner, _):
+            case .list(let owner, _), .values(let owner, _, _, _), .backlinks(let owner, _):
                 found.insert(owner.binding.tableKey)
             case .table, .nothing: break
             }
@@ -146,7 +146,7 @@ extension RegionWalk {
         if let query = state.query, try !QueryRegion(query).deciding(in: self).isEmpty { return true }
         switch state.source {
         case .table, .nothing: return true
-        case .list(let owner, let column), .values(let owner, let column, _):
+        case .list(let owner, let column), .values(let owner, let column, _, _):
             return touches(owner.binding.tableKey, owner.key, column)
         case .backlinks: return state.binding.map { changes[$0.tableKey] != nil } ?? true
         }

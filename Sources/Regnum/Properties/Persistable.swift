@@ -69,6 +69,8 @@ public struct _RowPlace {
     let key: ObjectKey
     /// Where it lies, if that is known.
     let location: RowLocation?
+    /// Its accessor, if there is one already.
+    var object: ObjectBase?
 }
 
 /// A type that can be stored: as a property, in a collection, or both.

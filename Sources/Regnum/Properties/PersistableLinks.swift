@@ -36,7 +36,7 @@ extension _ObjectValue {
 
     public static func _element(_ place: _RowPlace) -> Self {
         let object =
-            place.location.map { place.binding.makeAccessor(place.key, at: $0) }
+            place.object ?? place.location.map { place.binding.makeAccessor(place.key, at: $0) }
             ?? place.binding.makeAccessor(place.key)
         return unsafeDowncast(object, to: Self.self)
     }

@@ -4,8 +4,11 @@
 internal import RegnumEngine
 
 extension Persisted: Decodable where Value: Decodable {
-    /// The value itself. A null where the type is not optional is refused.
-    public init(from decoder: any Decoder) throws { self.init(wrappedValue: try Value(from: decoder)) }
+    /// The value itself, as the decoder's strategies for dates and data say. A null where the type is not optional is
+    /// refused.
+    public init(from decoder: any Decoder) throws {
+        self.init(wrappedValue: try decoder.singleValueContainer().decode(Value.self))
+    }
 }
 
 extension Persisted: Encodable where Value: Encodable {
@@ -22,7 +25,8 @@ extension Persisted: Encodable where Value: Encodable {
                         + "objects."))
         }
         var copy = stored
-        try (Value._peek(stored) ?? Value._filled(&copy)).encode(to: encoder)
+        var container = encoder.singleValueContainer()
+        try container.encode(Value._peek(stored) ?? Value._filled(&copy))
     }
 }
 

@@ -131,7 +131,8 @@ struct ManagedPlace {
         self.path = path
     }
 
-    private init(core: RealmCore, binding: ClassBinding, key: ObjectKey, column: Int) {
+    init(core: RealmCore, binding: ClassBinding, key: ObjectKey, column: Int, path: [NestedStep]? = nil) {
+        self.path = path
         self.core = core
         self.binding = binding
         self.key = key

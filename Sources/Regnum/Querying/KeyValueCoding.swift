@@ -272,7 +272,13 @@ private enum KeyValueOperator {
     /// The values without those that equal an earlier one.
     static func distinct(_ values: [Any]) -> [Any] {
         var seen: Set<AnyHashable> = []
+        var hasNull = false
         return values.filter { value in
+            // On Linux equal instances of NSNull have different hashes.
+            if type(of: value) == NSNull.self {
+                defer { hasNull = true }
+                return !hasNull
+            }
             guard let value = value as? AnyHashable else { return true }
             return seen.insert(value).inserted
         }

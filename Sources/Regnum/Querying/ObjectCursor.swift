@@ -214,7 +214,7 @@ extension ObjectCursor.Step {
     /// references change its upper half, weak and unowned ones, which `isKnownUniquelyReferenced` does not see, the
     /// lower one.
     @inline(__always)
-    fileprivate static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool {
+    static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool {
         object.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
     }
 }

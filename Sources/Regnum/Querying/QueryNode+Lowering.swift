@@ -118,8 +118,9 @@ extension QueryNode.Operator {
 
 extension StringOptions {
     fileprivate var lowered: ComparisonOptions {
-        if isEmpty { return [] }
-        var options: ComparisonOptions = []
+        // An empty literal is made by code that is not specialized.
+        var options = ComparisonOptions(rawValue: 0)
+        if rawValue == 0 { return options }
         if contains(.caseInsensitive) { options.insert(.caseInsensitive) }
         if contains(.diacriticInsensitive) { options.insert(.diacriticInsensitive) }
         return options

@@ -10,7 +10,7 @@ extension ResultsState {
     /// operation does not fit its type.
     func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         check()
-        if case .values(_, _, let kindName) = source {
+        if case .values(_, _, _, let kindName) = source {
             if property == "self" { return ValueFigures.figure(kind, of: currentValues()) }
             misuse("\(kindName.prefix(1).uppercased())\(kindName.dropFirst()) can only be aggregated on \"self\".")
         }

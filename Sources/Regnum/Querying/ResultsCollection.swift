@@ -41,7 +41,7 @@ extension _ResultsCollection {
             let table = binding.table
             if position < table.count {
                 let location = engine { () throws(EngineError) in try table.location(atPosition: position) }
-                return Element._element(_RowPlace(binding: binding, key: location.key, location: location))
+                return Element._element(state.place(binding, location.key, location))
             }
         }
         let count = state?.count ?? 0
@@ -51,7 +51,7 @@ extension _ResultsCollection {
         guard let binding = state.binding else {
             return Element._fromRaw(_RawValue(state.currentValues()[position]))
         }
-        return element(state.key(at: position), binding)
+        return Element._element(state.place(binding, state.key(at: position), nil))
     }
 
     /// The first element, or nil where there is none.

@@ -14,7 +14,7 @@ extension ResultsState {
 
     /// Throws where values cannot be asked for that.
     func checkStep(_ step: Step) throws(QueryError) {
-        guard case .values(_, _, let kind) = source else { return }
+        guard case .values(_, _, _, let kind) = source else { return }
         let paths: [String]
         let verb: String
         switch step {
@@ -43,15 +43,20 @@ extension ResultsState {
     /// The values of now in their order; empty where the owner is gone.
     func currentValues() -> [Value] {
         check()
-        guard case .values(let owner, let column, _) = source, owner.exists else { return [] }
-        return realm.alone { valuesOfNow(owner, column) }
+        guard case .values(let owner, let column, let path, _) = source, owner.exists else { return [] }
+        return realm.alone { valuesOfNow(owner, column, path) }
     }
 
-    private func valuesOfNow(_ owner: RowReference, _ column: Int) -> [Value] {
+    private func valuesOfNow(_ owner: RowReference, _ column: Int, _ path: [NestedStep]?) -> [Value] {
         let now = realm.changeCount
         if let valueCache, valueCache.stamp == now { return valueCache.values }
         let table = owner.binding.table
-        var values = engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
+        var values =
+            path.map {
+                ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: $0)
+                    .nestedElements
+            }
+            ?? engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
         for step in steps {
             switch step {
             case .sort(let descriptors):
@@ -102,7 +107,7 @@ extension ManagedPlace {
         }
         return ResultsState(
             realm: core, elementType: ObjectBase.self, binding: nil,
-            source: .values(owner: owner, column: column, kind: "\(words.plural) of '\(elementName)'"))
+            source: .values(owner: owner, column: column, path: path, kind: "\(words.plural) of '\(elementName)'"))
     }
 }
 

@@ -15,8 +15,9 @@ package final class ResultsState {
         case table
         /// The elements of a list of links, in its order.
         case list(owner: RowReference, column: Int)
-        /// The values in a list, a set or a map; messages call such `kind`.
-        case values(owner: RowReference, column: Int, kind: String)
+        /// The values in a list, a set or a map, or in a collection within one, to which `path` leads; messages call
+        /// such `kind`.
+        case values(owner: RowReference, column: Int, path: [NestedStep]?, kind: String)
         /// The objects of the class that link to the owner in that column.
         case backlinks(owner: RowReference, column: Int)
         /// Nothing: the file has no table for the class (read-only).
@@ -63,6 +64,8 @@ package final class ResultsState {
     var valueCache: (stamp: UInt64, values: [Value])?
     /// What `steps` come to; nil where there are none.
     private(set) var query: ObjectQuery?
+    /// See `place`.
+    @exclusivity(unchecked) private var recycled = RecycledAccessors()
 
     package init(
         realm: RealmCore, elementType: ObjectBase.Type, binding: ClassBinding?, source: Source, steps: [Step] = []
@@ -100,9 +103,9 @@ package final class ResultsState {
         case .list(let owner, let column):
             guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
             source = .list(owner: owner, column: column)
-        case .values(let owner, let column, let kind):
+        case .values(let owner, let column, let path, let kind):
             guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
-            source = .values(owner: owner, column: column, kind: kind)
+            source = .values(owner: owner, column: column, path: path, kind: kind)
         case .backlinks(let owner, let column):
             guard let owner = owner.moved(to: core, mayBeMissing: mayBeMissing) else { return nil }
             source = .backlinks(owner: owner, column: column)
@@ -163,15 +166,26 @@ package final class ResultsState {
         var found: [TableKey] = []
         if let binding { found.append(binding.tableKey) }
         switch source {
-        case .list(let owner, _), .values(let owner, _, _), .backlinks(let owner, _):
+        case .list(let owner, _), .values(let owner, _, _, _), .backlinks(let owner, _):
             found.append(owner.binding.tableKey)
         case .table, .nothing: break
         }
-        if let query { found += QueryRegion(query).otherTables }
+        if let query { found += QueryRegion.otherTables(of: query) }
         return found
     }
 
     // MARK: Elements
+
+    /// An element that a subscript asked for. The accessors of the last two are kept, and pointed at other rows where
+    /// nobody else holds them.
+    @inline(__always)
+    func place(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> _RowPlace {
+        // Frozen objects go from thread to thread.
+        let isRecyclable = binding.schema.isRecyclable && !realm.isFrozen
+        return _RowPlace(
+            binding: binding, key: key, location: location,
+            object: isRecyclable ? recycled.accessor(binding, key, location) : nil)
+    }
 
     /// Constant for a whole table; else what evaluation costs, once a change.
     var count: Int {

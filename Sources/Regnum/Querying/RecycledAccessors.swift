@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accessors that results have handed out by subscript. Making one and letting go of it takes longer than reading from it;
+// a program that goes over results by position, as `people[i].friend = people[j]`, gets the same two again and again.
+
+internal import RegnumEngine
+
+/// The two accessors handed out last. Used by the Realm's own thread only; they keep the Realm alive, so that nothing
+/// that the Realm holds may hold this.
+struct RecycledAccessors: ~Copyable {
+    private var last: Unmanaged<ObjectBase>?
+    private var other: Unmanaged<ObjectBase>?
+
+    deinit {
+        last?.release()
+        other?.release()
+    }
+
+    /// An accessor of the object that nobody else holds. Only where the class's `isRecyclable`.
+    mutating func accessor(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> ObjectBase {
+        if let other, ObjectCursor.Step.isAlone(other) {
+            (last, self.other) = (other, last)
+            let object = other.takeUnretainedValue()
+            object.rowRollbacks = Int32(truncatingIfNeeded: binding.rollbackFloors.count)
+            if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
+            return object
+        }
+        let object = location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key)
+        other?.release()
+        (last, other) = (.passRetained(object), last)
+        return object
+    }
+}
