@@ -261,7 +261,8 @@ extension ThreadConfined where Self: ObjectBase {
     func requireChanges<T>(of type: T.Type) {
         if !(self is T) {
             misuse(
-                "A block that takes changes of '\(T.self)' cannot observe an object of class '\(Swift.type(of: self))'.")
+                "A block that takes changes of '\(T.self)' cannot observe an object of class '\(Swift.type(of: self))'."
+            )
         }
     }
 
