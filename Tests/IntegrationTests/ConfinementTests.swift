@@ -20,7 +20,7 @@ private func memory() -> Realm.Configuration {
 enum WrongThread: String, CaseIterable, Codable, Sendable {
     case objects, isEmpty, write, beginWrite, commitWrite, isInWrite, refresh, add, create, delete, invalidate
     case lookup, get, set, objectDescription, listCount, listSubscript, listAppend, linking
-    case count, subscripting, iteration, filter, sorted, sum, first, observeLess
+    case count, subscripting, iteration, filter, sorted, sum, first, observeLess, freeze
 
     func run() throws {
         let realm = try Realm(configuration: memory())
@@ -55,6 +55,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         case .set: row.number = 2
         case .objectDescription: _ = row.description
         case .listCount: _ = list.count
+        case .freeze: _ = row.freeze()
         case .listSubscript: _ = list[0]
         case .listAppend: list.append(2)
         case .linking: _ = linking.count
@@ -87,6 +88,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         onOtherThread {
             #expect(shared.0 == shared.0)
             #expect(shared.1 == shared.1)
+            #expect(!shared.1.isInvalidated)
         }
     }
 

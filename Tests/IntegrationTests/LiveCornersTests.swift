@@ -250,8 +250,8 @@ struct LiveCornersTests {
         }
         queue.resume()
         for _ in 0..<3 { queue.sync {} }
-        #expect(queue.sync { diary.take() }.allSatisfy { $0 == "deleted" })
-        #expect(stage.queue.sync { diary.tokens[0].invalidate() || true })
+        let lines = queue.sync { diary.take() }
+        #expect(lines.isEmpty || lines == ["deleted"], "\(lines)")
     }
 
     // MARK: Positions

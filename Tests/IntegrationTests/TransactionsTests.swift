@@ -278,4 +278,12 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         try keeper.write { keeper.create(TransactionRow.self) }
         #expect(keeper.objects(TransactionRow.self).count == 1)
     }
+
+    @Test("a frozen Realm is never refreshed")
+    func frozenRefresh() throws {
+        let realm = try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString))
+        let frozen = realm.freeze()
+        try realm.write {}
+        #expect(!frozen.refresh() && frozen.isFrozen)
+    }
 }

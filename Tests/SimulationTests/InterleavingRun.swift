@@ -65,10 +65,11 @@ struct InterleavingRun {
                     } else {
                         try read(process, own, ledger)
                     }
-                } catch let error as RunFailure {
-                    ledger.fail(error.text)
                 } catch {
-                    if !process.isDead { ledger.fail("process \(i) failed: \(error)") }
+                    // What a dead process sees is nothing: its looks at the shared file fail, and it goes on with what it
+                    // knew.
+                    if process.isDead { return }
+                    ledger.fail((error as? RunFailure)?.text ?? "process \(i) failed: \(error)")
                 }
             }
         }

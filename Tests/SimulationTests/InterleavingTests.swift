@@ -40,7 +40,7 @@ import Testing
         arguments: ProtocolMutant.amongProcesses)
     func mutant(_ mutant: ProtocolMutant) throws {
         #expect(throws: RunFailure.self, "\(mutant) survived") {
-            for seed in 0..<4000 { _ = try InterleavingRun(seed: UInt64(seed), mutant: mutant).run() }
+            for seed in 0..<8000 { _ = try InterleavingRun(seed: UInt64(seed), mutant: mutant).run() }
         }
     }
 }

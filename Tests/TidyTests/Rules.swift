@@ -147,10 +147,12 @@ enum Rules {
         return result
     }
 
-    /// Tests are written with Swift Testing; but articles are run as they are written, and the kit's base class of
-    /// XCTest is tried with XCTest.
+    /// Tests are written with Swift Testing; but articles are run as they are written, the kit's base class of XCTest is
+    /// tried with XCTest, and only XCTest calls on the main thread.
     static func swiftTesting(_ source: SourceText) -> [Finding] {
-        let withXCTest = ["Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/"]
+        let withXCTest = [
+            "Tests/SeedTests/", "Tests/RegnumTestKitTests/XCTest/", "Tests/IntegrationTests/MainThreadTests.swift",
+        ]
         guard source.path.hasPrefix("Tests/"), !withXCTest.contains(where: { source.path.hasPrefix($0) }) else {
             return []
         }

@@ -15,7 +15,7 @@ enum DeliveryPlace: Sendable {
     /// That of the calling thread; nil where no run loop runs that could call back.
     static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
         if let queue { return .queue(queue) }
-        if QueueConfinement.isCurrent(QueueConfinement.mainIdentity) { return .queue(.main) }
+        if QueueConfinement.isMain { return .queue(.main) }
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
     }
 

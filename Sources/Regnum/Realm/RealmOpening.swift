@@ -26,6 +26,8 @@ enum RealmOpening {
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
         if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {
             open.check()
+            // Its thread may have got a run loop since.
+            open.listen()
             return open
         }
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()

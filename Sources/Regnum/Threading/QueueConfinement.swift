@@ -23,8 +23,7 @@ enum Confinement: Hashable {
 
     /// That of the calling code: the main queue where it runs there, else the thread.
     static var current: Confinement {
-        let main = QueueConfinement.mainIdentity
-        return QueueConfinement.isCurrent(main) ? .queue(main) : .thread(CurrentThread.id)
+        QueueConfinement.isMain ? .queue(QueueConfinement.mainIdentity) : .thread(CurrentThread.id)
     }
 }
 
@@ -67,7 +66,7 @@ enum QueueConfinement {
             requireSerial(queue)
             if queue.getSpecific(key: mark) != identity { queue.setSpecific(key: mark, value: identity) }
         }
-        guard isCurrent(identity) else {
+        guard identity == main ? isMain : isCurrent(identity) else {
             misuse(
                 "Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)': open the "
                     + "Realm in a block of that queue.")
@@ -82,6 +81,9 @@ enum QueueConfinement {
             "Invalid queue '\(queue.label)' (\(type(of: queue))): Realms can only be confined to serial queues or the "
                 + "main queue.")
     }
+
+    /// True on the main queue, and on the main thread whatever it runs: a block of another queue's `sync` holds it up.
+    static var isMain: Bool { isCurrent(mainIdentity) || Thread.isMainThread }
 
     /// True where the caller runs on the marked queue. About 17 ns.
     static func isCurrent(_ identity: UInt) -> Bool { DispatchQueue.getSpecific(key: mark) == identity }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main thread, on which XCTest calls, and threads with run loops of their own.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import XCTest
+
+final class MainThreadRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+}
+
+final class MainThreadTests: XCTestCase {
+    private let configuration = Realm.Configuration(
+        inMemoryIdentifier: UUID().uuidString, objectTypes: [MainThreadRow.self])
+
+    /// A block of another queue's `sync` runs on the main thread and holds it up.
+    func testRealmOfTheMainThreadIsThereInsideOfSync() throws {
+        let realm = try Realm(configuration: configuration)
+        try realm.write {
+            realm.create(MainThreadRow.self, value: ["id": 1])
+            try DispatchQueue(label: "other").sync {
+                XCTAssertEqual(realm.objects(MainThreadRow.self).count, 1)
+                let opened = try Realm(configuration: configuration)
+                XCTAssertEqual(opened, realm)
+                XCTAssertEqual(opened.objects(MainThreadRow.self).count, 1, "what is not committed yet is seen")
+                XCTAssertEqual(try Realm(configuration: configuration, queue: .main), realm)
+            }
+        }
+    }
+
+    /// What happens on the thread, and what it waits for.
+    private final class Turns: @unchecked Sendable {
+        // Sendable: the token stays on the thread; the rest is an expectation.
+        var token: NotificationToken?
+        let began = XCTestExpectation(description: "initial")
+        let changed = XCTestExpectation(description: "update")
+        var isOver = false
+    }
+
+    func testThreadWhoseRunLoopBeginsAfterTheRealmWasOpenedIsTold() throws {
+        let turns = Turns()
+        let configuration = configuration
+        Thread.detachNewThread {
+            guard let opened = try? Realm(configuration: configuration) else { return XCTFail("not opened") }
+            nonisolated(unsafe) let early = opened
+            RunLoop.current.perform {
+                guard let realm = try? Realm(configuration: configuration) else { return XCTFail("not opened") }
+                XCTAssertEqual(realm, early)
+                turns.token = realm.objects(MainThreadRow.self).observe { change in
+                    switch change {
+                    case .initial: turns.began.fulfill()
+                    case .update(let rows, _, let insertions, _):
+                        XCTAssertEqual(insertions, [0])
+                        XCTAssertEqual(rows.count, 1)
+                        turns.isOver = true
+                        turns.changed.fulfill()
+                    case .error: XCTFail("error")
+                    }
+                }
+            }
+            let timer = Timer(timeInterval: 0.01, repeats: true) { _ in }
+            RunLoop.current.add(timer, forMode: .default)
+            while !turns.isOver, RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 30)) {}
+            timer.invalidate()
+            turns.token = nil
+            withExtendedLifetime(early) {}
+        }
+        wait(for: [turns.began], timeout: 30)
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.create(MainThreadRow.self, value: ["id": 2]) }
+        wait(for: [turns.changed], timeout: 30)
+    }
+}
