@@ -209,6 +209,13 @@ actor Keeper {
         #expect(await keeper.count() == 0)
         #expect(try await keeper.refreshed())
         #expect(await keeper.count() == 1)
+        _ = try await other.add(2)
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await keeper.refreshed()
+        }
+        #expect(try await cancelled.value == false)
+        #expect(await keeper.count() == 1)
     }
 
     @Test("the main actor's Realm is that of the main queue")

@@ -159,6 +159,27 @@ class KeylessFrost: Object {
         }
     }
 
+    @Test("thawing gives the version that the thread's Realm is at, which may be an older one")
+    func thawOlder() throws {
+        try withFile([Frost.self]) { configuration in
+            let realm = try Realm(configuration: configuration)
+            realm.autorefresh = false
+            try realm.write { realm.add(Frost(value: ["id": 1, "name": "a"])) }
+            nonisolated(unsafe) var frozen: Frost?
+            _ = try elsewhere {
+                let other = try Realm(configuration: configuration)
+                let frost = try #require(other.objects(Frost.self).first)
+                try other.write { frost.name = "b" }
+                frozen = frost.freeze()
+                return frost.name
+            }
+            let thawed = try #require(frozen?.thaw())
+            #expect(frozen?.name == "b" && thawed.name == "a")
+            realm.refresh()
+            #expect(thawed.name == "b")
+        }
+    }
+
     static let refusals = [
         MisuseCase("Unmanaged objects cannot be frozen.") { _ = Frost().freeze() },
         MisuseCase("Unmanaged objects cannot be thawed.") { _ = Frost().thaw() },

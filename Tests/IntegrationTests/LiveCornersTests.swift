@@ -180,6 +180,16 @@ struct LiveCornersTests {
         #expect(diary.take() == ["pet nil>nil", "pet nil>nil", "pet nil>nil"])
     }
 
+    @Test("an observer without key paths is not told of changes of linked objects")
+    func ownProperties() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in diary.tokens = [try keeper(0, realm).observe(names(diary))] }
+        try stage.write { try keeper(0, $0).pet = try pet(0, $0) }
+        #expect(diary.take() == ["pet nil>object"])
+        try stage.write { try pet(0, $0).name = "x" }
+        #expect(diary.take() == [])
+    }
+
     @Test("key paths over backlinks tell of origins that come, go and change, and of what these lead to")
     func backlinks() throws {
         let (stage, _) = try filled()

@@ -258,6 +258,8 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
             realm.delete(try find(1, realm))
         }
         #expect(diary.take() == [#"d["a"] i[] m["b"]"#, #"d[] i[] m["x"]"#])
+        let values = try stage.on { try find(0, $0).links.values.map { $0 == nil } as [Bool] }
+        #expect(values == [true], "the key is there, with nil")
     }
 
     @Test("an object tells names and new values of its own write, old values of others' writes, and its deletion once")

@@ -266,6 +266,23 @@ enum TransactionMisuse: String, CaseIterable, Codable, Sendable {
         #expect(row.isInvalidated)
     }
 
+    @Test("a read-only Realm can be invalidated")
+    func invalidateReadOnly() throws {
+        try withFile([TransactionRow.self]) { configuration in
+            try autoreleasepool {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { _ = realm.create(TransactionRow.self, value: ["number": 1]) }
+            }
+            var readOnly = configuration
+            readOnly.readOnly = true
+            let realm = try Realm(configuration: readOnly)
+            let row = try #require(realm.objects(TransactionRow.self).first)
+            realm.invalidate()
+            #expect(row.isInvalidated)
+            #expect(realm.objects(TransactionRow.self).first?.number == 1)
+        }
+    }
+
     @Test("a Realm released within a write gives the turn back")
     func abandoned() throws {
         let configuration = memory()
