@@ -11,6 +11,11 @@ import Testing
 
 @Suite struct DurabilityTests {
     static let path = "/d/a.realm"
+    #if Encryption
+        static let encryptions = [false, true]
+    #else
+        static let encryptions = [false]
+    #endif
 
     private func options() -> Database.OpenOptions {
         var options = Database.OpenOptions()
@@ -368,6 +373,78 @@ import Testing
         var random = SeededRandom(seed: 4)
         for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 30) }
         #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    /// Once such a look had failed, the free space was known as of the version before the commits in line, and the next
+    /// commit was written over their pages.
+    @Test("where the locks of other processes cannot be looked at, commits that stand in line keep their pages")
+    func failedPins() throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<6 { try insert(first, id) }
+        let other = try open(files).makeSession()
+        let done = Done()
+        try insertLater(first, 6, done)
+        try insertLater(first, 7, done)
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "lock"), kind: .io, isPersistent: false, operation: "lock")
+        #expect(throws: EngineError.self) { try first.beginWrite() }
+        files.failure = nil
+        for id in 8..<12 { try insertLater(first, id, done) }
+        try first.database.makeDurable()
+        #expect(done.durable == 6 && done.failed == 0)
+        #expect(rows(other) == 6)
+        #expect(try count(files) == 12)
+    }
+
+    /// The plain bytes of the failed commit were taken for verified ones, because pages and number were the same.
+    @Test(
+        "a commit of another process is not taken for one's own of that number that failed", arguments: encryptions)
+    func otherCommitOfTheNumber(isEncrypted: Bool) throws {
+        let files = files()
+        var options = options()
+        let key = [UInt8](repeating: 7, count: EncryptionKey.byteCount)
+        if isEncrypted { options.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) } }
+        func open() throws -> Session {
+            try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options).makeSession()
+        }
+        let first = try open()
+        try first.beginWrite()
+        try first.addTables([SpaceTests.rows])
+        try first.commitWrite()
+        try insert(first, 0)
+        let other = try open()
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
+        #expect(throws: EngineError.self) { try insert(first, 1) }
+        files.failure = nil
+        try insert(other, 8)
+        _ = try first.comeBack()
+        _ = try first.refresh()
+        let table = try #require(first.table(named: "Row"))
+        #expect(table.count == 2)
+        #expect(try table.value(0, of: table.key(atPosition: 1)) == .int(8))
+        try insert(first, 9)
+        _ = try other.refresh()
+        #expect(rows(other) == 3)
+        #expect(IntegrityCheck.run(other.database).isClean)
+    }
+
+    @Test("a small file of which only the copy of the header is whole is refused and left as it is")
+    func onlyHeaderCopy() throws {
+        let files = files()
+        do { try insert(try makeFile(files), 0) }
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        let file = try files.open(Self.path, .readWrite)
+        try file.write(zeros, at: 0)
+        for offset in CommitSlot.byteOffsets { try file.write([UInt8](repeating: 1, count: 16), at: offset) }
+        var before = [UInt8](repeating: 0, count: try file.byteCount())
+        let count = try before.withUnsafeMutableBytes { try file.read($0, at: 0) }
+        #expect(throws: EngineError.self) { try open(files) }
+        var after = [UInt8](repeating: 0, count: count)
+        _ = try after.withUnsafeMutableBytes { try file.read($0, at: 0) }
+        let isKept = before == after
+        #expect(isKept)
     }
 
     @Test("a write that is cancelled shows what is durable, where that which it was built on has failed")

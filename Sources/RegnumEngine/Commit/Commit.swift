@@ -20,7 +20,8 @@ extension Database {
     func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
         let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
         if let recorded, recordedGeneration == generation { return recorded }
-        let newest = versions.newest
+        // What stands in line counts: the next commit is built on it.
+        let newest = line.monitor.withLock { line.commits.last?.version } ?? versions.newest
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
@@ -37,14 +38,20 @@ extension Database {
     func reclaim() throws(EngineError) {
         var space = try loadRecordedSpace()
         guard !space.free.pending.isEmpty else { return }
+        // Asked before anything is touched: where it fails, what is known stays known.
+        let others = try shared?.pinsOfOthers() ?? []
         recorded = nil
-        try reclaim(&space.free)
+        try reclaim(&space.free, others)
         recorded = space
     }
 
     /// Moves from pending to free what neither this process nor another one reads. Guard: gate.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
-        var others = try shared?.pinsOfOthers() ?? []
+        try reclaim(&free, try shared?.pinsOfOthers() ?? [])
+    }
+
+    private func reclaim(_ free: inout FreeSpace, _ found: [SharedFile.OtherPins]) throws(EngineError) {
+        var others = found
         if options.mutant == .othersPinsIgnored { others = [] }
         let pins = others.isEmpty ? versions.pinned : (versions.pinned + others.flatMap(\.pins)).sorted()
         var (durable, covered) = line.monitor.withLock { (line.durable, line.covered) }
@@ -126,7 +133,14 @@ extension Database {
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
         let runs = spill == nil ? placement.runs : FreeSpace.joined(placement.runs + sealer.spilledExtents)
-        let ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, wanted, onDone)
+        let ticket: CommitTicket?
+        do throws(EngineError) {
+            ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, wanted, onDone)
+        } catch {
+            // Another process may make a commit of that number.
+            for run in runs { reader.forget(run) }
+            throw error
+        }
         spilled = nil
         space.chain = isSnapshot ? [slot.freeLog] : [slot.freeLog] + space.chain
         space.deltaByteCount =
@@ -244,7 +258,8 @@ extension Database {
     private func logByteCount(
         _ space: RecordedSpace, _ freed: Int, _ spilledRuns: Int, _ isSnapshot: Bool, _ sealer: Sealer
     ) -> Int {
-        let sections = sealer.livePages / Int(FormatLimits.sectionPages) + 2
+        // Three of the largest blocks fill a section but for its last quarter.
+        let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + 2
         let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
         if isSnapshot {
             return FreeLog.byteCount(

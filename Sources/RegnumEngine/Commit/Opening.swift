@@ -149,7 +149,8 @@ struct Opening {
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
             // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
             guard let seal = try? makeSeal(header) else { return false }
-            return try readSlots(seal).allSatisfy { $0.slot.version <= 1 }
+            let slots = try readSlots(seal)
+            if !slots.isEmpty { return slots.allSatisfy { $0.slot.version <= 1 } }
         }
         // All zero to the end, or not made by us.
         return try isUnfinished(count)
@@ -255,6 +256,12 @@ struct Opening {
                 continue
             }
             try checkFeatures(slot, reader)
+            if slot.version == 1, !isNew, !options.isReadOnly {
+                // Who made the file may have ended before its name was on the medium.
+                do { try fileSystem.syncDirectory(containing: path) } catch {
+                    if error.kind != .permissionDenied { throw .system(error) }
+                }
+            }
             try shared?.reset(
                 header, newest: slot.version, isDurable: isNew, permissions: try permissions())
             let database = Database(

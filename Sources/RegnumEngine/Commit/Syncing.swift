@@ -26,17 +26,23 @@ extension Database {
 
     /// Waits until every commit so far is on the medium. Any thread.
     package func makeDurable() throws(EngineError) {
-        if line.monitor.withLock({ line.mustRewrite && !line.isLockHeld }) {
-            // Other processes must not write meanwhile.
-            try enterWriter()
-            leaveWriter()
-        }
-        try syncAll()
+        repeat {
+            if line.monitor.withLock({ mustHoldLock }) {
+                // Other processes must not write meanwhile.
+                try enterWriter()
+                leaveWriter()
+            }
+            try syncAll()
+            // While this thread waited, a sync of another one may have failed.
+        } while line.monitor.withLock { mustHoldLock && !line.isIdle }
     }
 
-    /// As `makeDurable`, for the holder of the gate.
+    /// Inside the monitor: pages are to be written again, which needs the lock among processes.
+    private var mustHoldLock: Bool { line.mustRewrite && !line.isLockHeld && shared != nil }
+
+    /// As `makeDurable`, for the holder of the gate. Does nothing where the lock among processes is needed and not held.
     func syncAll() throws(EngineError) {
-        while takeSync(if: { !self.line.isIdle }) {
+        while takeSync(if: { !self.line.isIdle && !self.mustHoldLock }) {
             if let error = sync() { throw error }
         }
         if let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
@@ -87,6 +93,8 @@ extension Database {
             }
         }
         let done = line.monitor.withLock {
+            // Another process may make commits of those numbers.
+            if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
             line.isBusy = false
             if line.commits.isEmpty, !line.isWriterInside { releaseLock() }

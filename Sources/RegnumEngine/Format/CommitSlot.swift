@@ -121,7 +121,8 @@ package struct CommitSlot: Sendable, Equatable {
         freeLog = BlockRef(reading: p + 80)
         history = BlockRef(reading: p + 120)
         let count = Int(p.load(fromByteOffset: 160, as: UInt32.self))
-        guard count <= Self.manifestLimit, version > 0, highWater < 1 << 47 else { return nil }
+        // The file that processes share has 48 bits for a version.
+        guard count <= Self.manifestLimit, version > 0, version < 1 << 47, highWater < 1 << 47 else { return nil }
         for i in 0..<count {
             let location = p.load(fromByteOffset: 168 + i * 24, as: UInt64.self)
             manifest.append(

@@ -116,10 +116,16 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Keeps a version readable that is not published yet.
+    /// Keeps a version readable that is not published yet, or has been by now.
     func pin(_ number: UInt64) {
         state.withLock { state in
-            if state.pins[number] == nil { state.unshown.append(number) }
+            if state.pins[number] == nil {
+                if number <= state.newest.number {
+                    shared?.pin(number, among: state.pins.keys)
+                } else {
+                    state.unshown.append(number)
+                }
+            }
             state.pins[number, default: 0] += 1
         }
     }
