@@ -58,6 +58,7 @@ struct DynamicObjectTests {
                 let rex = dogs[0]
                 let fido = dogs[1]
                 #expect(rex.name as? String == "Rex" && rex["age"] as? Int == 3 && rex.size as? String == "small")
+                #expect(rex.value(forUndefinedKey: "name") as? String == "Rex")
                 // Without the class the names are those in the file.
                 let nick = knowsDogs ? "nick" : "nick_name"
                 #expect(rex[nick] == nil && fido[nick] as? String == "F")

@@ -33,6 +33,9 @@ struct SchemaValuesTests {
     func values() throws {
         let realm = try memoryRealm(SchemaModels.Ship.self, SchemaModels.Captain.self)
         #expect(realm.schema.objectSchema.count == 2 && realm.schema["Nothing"] == nil)
+        let other = try memoryRealm(SchemaModels.Ship.self, SchemaModels.Captain.self)
+        #expect(realm.schema == other.schema)
+        #expect(try realm.schema != memoryRealm(TransactionRow.self).schema)
         let ship = try #require(realm.schema["Vessel"])
         #expect(ship.className == "Vessel" && ship.objectClass == SchemaModels.Ship.self && !ship.isEmbedded)
         #expect(ship.properties.map(\.name) == ["code", "crew", "ports", "captain"] && !ship.isAsymmetric)
