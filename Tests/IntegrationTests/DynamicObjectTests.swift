@@ -49,6 +49,37 @@ struct DynamicObjectTests {
     private typealias Toy = DynamicModels.Toy
     private let name = "DynamicModels_Dog"
 
+    private final class Short: Object {
+        @Persisted(primaryKey: true) var id = 0
+        override class func _realmObjectName() -> String? { "Grown" }
+    }
+
+    private final class Grown: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var number = 7
+        @Persisted var text: String?
+        @Persisted var date = Date()
+        @Persisted var list: List<Int>
+    }
+
+    /// A column that is not there was read from the memory before the first one.
+    @Test("of a read-only file, properties that it does not have yet are nil by name")
+    func missingColumns() throws {
+        try withFile([Short.self]) { configuration in
+            try autoreleasepool {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { _ = realm.create(Short.self, value: ["id": 1]) }
+            }
+            var readOnly = configuration
+            readOnly.objectTypes = [Grown.self]
+            readOnly.readOnly = true
+            let realm = try Realm(configuration: readOnly)
+            let object = try #require(realm.dynamicObjects("Grown").first)
+            #expect(object["id"] as? Int == 1)
+            for name in ["number", "text", "date", "list"] { #expect(object[name] == nil, "\(name)") }
+        }
+    }
+
     @Test("properties read by name with or without a class", arguments: [true, false])
     func reading(knowsDogs: Bool) throws {
         try withFile([Dog.self, Toy.self]) { configuration in

@@ -155,7 +155,10 @@ extension ObjectBase {
     /// The value of a dynamic object's property whose form is not `other`.
     final func plainValue(_ form: PlainForm, _ place: Int) -> Any? {
         requireValid()
-        let column = rowColumns.unsafelyUnwrapped + binding.columns[place]
+        let number = binding.columns[place]
+        // Of a read-only file of an older version.
+        if number < 0 { return nil }
+        let column = rowColumns.unsafelyUnwrapped + number
         let row = Int(rowNumber)
         if column.pointee.isNull(row) { return nil }
         switch form {
@@ -197,6 +200,8 @@ extension ClassProperty {
         let binding = object.binding
         let column = binding.columns[offset]
         if isComputed { return dynamicBacklinks(of: object) }
+        // Of a read-only file of an older version.
+        if column < 0 { return nil }
         if isOwnedCollection { return dynamicCollection(of: object) }
         let value = engine { () throws(EngineError) in try binding.table.value(column, of: object.rowKey) }
         func open<V: _Persistable>(_ type: V.Type) -> Any? {

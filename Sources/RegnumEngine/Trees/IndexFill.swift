@@ -11,9 +11,6 @@ package struct IndexFill: ~Copyable {
     private var arena = IndexArena()
     private let capacity: Int
     private var count = 0
-    /// False where 16 bytes and their number do not tell all texts apart.
-    private var isExact = true
-    private var textByteCount: Int?
 
     /// Collected entries at most, of 72 bytes each, and bytes of texts: some 140 MB. What comes behind is sorted on its
     /// own.
@@ -54,9 +51,6 @@ package struct IndexFill: ~Copyable {
         let text = arena.copy(probe.text)
         let low = IndexNodeText(text).second
         (sorter.entries + count).initialize(to: WordSort.Entry(high: probe.value, low: low, row: count))
-        if textByteCount == nil { textByteCount = text.byteCount }
-        // Zeros stand for missing bytes in the words: texts of other lengths may have equal ones.
-        if text.byteCount > 16 || text.byteCount != textByteCount { isExact = false }
         texts[count] = text
         keys[count] = key
         count += 1
@@ -66,7 +60,7 @@ package struct IndexFill: ~Copyable {
     package mutating func enter() throws(EngineError) {
         sorter.sort(count: count)
         if let texts {
-            if !isExact { sortTies(texts) }
+            sortTies(texts)
             try enterTexts(texts)
         } else {
             for i in 0..<count {
@@ -76,8 +70,6 @@ package struct IndexFill: ~Copyable {
         }
         count = 0
         arena.reset()
-        isExact = true
-        textByteCount = nil
     }
 
     /// Texts lie anywhere in memory: those of a stretch are asked for together before they are entered.
@@ -104,7 +96,8 @@ package struct IndexFill: ~Copyable {
     @_optimize(none)
     private static func keep(_ byte: UInt8) {}
 
-    /// Entries with equal words, which are in the order of their keys: by all of their bytes.
+    /// Entries with equal words, which are in the order of their keys: by all of their bytes. Zeros stand for missing bytes
+    /// in the words. The tree would find the places of entries out of order too, slowly.
     private func sortTies(_ texts: UnsafeMutablePointer<IndexText>) {
         let entries = sorter.entries
         var start = 0
