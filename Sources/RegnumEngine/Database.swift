@@ -9,7 +9,6 @@
 //   open databases         `DatabaseRegistry`, one mutex; holds databases weakly
 
 package import RegnumSystem
-import Synchronization
 
 package final class Database: @unchecked Sendable {
     // Sendable: see the table above.
@@ -48,7 +47,7 @@ package final class Database: @unchecked Sendable {
     /// The writer's turn.
     let gate = Gate()
     /// Who has the turn. Any thread reads it.
-    let writer = Mutex<WriterNote?>(nil)
+    let writer = Lock<WriterNote?>(nil)
     /// Who is about to begin a write, and the turn that waits for somebody to take it.
     let offers = TurnOffers()
     /// What this process shares with others; nil where there can be none.
@@ -302,7 +301,7 @@ final class DatabaseRegistry: Sendable {
         var files: [FileIdentity: Weak] = [:]
         var inMemory: [String: Weak] = [:]
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     func open(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The byte locks of one file that lives in memory, with the meaning of the system's: owned by an open file.
 
-import Synchronization
-
 /// Who holds which byte. Any thread; O(1).
 package final class LockTable: Sendable {
-    private let owners = Mutex<[Int: ObjectIdentifier]>([:])
+    private let owners = Lock<[Int: ObjectIdentifier]>([:])
 
     package init() {}
 

@@ -15,7 +15,7 @@ package final class MemoryFileSystem: FileSystem {
 
     private static let nextDevice = Atomic<UInt64>(1)
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let budget: MemoryBudget
     private let device: UInt64
 
@@ -113,9 +113,9 @@ package final class MemoryFileSystem: FileSystem {
 
 /// The space of one memory file system. Any thread.
 final class MemoryBudget: Sendable {
-    private let state: Mutex<(limit: Int, used: Int)>
+    private let state: Lock<(limit: Int, used: Int)>
 
-    init(limit: Int) { state = Mutex((limit, 0)) }
+    init(limit: Int) { state = Lock((limit, 0)) }
 
     var limit: Int {
         get { state.withLock { $0.limit } }
@@ -144,7 +144,7 @@ final class MemoryFileStorage: Sendable {
     private let budget: MemoryBudget
     private let length = Atomic<Int>(0)
     /// Held while the length changes, so that the budget is charged once.
-    private let growth = Mutex(())
+    private let growth = Lock(())
 
     init(_ identity: FileIdentity, _ path: String, _ budget: MemoryBudget) throws(SystemError) {
         self.identity = identity

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of this machine.
 
-import Synchronization
-
 /// The real file system. Paths are UTF-8, absolute or relative to the working directory.
 package final class PosixFileSystem: FileSystem {
     package static let shared = PosixFileSystem()
@@ -131,7 +129,7 @@ final class Descriptor: Sendable {
 final class PosixFile: File {
     let identity: FileIdentity
     private let path: String
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     private struct State: ~Copyable {
         /// Nil after `close`.
@@ -143,7 +141,7 @@ final class PosixFile: File {
     init(_ descriptor: Descriptor, _ identity: FileIdentity, _ path: String) {
         self.identity = identity
         self.path = path
-        state = Mutex(State(descriptor: descriptor))
+        state = Lock(State(descriptor: descriptor))
     }
 
     deinit {

@@ -54,6 +54,8 @@ struct RuleSelfTests {
             name: "open below Regnum", rule: Rules.accessBelowRegnum, path: "Sources/RegnumSystem/A.swift",
             text: "open class A {}"),
         .init(
+            name: "a mutex", rule: Rules.locks, path: "Sources/Regnum/A.swift", text: "let state = Mutex(State())"),
+        .init(
             name: "print", rule: Rules.noPrint, path: "Sources/Regnum/A.swift", text: "{ print(\"x\") }"),
         .init(
             name: "print in an interpolation", rule: Rules.noPrint, path: "Sources/Regnum/A.swift",
@@ -99,6 +101,9 @@ struct RuleSelfTests {
             name: "package below Regnum", rule: Rules.accessBelowRegnum,
             path: "Sources/RegnumEngine/A.swift",
             text: "/// Not public.\npackage func open(path: String) { _ = \"public\" }"),
+        .init(
+            name: "other locks", rule: Rules.locks, path: "Sources/Regnum/A.swift",
+            text: "let state = Lock(State())  // not Mutex(State())\npthread_mutex_lock(mutex)"),
         .init(
             name: "a method called print", rule: Rules.noPrint, path: "Sources/Regnum/A.swift",
             text: "printer.print(1)\nfunc print(_ x: Int) {}\n// print(1)"),

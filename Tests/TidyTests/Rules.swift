@@ -113,6 +113,13 @@ enum Rules {
         }.map { Finding("print", source.path, $0, "a library prints nothing") }
     }
 
+    /// The Mutex of Synchronization traps in the child of a fork: see Lock.
+    static func locks(_ source: SourceText) -> [Finding] {
+        guard ["RegnumSystem", "RegnumEngine", "Regnum"].contains(source.module) else { return [] }
+        return matches(source.code, containing: ["Mutex"]) { $0.contains(#/\bMutex[<(]/#) }
+            .map { Finding("lock", source.path, $0, "use Lock, which works in the child of a fork") }
+    }
+
     /// Unfinished work stands in an issue, and the comment names it: `TODO(#12)`.
     static func openWork(_ source: SourceText) -> [Finding] {
         matches(source.comments, containing: ["TODO", "FIXME"]) { line in

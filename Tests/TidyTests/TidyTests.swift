@@ -24,6 +24,9 @@ struct TidyTests {
     @Test("the libraries print nothing")
     func prints() { report(Repository.sources.flatMap(Rules.noPrint)) }
 
+    @Test("locks work in the child of a fork")
+    func locks() { report(Repository.sources.flatMap(Rules.locks)) }
+
     @Test("open work names its issue")
     func openWork() { report(Repository.swiftFiles.flatMap(Rules.openWork)) }
 

@@ -5,7 +5,6 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
-internal import Synchronization
 
 /// Mutable state: `places`, guarded by its mutex, which is never held while a notifier runs.
 enum CommitBoard {
@@ -15,7 +14,7 @@ enum CommitBoard {
         var watch: FileWatch?
     }
 
-    private static let places = Mutex<[ObjectIdentifier: Place]>([:])
+    private static let places = Lock<[ObjectIdentifier: Place]>([:])
     /// How long a commit of another process may go unnoticed where the system does not tell.
     private static let longestWait: Int32 = 1000
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The name under which an observation is kept alive and ended.
 
-internal import Synchronization
+internal import RegnumSystem
 
 /// Keeps an observation alive; ends it with its last reference or by `invalidate`.
 ///
@@ -15,7 +15,7 @@ public class NotificationToken: @unchecked Sendable {
         case active(ObservationEntry)
         case ended
     }
-    private let state = Mutex(State.waiting)
+    private let state = Lock(State.waiting)
 
     init() {}
 

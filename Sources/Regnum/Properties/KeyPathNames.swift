@@ -4,7 +4,7 @@
 // cached.
 
 internal import RegnumEngine
-internal import Synchronization
+internal import RegnumSystem
 
 /// Collects the names of the properties that a key path reads.
 public final class _KeyPathRecorder {
@@ -63,7 +63,7 @@ func recordRead<Value: _Persistable>(of object: ObjectBase, _ offset: Int) -> Va
     return Value._traced(recorder)
 }
 
-private let cachedNames = Mutex<[AnyKeyPathBox: String]>([:])
+private let cachedNames = Lock<[AnyKeyPathBox: String]>([:])
 
 /// A key path as a key of a dictionary that all threads share.
 private struct AnyKeyPathBox: Hashable, @unchecked Sendable {

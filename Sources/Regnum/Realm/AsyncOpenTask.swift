@@ -3,7 +3,7 @@
 
 public import Dispatch
 internal import Foundation
-internal import Synchronization
+internal import RegnumSystem
 
 /// An opening by `Realm.asyncOpen`. Any thread.
 public final class AsyncOpenTask: Sendable {
@@ -19,14 +19,14 @@ public final class AsyncOpenTask: Sendable {
         // Sendable: called on the queue that it was given for.
         let call: (Result<Realm, any Error>) -> Void
     }
-    private let callback: Mutex<Callback?>
+    private let callback: Lock<Callback?>
     private let queue: DispatchQueue
     /// Of the migration, where there is one.
     let control = MigrationControl()
 
     init(_ queue: DispatchQueue, _ callback: @escaping (Result<Realm, any Error>) -> Void) {
         self.queue = queue
-        self.callback = Mutex(Callback(call: callback))
+        self.callback = Lock(Callback(call: callback))
     }
 
     /// Calls back on the queue, unless that was done, with what `open` makes there.

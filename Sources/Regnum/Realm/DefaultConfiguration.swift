@@ -2,7 +2,8 @@
 // The default configuration: one for the process, or one for a task and its children, which a test kit sets.
 
 internal import RegnumEngine
-package import Synchronization
+internal import RegnumSystem
+internal import Synchronization
 
 /// A default configuration, and the in-memory data that it keeps alive while it names it.
 package final class DefaultConfiguration: Sendable {
@@ -14,7 +15,7 @@ package final class DefaultConfiguration: Sendable {
     static var current: DefaultConfiguration { scoped ?? shared }
 
     /// Told of each use of the configuration of the process, before a read and after a write.
-    package static let watcher = Mutex<(@Sendable (_ isWrite: Bool) -> Void)?>(nil)
+    private static let watcher = Lock<(@Sendable (_ isWrite: Bool) -> Void)?>(nil)
     private static let isWatched = Atomic(false)
 
     /// Sets the watcher; there is one for the process.
@@ -34,10 +35,10 @@ package final class DefaultConfiguration: Sendable {
         /// The database under the identifier that `configuration` names, once it was opened.
         var kept: Database?
     }
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     package init(_ configuration: Realm.Configuration? = nil) {
-        state = Mutex(State(configuration: configuration))
+        state = Lock(State(configuration: configuration))
     }
 
     package var value: Realm.Configuration {

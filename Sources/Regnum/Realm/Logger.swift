@@ -3,6 +3,7 @@
 // a program gives its own function to send the lines elsewhere.
 
 internal import Foundation
+internal import RegnumSystem
 internal import Synchronization
 
 /// How much a logger tells, and how much a line matters: each level includes those before it.
@@ -51,7 +52,7 @@ public final class Logger: Sendable {
         set { threshold.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    private static let current = Mutex(
+    private static let current = Lock(
         Logger(level: .info) { level, message in
             FileHandle.standardError.write(Data("Realm \(level): \(message)\n".utf8))
         })

@@ -81,7 +81,7 @@ struct MigrationBackup {
     let path: String
     let files: any FileSystem
     /// Files migrated by this process: another one has to open them well before their backups go.
-    private static let migrated = Mutex<Set<String>>([])
+    private static let migrated = Lock<Set<String>>([])
 
     static func path(of file: String) -> String { file + ".before-migration" }
 

@@ -3,7 +3,7 @@
 
 internal import Foundation
 internal import RegnumEngine
-internal import Synchronization
+internal import RegnumSystem
 
 /// Mutable state: `entries`, guarded by its mutex, touched by every opening. The mutex is never held while the
 /// engine or a user's code runs.
@@ -32,7 +32,7 @@ final class RealmCache: Sendable {
             encryptionKey = configuration.encryptionKey
         }
     }
-    private let entries = Mutex<[Key: Entry]>([:])
+    private let entries = Lock<[Key: Entry]>([:])
 
     /// A frozen Realm: the version and the classes of what was frozen.
     struct FrozenKey: Hashable {
@@ -46,7 +46,7 @@ final class RealmCache: Sendable {
         weak var core: RealmCore?
         let place: Realm.Configuration.Place
     }
-    private let frozen = Mutex<[FrozenKey: WeakCore]>([:])
+    private let frozen = Lock<[FrozenKey: WeakCore]>([:])
 
     /// The frozen instance of that version, or nil.
     func frozenCore(at key: FrozenKey) -> RealmCore? { frozen.withLock { $0[key] }?.core }

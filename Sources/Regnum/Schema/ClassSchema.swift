@@ -3,7 +3,7 @@
 // Built once per class and process, by reflection; `ClassSchema+Building.swift` builds and refuses.
 
 package import RegnumEngine
-internal import Synchronization
+internal import RegnumSystem
 
 /// One class. Immutable; any thread.
 package final class ClassSchema: @unchecked Sendable {
@@ -101,7 +101,7 @@ package final class ClassSchema: @unchecked Sendable {
 
     // MARK: Cache
 
-    private static let cache = Mutex<[ObjectIdentifier: ClassSchema]>([:])
+    private static let cache = Lock<[ObjectIdentifier: ClassSchema]>([:])
 
     /// The schema of a class; misuse where its declarations are wrong. Constant time but for the first call.
     package static func of(_ type: ObjectBase.Type) -> ClassSchema {

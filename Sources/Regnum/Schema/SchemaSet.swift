@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The classes of a Realm: those listed, or all in the process. Immutable; any thread.
 
-internal import Synchronization
+internal import RegnumSystem
 
 package struct SchemaSet: Sendable {
     package let classes: [ClassSchema]
@@ -50,7 +50,7 @@ package struct SchemaSet: Sendable {
         var types: Set<ObjectIdentifier>
         var set: SchemaSet
     }
-    private static let discovered = Mutex<Discovered?>(nil)
+    private static let discovered = Lock<Discovered?>(nil)
 
     /// Every class in the process that wants to be in the default schema. Looks again each time, because
     /// images may have been loaded since (0.1 ms where nothing is new). Misuse where a declaration is wrong.

@@ -2,7 +2,7 @@
 // Handing objects and collections to another thread: `ThreadSafeReference` once, `@ThreadSafe` any number of times.
 
 internal import RegnumEngine
-internal import Synchronization
+internal import RegnumSystem
 
 /// Something of a Realm on its way to another thread.
 ///
@@ -18,7 +18,7 @@ internal import Synchronization
 /// the object, and resolved and released on any.
 public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: what it holds is frozen, and taken out under the mutex.
-    private let parcel: Mutex<Parcel?>
+    private let parcel: Lock<Parcel?>
 
     private struct Parcel: @unchecked Sendable {
         // Sendable: frozen.
@@ -39,7 +39,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         guard let value = threadConfined._moved(to: _RealmHome(core: home), mayBeMissing: true) else {
             misuse("Cannot construct reference to an object whose class the Realm does not know")
         }
-        parcel = Mutex(Parcel(value: value, home: home))
+        parcel = Lock(Parcel(value: value, home: home))
     }
 
     /// True once it has been resolved.
@@ -105,11 +105,11 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
         var configuration: Realm.Configuration
         var reference: ThreadSafeReference<T>
     }
-    private let content: Mutex<Content?>
+    private let content: Lock<Content?>
 
     /// Misuse where the value is unmanaged.
     public init(wrappedValue: T?) {
-        content = Mutex(Self.content(of: wrappedValue))
+        content = Lock(Self.content(of: wrappedValue))
     }
 
     /// Opens a Realm where needed. Misuse where an unmanaged value is set, or the Realm cannot be opened.

@@ -11,7 +11,7 @@
 
 internal import Dispatch
 internal import RegnumEngine
-internal import Synchronization
+internal import RegnumSystem
 
 /// Any thread. State: `waiting`, `current` and `cancelled`, guarded by the mutex, which is never held while others'
 /// code runs.
@@ -41,13 +41,13 @@ final class TurnQueue: Sendable {
     }
     /// How long an offered turn waits for its owner.
     private static let patience = DispatchTimeInterval.milliseconds(500)
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let database: Database
     /// Its one thread waits for the gate.
     private let worker = DispatchQueue(label: "regnum.turns")
 
     private struct Weak: Sendable { weak var queue: TurnQueue? }
-    private static let queues = Mutex<[ObjectIdentifier: Weak]>([:])
+    private static let queues = Lock<[ObjectIdentifier: Weak]>([:])
 
     /// The one of the database; lives as long as somebody holds it.
     static func of(_ database: Database) -> TurnQueue {

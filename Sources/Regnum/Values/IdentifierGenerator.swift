@@ -8,7 +8,7 @@
 // a full counter, makes the next identifier belong to the millisecond after the last one.
 
 public import Foundation
-internal import Synchronization
+internal import RegnumSystem
 
 /// A source of new identifiers. Any thread.
 ///
@@ -35,7 +35,7 @@ public final class IdentifierGenerator: Sendable {
         var objectIds: UInt32 = 0
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// Of a generator with a seed: the milliseconds of its first identifier.
     private let start: UInt64?
     /// Of a test kit's generator without a seed: where its ObjectIds come from.
@@ -47,14 +47,14 @@ public final class IdentifierGenerator: Sendable {
         let milliseconds = max(0, min(start.timeIntervalSince1970 * 1000, 281_474_976_710_655))
         self.start = UInt64(milliseconds)
         ownObjectIds = nil
-        state = Mutex(State(milliseconds: UInt64(milliseconds), random: seed))
+        state = Lock(State(milliseconds: UInt64(milliseconds), random: seed))
     }
 
     /// One whose ObjectIds come from elsewhere, and all else from the system; for a test kit.
     package init(objectIds: (@Sendable () -> ObjectId)? = nil) {
         ownObjectIds = objectIds
         start = nil
-        state = Mutex(State(random: 0))
+        state = Lock(State(random: 0))
     }
 
     @TaskLocal static var current: IdentifierGenerator?

@@ -27,9 +27,9 @@ package final class BlockReader: @unchecked Sendable {
     /// where used.
     private let verified: UnsafeMutablePointer<Atomic<UInt32>>
     private let verifiedMemory: ReservedMemory
-    private let extending = Mutex(())
+    private let extending = Lock(())
     /// Held while private memory is written.
-    private let touching = Mutex(())
+    private let touching = Lock(())
     /// Pages that may be read: grows with the file, below `extending`.
     private let readable = Atomic<UInt64>(0)
 

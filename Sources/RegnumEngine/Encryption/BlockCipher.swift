@@ -19,7 +19,6 @@
 #if Encryption
     import Crypto
     import RegnumSystem
-    import Synchronization
 
     package final class BlockCipher: Sendable {
         package static let isAvailable = true
@@ -33,7 +32,7 @@
         private let slotKey: SymmetricKey
         private let identifier: (low: UInt64, high: UInt64)
         /// By birth / 128.
-        private let blockKeys = Mutex<[UInt64: SymmetricKey]>([:])
+        private let blockKeys = Lock<[UInt64: SymmetricKey]>([:])
 
         init(_ key: EncryptionKey, _ header: FileHeader) {
             var salt = header.encryption?.salt ?? .zero

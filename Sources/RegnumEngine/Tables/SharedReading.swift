@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lock of what a frozen session keeps decoded: several threads may read it at once.
 
-import Synchronization
+import RegnumSystem
 
 /// Held for the time of a lookup in a cache, or of decoding one row group. Innermost: nothing is locked inside.
 final class SharedReading: Sendable {
-    private let isHeld = Mutex(())
+    private let isHeld = Lock(())
 
-    func enter() { isHeld._unsafeLock() }
-    func leave() { isHeld._unsafeUnlock() }
+    func enter() { isHeld.acquire() }
+    func leave() { isHeld.release() }
 }

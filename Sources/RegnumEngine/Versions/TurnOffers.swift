@@ -7,7 +7,7 @@
 // A thread that begins a write must never wait for a turn that is offered to itself. So a turn is only offered while
 // nobody waits at the gate, and whoever comes while it is offered takes it.
 
-import Synchronization
+import RegnumSystem
 
 /// Any thread. State: `waiting` and `offer`, guarded by the mutex, which is never held while `onTaken` runs.
 final class TurnOffers: Sendable {
@@ -19,7 +19,7 @@ final class TurnOffers: Sendable {
         var waiting = 0
         var offer: Offer?
     }
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// True where a turn was offered, which is the caller's now. Else the caller waits at the gate, and tells with
     /// `hasEntered` when it is through.

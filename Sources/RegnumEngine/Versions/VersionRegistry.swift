@@ -57,7 +57,7 @@ package final class VersionRegistry: Sendable {
         var sessions: [UInt: SessionPin] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     private let newestNumber: Atomic<UInt64>
     /// Nil where no other process can have the file open.
     private let shared: SharedFile?
@@ -73,7 +73,7 @@ package final class VersionRegistry: Sendable {
         _ newest: Version, shared: SharedFile?, _ mutant: ProtocolMutant? = nil,
         load: @escaping @Sendable (UInt64) throws(EngineError) -> Version?
     ) {
-        state = Mutex(State(newest: newest))
+        state = Lock(State(newest: newest))
         newestNumber = Atomic(newest.number)
         self.shared = shared
         self.mutant = mutant

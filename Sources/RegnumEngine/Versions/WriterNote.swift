@@ -2,7 +2,6 @@
 // Who has the writer's turn, for those who wait for it long.
 
 import RegnumSystem
-import Synchronization
 
 /// Who writes, as far as it is known.
 package struct WriterNote: Sendable {
@@ -30,7 +29,7 @@ package struct WriterNote: Sendable {
 /// Where whoever waits for the writer's turn can be watched.
 package enum WriterWait {
     package typealias Watch = @Sendable (Database) -> (@Sendable () -> Void)
-    private static let watch = Mutex<Watch?>(nil)
+    private static let watch = Lock<Watch?>(nil)
 
     /// Sets what is called where a thread begins to wait, on that thread; it returns what is called at the end.
     package static func set(_ new: @escaping Watch) { watch.withLock { $0 = new } }
