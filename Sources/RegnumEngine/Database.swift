@@ -86,8 +86,11 @@ package final class Database: @unchecked Sendable {
         line = CommitLine(slot, options.mutant)
         versions.finish = { [weak self] () throws(EngineError) in
             guard let self else { return }
-            try self.enterWriter()
-            self.leaveWriter()
+            if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 1_000_000) }
+        }
+        versions.onUnpinnedUnpublished = { [weak self] in
+            guard let self else { return }
+            self.line.monitor.withLock { self.releaseLock() }
         }
     }
 
@@ -123,30 +126,53 @@ package final class Database: @unchecked Sendable {
         if !gate.tryEnter() { try WriterWait.during(self) { () throws(EngineError) in gate.enter() } }
         offers.hasEntered()
         do throws(EngineError) {
-            try lockWriter()
+            _ = try lockWriter()
         } catch {
             leaveWriter()
             throw error
         }
     }
 
+    /// As `enterWriter`; false where it would wait for another writer, of this process or another.
+    private func tryEnterWriter() throws(EngineError) -> Bool {
+        guard gate.tryEnter() else { return false }
+        do throws(EngineError) {
+            if try lockWriter(waits: false) { return true }
+        } catch {
+            leaveWriter()
+            throw error
+        }
+        leaveWriter()
+        return false
+    }
+
     /// How long the lock among processes is kept from one commit to the next while others may be waiting for it.
     private static let longestHold: UInt64 = 10_000_000
 
-    /// The lock among processes, where it is not held still for commits that stand in line.
-    private func lockWriter() throws(EngineError) {
+    /// The lock among processes, where it is not held still for commits that stand in line. False where it is not to be
+    /// waited for, and another process has it.
+    private func lockWriter(waits: Bool = true) throws(EngineError) -> Bool {
         let heldSince = line.monitor.withLock { () -> UInt64? in
             line.isWriterInside = true
             return line.isLockHeld ? line.lockedAt : nil
         }
         if let heldSince {
-            guard MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else { return }
+            guard waits, MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else {
+                return true
+            }
             settle()
-            line.monitor.withLock { releaseLock() }
+            let isReleased = line.monitor.withLock {
+                line.isWriterInside = false
+                releaseLock()
+                line.isWriterInside = true
+                return !line.isLockHeld
+            }
+            guard isReleased else { return true }
             // The processor to whoever waits.
             CurrentThread.sleep(nanoseconds: 50_000)
         }
         if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
+            guard waits else { return false }
             try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
         }
         line.monitor.withLock {
@@ -154,6 +180,7 @@ package final class Database: @unchecked Sendable {
             line.lockedAt = MonotonicClock.now()
         }
         if !isVolatile, !options.isReadOnly { try meetOthers() }
+        return true
     }
 
     /// Learns what others have committed. What may not be on the medium is made durable first: the next commit relies
@@ -161,19 +188,20 @@ package final class Database: @unchecked Sendable {
     private func meetOthers() throws(EngineError) {
         let isKnown = line.monitor.withLock { line.isKnown }
         guard let shared else {
-            if !isKnown { try meet(versions.newest.number, isCertain: false) }
+            if !isKnown { try meet(versions.newest.number, durable: nil) }
             return
         }
         if let entry = shared.enter(header) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if !isKnown || !isOurs { try meet(entry.newest, isCertain: entry.isDurable) }
+            if !isKnown || !isOurs { try meet(entry.newest, durable: entry.durable) }
         } else {
             try restoreShared(shared)
         }
         if line.monitor.withLock({ line.mustRewrite }) { try syncAll() }
     }
 
-    private func meet(_ number: UInt64, isCertain: Bool) throws(EngineError) {
+    /// `durable` is the newest version that is known to be on the medium, if any is.
+    private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
         let slots = try Self.readSlots(file, seal)
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil
@@ -183,16 +211,15 @@ package final class Database: @unchecked Sendable {
         try reader.extend(toPages: found.slot.highWater)
         line.monitor.withLock {
             while line.isBusy { line.monitor.wait() }
-            line.meet(found, isCertain: isCertain && isFound)
+            line.meet(found, durable: durable)
         }
         versions.learn(Version(found.slot))
         recorded = nil
-        if !isCertain || !isFound {
+        if durable != found.slot.version {
             do throws(EngineError) { try syncAll() } catch {
-                // Nothing of it is written again: after a power loss there may be no older version to fall back on.
                 line.monitor.withLock {
-                    line.isKnown = false
-                    line.mustRewrite = false
+                    while line.isBusy { line.monitor.wait() }
+                    line.forget()
                 }
                 throw error
             }
@@ -206,7 +233,7 @@ package final class Database: @unchecked Sendable {
     /// process writes its slot after everything else. Guard: gate and the writer's lock.
     private func restoreShared(_ shared: SharedFile) throws(EngineError) {
         let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
-        try meet(max(newest, versions.newest.number), isCertain: false)
+        try meet(max(newest, versions.newest.number), durable: nil)
         versions.restore(header, newest: versions.newest.number)
     }
 
@@ -214,7 +241,7 @@ package final class Database: @unchecked Sendable {
         noteWriter(nil)
         line.monitor.withLock {
             line.isWriterInside = false
-            if line.commits.isEmpty { releaseLock() }
+            releaseLock()
         }
         gate.leave()
     }

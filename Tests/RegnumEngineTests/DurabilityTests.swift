@@ -17,22 +17,22 @@ import Testing
         static let encryptions = [false]
     #endif
 
-    private func options() -> Database.OpenOptions {
+    func options() -> Database.OpenOptions {
         var options = Database.OpenOptions()
         // Nothing happens but what the test says.
         options.syncDelay = nil
         return options
     }
 
-    private func files(_ seed: UInt64 = 1) -> SimulatedFileSystem {
+    func files(_ seed: UInt64 = 1) -> SimulatedFileSystem {
         SimulatedFileSystem(seed: seed, reservedByteCount: 64 << 20)
     }
 
-    private func open(_ files: SimulatedFileSystem) throws -> Database {
+    func open(_ files: SimulatedFileSystem) throws -> Database {
         try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options())
     }
 
-    private func makeFile(_ files: SimulatedFileSystem) throws -> Session {
+    func makeFile(_ files: SimulatedFileSystem) throws -> Session {
         let session = try open(files).makeSession()
         try session.beginWrite()
         try session.addTables([SpaceTests.rows])
@@ -40,14 +40,16 @@ import Testing
         return session
     }
 
-    private func insert(_ session: Session, _ id: Int, _ durability: CommitDurability? = nil) throws {
+    func insert(
+        _ session: Session, _ id: Int, _ durability: CommitDurability? = nil, byteCount: Int? = nil
+    ) throws {
         try session.beginWrite()
-        try SpaceTests.insert(try #require(session.table(named: "Row")), id, id % 7 * 300)
+        try SpaceTests.insert(try #require(session.table(named: "Row")), id, byteCount ?? id % 7 * 300)
         try session.commitWrite(durability)
     }
 
     /// Inserts without waiting; what becomes of it is counted.
-    private func insertLater(_ session: Session, _ id: Int, _ count: Done) throws {
+    func insertLater(_ session: Session, _ id: Int, _ count: Done) throws {
         try session.beginWrite()
         try SpaceTests.insert(try #require(session.table(named: "Row")), id, id % 7 * 300)
         try session.commitWriteLater { error in
@@ -62,7 +64,7 @@ import Testing
     }
 
     /// The rows, which must be those of the first commits, whole.
-    private func count(_ files: SimulatedFileSystem) throws -> Int {
+    func count(_ files: SimulatedFileSystem) throws -> Int {
         let database = try open(files)
         let report = IntegrityCheck.run(database)
         try #require(report.isClean, "\(report.findings)")
@@ -76,12 +78,12 @@ import Testing
     }
 
     /// After a power loss that left only what was confirmed.
-    private func nothing(_ files: SimulatedFileSystem) -> SimulatedFileSystem {
+    func nothing(_ files: SimulatedFileSystem) -> SimulatedFileSystem {
         var random = SeededRandom(seed: 1)
         return files.crash(keepingFirst: 0, model: .everything, random: &random)
     }
 
-    private func rows(_ session: Session) -> Int { session.table(named: "Row")?.count ?? -1 }
+    func rows(_ session: Session) -> Int { session.table(named: "Row")?.count ?? -1 }
 
     // MARK: Levels
 

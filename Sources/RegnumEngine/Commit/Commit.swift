@@ -311,7 +311,8 @@ extension Database {
         do { try enterWriter() } catch { return }
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
-            line.monitor.withLock({ line.isIdle }), versions.newest == version
+            // What has failed may still be shown.
+            line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty }), versions.newest == version
         else { return }
         let cut = {
             self.reader.shrink(toPages: version.highWater)

@@ -212,9 +212,9 @@ final class CommitLine: @unchecked Sendable {
         return done
     }
 
-    /// Before the writer's first commit, and after others have written: `newest` is the version that counts, and
-    /// `isCertain` says that it is on the medium. If not, it must be made so before anything else.
-    func meet(_ found: CommitSlot.Placed, isCertain: Bool) {
+    /// Before the writer's first commit, and after others have written: `found` is the version that counts. If it is
+    /// not `durable`, the newest that is known to be on the medium, it must be made so before anything else.
+    func meet(_ found: CommitSlot.Placed, durable known: UInt64?) {
         isKnown = true
         newest = found.slot.version
         setSynced()
@@ -222,7 +222,7 @@ final class CommitLine: @unchecked Sendable {
         abandoned = []
         generation += 1
         covered = found.slot.isTwoStep ? newest : found.slot.previousDurable
-        if isCertain {
+        if known == newest {
             durable = newest
             durableSlot = found.byteOffset
             return
@@ -232,5 +232,14 @@ final class CommitLine: @unchecked Sendable {
         unsynced = found.slot.manifest
         unsyncedByteCount = unsynced.reduce(0) { $0 + $1.extent.pageCount << 12 }
         unsyncedSlot = found.bytes
+        // Where it is known not to be, a sync may have failed in another process, and another sync would confirm
+        // nothing. Where nothing is known it may be all there is, and is not written over.
+        mustRewrite = known != nil
+    }
+
+    /// What was met could not be made durable: the next writer begins anew with what the file has then.
+    func forget() {
+        isKnown = false
+        setSynced()
     }
 }

@@ -111,11 +111,14 @@ struct Opening {
     }
 
     /// Where the slot of the newest version is not there, and a newer one is: publishes that one. False where there is
-    /// none.
+    /// none. Where another process writes, it lets some time pass: that one does it.
     private func finishCommit(
         _ shared: SharedFile, _ seal: FileSeal, after number: UInt64
     ) throws(EngineError) -> Bool {
-        try shared.lockWriter()
+        guard try shared.tryLockWriter() else {
+            CurrentThread.sleep(nanoseconds: 1_000_000)
+            return true
+        }
         defer { shared.unlockWriter() }
         guard shared.newest == number else { return true }
         let slots = try readSlots(seal)

@@ -97,7 +97,7 @@ extension Database {
             if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
             line.isBusy = false
-            if line.commits.isEmpty, !line.isWriterInside { releaseLock() }
+            releaseLock()
             line.monitor.tellAll()
             return done
         }
@@ -105,9 +105,11 @@ extension Database {
         return failure
     }
 
-    /// Inside the monitor: other processes may write.
+    /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
+    /// failed or stands in line: they do not know of its pages, and would use them.
     func releaseLock() {
-        if line.isLockHeld { shared?.unlockWriter() }
+        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !versions.isUnpublishedPinned else { return }
+        shared?.unlockWriter()
         line.isLockHeld = false
     }
 
@@ -132,6 +134,7 @@ extension Database {
             try file.sync(.data)
         } catch {
             line.monitor.withLock {
+                line.mustRewrite = line.unsyncedSlot != nil
                 line.latch =
                     "an earlier commit failed and could not be undone; open the file again to write to it"
             }

@@ -160,22 +160,22 @@ final class SharedFile: @unchecked Sendable {
 
     /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's;
     /// `isDurable` says that the newest version is known to be on the medium, else what is left by the last process
-    /// tells.
+    /// since the machine has started tells.
     func reset(
         _ header: FileHeader, newest: UInt64, isDurable: Bool, permissions: UInt32
     ) throws(EngineError) {
-        var isDurable = isDurable
+        var durable = isDurable ? newest : nil
         do {
             if try !reuse(permissions) {
                 try make(permissions)
-            } else if isMapped, isValid(header), word(at: Self.durableOffset).checked == newest {
-                isDurable = true
+            } else if durable == nil, isMapped, isValid(header) {
+                durable = word(at: Self.durableOffset).checked
             }
         } catch { throw .system(error) }
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
-        if isDurable { word(at: Self.durableOffset).value = newest }
+        if let durable { word(at: Self.durableOffset).value = durable }
         slotsInUse = 0
         try claimSlot()
     }
@@ -401,7 +401,8 @@ final class SharedFile: @unchecked Sendable {
         var newest: UInt64
         /// Whether this process was the last one to write.
         var isOurs: Bool
-        var isDurable: Bool
+        /// The last version known to be durable; nil where that is not known.
+        var durable: UInt64?
     }
 
     /// What a writer must know of the others; nil where the file has been damaged. Below the writer's lock.
@@ -411,7 +412,7 @@ final class SharedFile: @unchecked Sendable {
         let last = word(at: Self.lastWriterOffset)
         let isOurs = last.checked == UInt64(slot + 1)
         if !isOurs { last.value = UInt64(slot + 1) }
-        return Entry(newest: newest, isOurs: isOurs, isDurable: word(at: Self.durableOffset).checked == newest)
+        return Entry(newest: newest, isOurs: isOurs, durable: word(at: Self.durableOffset).checked)
     }
 
     /// True where other processes have, or had, the file open.

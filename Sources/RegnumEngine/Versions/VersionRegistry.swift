@@ -63,9 +63,11 @@ package final class VersionRegistry: Sendable {
     private let shared: SharedFile?
     /// Reads a version that another process has committed from its slot; nil where it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
-    /// Waits for the process that writes, and finishes a commit of which only the number is missing. Set once,
-    /// before anybody else sees this object.
+    /// Finishes a commit of which only the number is missing, unless somebody is at it: then it lets some time pass.
+    /// Set once, before anybody else sees this object.
     nonisolated(unsafe) var finish: () throws(EngineError) -> Void = {}
+    /// Called when nobody shows a version any more that was never published. Set as `finish`.
+    nonisolated(unsafe) var onUnpinnedUnpublished: () -> Void = {}
 
     private let mutant: ProtocolMutant?
 
@@ -147,18 +149,23 @@ package final class VersionRegistry: Sendable {
     }
 
     package func unpin(_ number: UInt64) {
-        state.withLock { state in
+        let isUnpublished = state.withLock { state in
             let count = state.pins[number, default: 0]
             precondition(count > 0, "unpinning a version that nobody holds")
             state.pins[number] = count == 1 ? nil : count - 1
-            guard count == 1 else { return }
+            guard count == 1 else { return false }
             if let place = state.unshown.firstIndex(of: number) {
                 state.unshown.remove(at: place)
-            } else {
-                shared?.unpin(number, remaining: state.pins.keys)
+                return true
             }
+            shared?.unpin(number, remaining: state.pins.keys)
+            return false
         }
+        if isUnpublished { onUnpinnedUnpublished() }
     }
+
+    /// True while a session shows a version that other processes know nothing of.
+    var isUnpublishedPinned: Bool { state.withLock { !$0.unshown.isEmpty } }
 
     /// Shows a new version to readers, pinned once for its writer.
     package func publishPinned(_ version: Version) {
