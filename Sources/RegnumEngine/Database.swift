@@ -86,7 +86,7 @@ package final class Database: @unchecked Sendable {
         line = CommitLine(slot, options.mutant)
         versions.finish = { [weak self] () throws(EngineError) in
             guard let self else { return }
-            if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 1_000_000) }
+            if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 100_000) }
         }
         versions.onUnpinnedUnpublished = { [weak self] in
             guard let self else { return }
@@ -152,11 +152,16 @@ package final class Database: @unchecked Sendable {
     /// The lock among processes, where it is not held still for commits that stand in line. False where it is not to be
     /// waited for, and another process has it.
     private func lockWriter(waits: Bool = true) throws(EngineError) -> Bool {
-        let heldSince = line.monitor.withLock { () -> UInt64? in
+        let (heldSince, isKnown) = line.monitor.withLock { () -> (UInt64?, Bool) in
             line.isWriterInside = true
-            return line.isLockHeld ? line.lockedAt : nil
+            return (line.isLockHeld ? line.lockedAt : nil, line.isKnown)
         }
         if let heldSince {
+            // The meeting has failed, and the lock was kept.
+            if !isKnown {
+                try meetOthers()
+                return true
+            }
             guard waits, MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else {
                 return true
             }
@@ -193,8 +198,13 @@ package final class Database: @unchecked Sendable {
         }
         if let entry = shared.enter(header) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if !isKnown || !isOurs { try meet(entry.newest, durable: entry.durable) }
+            if !isKnown || !isOurs {
+                // From now on the last writer, met or not.
+                line.monitor.withLock { line.isKnown = false }
+                try meet(entry.newest, durable: entry.durable)
+            }
         } else {
+            line.monitor.withLock { line.isKnown = false }
             try restoreShared(shared)
         }
         if line.monitor.withLock({ line.mustRewrite }) { try syncAll() }
@@ -211,7 +221,7 @@ package final class Database: @unchecked Sendable {
         try reader.extend(toPages: found.slot.highWater)
         line.monitor.withLock {
             while line.isBusy { line.monitor.wait() }
-            line.meet(found, durable: durable)
+            line.meet(found, durable: durable, failures)
         }
         versions.learn(Version(found.slot))
         recorded = nil

@@ -56,6 +56,11 @@ package final class Schedule: @unchecked Sendable {
     private var processes: [Process] = []
     private var changes: Set<Int> = []
     private var lowest = 0
+    /// Who has made the last steps, and how many in sequence.
+    private var (lastIndex, stretch) = (-1, 0)
+    /// After so many steps of one process its priority becomes the lowest: it looks again and again for what another
+    /// one is about to do, as a process may that the system lets others have their turn beside.
+    private static let longestStretch = 1000
     private let finished = Turn()
     package private(set) var steps = 0
     /// What went wrong: no process could go on, or they came to no end.
@@ -111,7 +116,9 @@ package final class Schedule: @unchecked Sendable {
         if mayDie, process.steps >= process.lastStep { kill(index) }
         if steps > stepLimit { abort("no end after \(stepLimit) steps") }
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
-        if changes.contains(steps) {
+        if index != lastIndex { stretch = 0 }
+        (lastIndex, stretch) = (index, stretch + 1)
+        if changes.contains(steps) || stretch.isMultiple(of: Self.longestStretch) {
             lowest -= 1
             process.priority = lowest
         }

@@ -75,6 +75,157 @@ extension DurabilityTests {
         }
     }
 
+    @Test("a process whose own syncs succeed does not take for durable what another one could not sync")
+    func failedOnlyElsewhere() throws {
+        for seed in UInt64(1)...8 {
+            let files = files(seed)
+            let first = try makeFile(files)
+            let other = try open(files).makeSession()
+            for id in 0..<3 { try insertLarge(first, id) }
+            failNextSync(files)
+            #expect(throws: EngineError.self) { try insert(other, 3, .full) }
+            files.failure = nil
+            try (seed % 2 == 0 ? first : other).database.makeDurable()
+            var random = SeededRandom(seed: seed)
+            for model in LossModel.allCases {
+                #expect(try count(files.crash(model: model, random: &random)) == 3, "seed \(seed), \(model)")
+            }
+        }
+    }
+
+    @Test("a transaction that has written pages before a sync failed is not acknowledged", arguments: [true, false])
+    func failedBetween(isElsewhere: Bool) throws {
+        let files = files()
+        let hooked = HookedFileSystem(files)
+        let first = try makeFile(files)
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
+        let session = try database.makeSession()
+        if isElsewhere { try insertLarge(first, 0) } else { try insertLarge(session, 0) }
+        try session.beginWrite()
+        try SpaceTests.insert(try #require(session.table(named: "Row")), 1, 20_000)
+        let isArmed = Mutex(true)
+        hooked.after = { call, _ in
+            guard case .write(_, let byteCount) = call, byteCount > 4096,
+                isArmed.withLock({ armed in
+                    defer { armed = false }
+                    return armed
+                })
+            else { return }
+            // Its blocks are written, and it does not stand in line yet.
+            self.failNextSync(files)
+            #expect(throws: EngineError.self) {
+                try (isElsewhere ? first.database : database).sync().map { throw $0 }
+            }
+            files.failure = nil
+        }
+        let isCommitted = (try? session.commitWrite()) != nil
+        #expect(!isArmed.withLock { $0 })
+        hooked.after = { _, _ in }
+        // What the other process relied on was durable when this one began, so it had nothing to sync.
+        #expect(!isCommitted)
+        try insert(session, 1)
+        var random = SeededRandom(seed: 2)
+        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 2) }
+    }
+
+    @Test("while pages are written again the lock stays, whoever lets go of what has failed")
+    func lockedWhileRewriting() throws {
+        let base = files()
+        let files = HookedFileSystem(base)
+        func open() throws -> Session {
+            try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options()).makeSession()
+        }
+        let first = try open()
+        try first.beginWrite()
+        try first.addTables([SpaceTests.rows])
+        try first.commitWrite()
+        let other = try open()
+        for id in 0..<3 { try insertLarge(first, id) }
+        try insertLater(first, 3, Done())
+        failNextSync(base)
+        #expect(throws: EngineError.self) { try first.database.makeDurable() }
+        base.failure = nil
+        let shared = try #require(other.database.shared)
+        let wasLocked = Mutex([Bool]())
+        files.before = { call, path in
+            guard case .write = call, path == Self.path else { return }
+            if wasLocked.withLock({ $0.isEmpty }) { #expect(throws: Never.self) { try first.comeBack() } }
+            let isFree = (try? shared.tryLockWriter()) == true
+            if isFree { shared.unlockWriter() }
+            wasLocked.withLock { $0.append(!isFree) }
+        }
+        try first.database.makeDurable()
+        files.before = { _, _ in }
+        #expect(wasLocked.withLock { $0.count > 1 && !$0.contains(false) })
+        try insert(other, 3)
+        try insert(first, 4)
+        #expect(try count(base) == 5)
+    }
+
+    @Test("who could not look at the slots of others looks again before it writes")
+    func failedMeeting() throws {
+        let files = files()
+        let first = try makeFile(files)
+        try insert(first, 0)
+        let other = try open(files).makeSession()
+        for id in 1..<4 { try insert(other, id) }
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "read"), kind: .io, isPersistent: false, operation: "read")
+        #expect(throws: EngineError.self) { try first.beginWrite() }
+        files.failure = nil
+        try insert(first, 4)
+        _ = try other.refresh()
+        #expect(rows(other) == 5)
+        #expect(try count(files) == 5)
+    }
+
+    @Test("the last durable version that processes know of never becomes an older one")
+    func durableNumber() throws {
+        let files = HookedFileSystem(files())
+        func open() throws -> Session {
+            try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options()).makeSession()
+        }
+        let first = try open()
+        try first.beginWrite()
+        try first.addTables([SpaceTests.rows])
+        try first.commitWrite()
+        let other = try open()
+        try insert(first, 0, .relaxed)
+        let isArmed = Mutex(true)
+        files.after = { call, _ in
+            let isFirst = isArmed.withLock { armed in
+                defer { if call == .sync { armed = false } }
+                return armed
+            }
+            guard call == .sync, isFirst else { return }
+            // Between the first one's sync and its note of it.
+            #expect(throws: Never.self) { try self.insert(other, 1, .full) }
+        }
+        try first.database.makeDurable()
+        files.after = { _, _ in }
+        let shared = try #require(other.database.shared)
+        #expect(shared.enter(other.database.header)?.durable == shared.newest)
+    }
+
+    @Test("a failed sync is not forgotten when the lock file is damaged")
+    func failedAndDamaged() throws {
+        for seed in UInt64(1)...8 {
+            let files = files(seed)
+            let first = try makeFile(files)
+            for id in 0..<3 { try insertLarge(first, id) }
+            failNextSync(files)
+            #expect(throws: EngineError.self) { try first.database.makeDurable() }
+            files.failure = nil
+            let lock = try files.open(Self.path + ".lock", .readWrite)
+            try lock.write([UInt8](repeating: 0xA5, count: 4096), at: 0)
+            try insert(first, 3)
+            var random = SeededRandom(seed: seed)
+            for model in LossModel.allCases {
+                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
+            }
+        }
+    }
+
     @Test("where the slot of a relaxed commit can neither be written nor taken back, those before it are written again")
     func latchedRelaxed() throws {
         for seed in UInt64(1)...8 {

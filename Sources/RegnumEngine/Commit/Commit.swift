@@ -93,6 +93,7 @@ extension Database {
         let (blocks, before) = (sealed.blocks, sealed.before)
         let number = try number(before, sealed.base)
         let spill = spilled
+        let failures = spill?.failures ?? line.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
         var space = try recordedSpace(spill)
         let generation = recordedGeneration
@@ -135,7 +136,7 @@ extension Database {
         let runs = spill == nil ? placement.runs : FreeSpace.joined(placement.runs + sealer.spilledExtents)
         let ticket: CommitTicket?
         do throws(EngineError) {
-            ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, wanted, onDone)
+            ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, failures, wanted, onDone)
         } catch {
             // Another process may make a commit of that number.
             for run in runs { reader.forget(run) }
@@ -159,8 +160,8 @@ extension Database {
 
     /// Takes the commit into the line, or publishes it where it is relaxed and the line is empty. Pins its version.
     private func enlist(
-        _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ wanted: CommitDurability,
-        _ onDone: (@Sendable (EngineError?) -> Void)?
+        _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitLine.Failures,
+        _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> CommitTicket? {
         let byteCount = runs.reduce(0) { $0 + $1.pageCount } << 12
         let limit = wanted == .relaxed ? Self.manifestByteLimit : FormatLimits.manifestByteCount
@@ -174,6 +175,7 @@ extension Database {
             // Only one at a time touches the slots.
             while wanted == .relaxed, line.isBusy { line.monitor.wait() }
             try line.check(base)
+            noticeFailures()
             if wanted == .relaxed, line.commits.isEmpty, !line.mustRewrite, let own = manifest,
                 line.unsyncedByteCount + byteCount <= Self.manifestByteLimit
             {
@@ -186,17 +188,17 @@ extension Database {
             line.commits.append(
                 CommitLine.Commit(
                     version: Version(slot), slot: slot, runs: runs, manifest: manifest, byteCount: byteCount,
-                    ticket: ticket))
+                    ticket: ticket, failures: failures))
             versions.pin(slot.version)
             return nil
         }
         guard let relaxed else { return ticket }
-        try publishRelaxed(slot, relaxed, byteCount)
+        try publishRelaxed(slot, relaxed, byteCount, failures)
         return nil
     }
 
     private func publishRelaxed(
-        _ slot: CommitSlot, _ manifest: [CommitSlot.Run], _ byteCount: Int
+        _ slot: CommitSlot, _ manifest: [CommitSlot.Run], _ byteCount: Int, _ failures: CommitLine.Failures
     ) throws(EngineError) {
         var slot = slot
         slot.manifest = manifest
@@ -218,7 +220,10 @@ extension Database {
         }
         versions.publishPinned(Version(slot))
         line.monitor.withLock {
-            if line.unsyncedSlot == nil { line.unsyncedSince = MonotonicClock.now() }
+            if line.unsyncedSlot == nil {
+                line.unsyncedSince = MonotonicClock.now()
+                line.unsyncedFailures = failures
+            }
             line.unsynced = manifest
             line.unsyncedByteCount += byteCount
             line.unsyncedSlot = bytes

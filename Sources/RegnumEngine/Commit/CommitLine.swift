@@ -57,6 +57,22 @@ final class CommitLine: @unchecked Sendable {
         var manifest: [CommitSlot.Run]?
         var byteCount: Int
         var ticket: CommitTicket
+        /// Before its first block was written.
+        var failures: Failures
+    }
+
+    /// Syncs that have failed, which may have dropped what was written before them.
+    struct Failures: Equatable {
+        /// Of this process.
+        var own: UInt64 = 0
+        /// Of all that have the file open; nil where that is not known.
+        var all: UInt64?
+
+        func hasMoved(since noted: Failures) -> Bool {
+            if own != noted.own { return true }
+            guard let all, let before = noted.all else { return false }
+            return all != before
+        }
     }
 
     /// Commits that have failed: their pages stay as they are while one of this process's sessions shows them.
@@ -75,6 +91,12 @@ final class CommitLine: @unchecked Sendable {
 
     /// False until the file's slots were looked at, and after another process may have written.
     var isKnown = false
+    /// True where what was met could not be made durable: it is met again before anything else.
+    private(set) var mustMeet = false
+    /// A version of which a sync has failed.
+    private var suspect: UInt64?
+    /// Syncs of this process that have failed.
+    private(set) var failures: UInt64 = 0
     /// Newest commit on the medium, and where its slot lies.
     var durable: UInt64
     var durableSlot = FormatLimits.slotAByteOffset
@@ -88,6 +110,8 @@ final class CommitLine: @unchecked Sendable {
     var unsyncedByteCount = 0
     var unsyncedSlot: [UInt8]?
     var unsyncedSince: UInt64 = 0
+    /// Before the first of it was written.
+    var unsyncedFailures = Failures()
     /// True where the system may have dropped pages of `unsynced`: they must be written again, with the lock among
     /// processes.
     var mustRewrite = false
@@ -120,7 +144,7 @@ final class CommitLine: @unchecked Sendable {
         mutant == .oneSlot ? durableSlot : CommitSlot.otherByteOffset(durableSlot)
     }
 
-    var isIdle: Bool { commits.isEmpty && unsyncedSlot == nil }
+    var isIdle: Bool { commits.isEmpty && unsyncedSlot == nil && !mustMeet }
 
     /// Throws where nothing may be committed that was built on `base`.
     func check(_ base: CommitTicket?) throws(EngineError) {
@@ -191,7 +215,8 @@ final class CommitLine: @unchecked Sendable {
         covered = number
     }
 
-    private func setSynced() {
+    /// Nothing published is waited for any more.
+    func setSynced() {
         unsynced = []
         unsyncedByteCount = 0
         unsyncedSlot = nil
@@ -201,6 +226,7 @@ final class CommitLine: @unchecked Sendable {
     /// After a sync that failed: all that stand in line were built on what has failed.
     func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
         mustRewrite = unsyncedSlot != nil
+        if mustRewrite { suspect = newest }
         unsyncedSince = MonotonicClock.now()
         guard let first = commits.first, let last = commits.last else { return [] }
         let done = Self.settle(commits, as: .failed(error))
@@ -214,8 +240,9 @@ final class CommitLine: @unchecked Sendable {
 
     /// Before the writer's first commit, and after others have written: `found` is the version that counts. If it is
     /// not `durable`, the newest that is known to be on the medium, it must be made so before anything else.
-    func meet(_ found: CommitSlot.Placed, durable known: UInt64?) {
+    func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures) {
         isKnown = true
+        mustMeet = false
         newest = found.slot.version
         setSynced()
         // Their pages may have been used by others.
@@ -234,12 +261,18 @@ final class CommitLine: @unchecked Sendable {
         unsyncedSlot = found.bytes
         // Where it is known not to be, a sync may have failed in another process, and another sync would confirm
         // nothing. Where nothing is known it may be all there is, and is not written over.
-        mustRewrite = known != nil
+        mustRewrite = known != nil || suspect == newest
+        unsyncedFailures = failures
     }
 
     /// What was met could not be made durable: the next writer begins anew with what the file has then.
     func forget() {
-        isKnown = false
+        suspect = newest
         setSynced()
+        isKnown = false
+        mustMeet = true
+        unsyncedSince = MonotonicClock.now()
     }
+
+    func noteFailure() { failures += 1 }
 }

@@ -116,7 +116,7 @@ struct Opening {
         _ shared: SharedFile, _ seal: FileSeal, after number: UInt64
     ) throws(EngineError) -> Bool {
         guard try shared.tryLockWriter() else {
-            CurrentThread.sleep(nanoseconds: 1_000_000)
+            CurrentThread.sleep(nanoseconds: 100_000)
             return true
         }
         defer { shared.unlockWriter() }

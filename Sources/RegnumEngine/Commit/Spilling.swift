@@ -40,6 +40,8 @@ struct Spill {
     var space: RecordedSpace
     var number: UInt64
     var nonce: UInt64
+    /// Before the first write.
+    var failures: CommitLine.Failures
     /// Pages taken, those that were given back since included, some twice.
     var runs: [Extent] = []
     /// Pages passed over at the ends of sections: free when the transaction has ended.
@@ -83,7 +85,9 @@ extension Database {
     private func currentSpill(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> Spill {
         if let spilled { return spilled }
         let number = try number(before, base)
-        return Spill(space: try loadRecordedSpace(), number: number, nonce: makeNonce())
+        return Spill(
+            space: try loadRecordedSpace(), number: number, nonce: makeNonce(),
+            failures: line.monitor.withLock { failures })
     }
 
     /// Free space without what the running transaction has taken.

@@ -37,8 +37,20 @@ extension Database {
         } while line.monitor.withLock { mustHoldLock && !line.isIdle }
     }
 
-    /// Inside the monitor: pages are to be written again, which needs the lock among processes.
-    private var mustHoldLock: Bool { line.mustRewrite && !line.isLockHeld && shared != nil }
+    /// Inside the monitor: the turn among processes is needed, to write pages again or to meet what others have made.
+    private var mustHoldLock: Bool {
+        noticeFailures()
+        return line.mustMeet || line.mustRewrite && !line.isLockHeld && shared != nil
+    }
+
+    /// Inside the monitor: what has failed so far.
+    var failures: CommitLine.Failures { CommitLine.Failures(own: line.failures, all: shared?.failureCount) }
+
+    /// Inside the monitor: where a sync has failed since the first relaxed commit that waits for one, in this process or
+    /// another, all of them are written again.
+    func noticeFailures() {
+        if line.unsyncedSlot != nil, failures.hasMoved(since: line.unsyncedFailures) { line.mustRewrite = true }
+    }
 
     /// As `makeDurable`, for the holder of the gate. Does nothing where the lock among processes is needed and not held.
     func syncAll() throws(EngineError) {
@@ -64,23 +76,36 @@ extension Database {
     /// Makes everything durable that stands in line or is unsynced. The caller has set `isBusy`, which ends with it.
     @discardableResult
     func sync() -> EngineError? {
-        let work = line.monitor.withLock { line.work() }
+        let (work, before, isDropped) = line.monitor.withLock { () -> (CommitLine.Work?, CommitLine.Failures, Bool) in
+            noticeFailures()
+            if !line.commits.isEmpty || !mustHoldLock {
+                return (line.work(), failures, line.commits.contains { failures.hasMoved(since: $0.failures) })
+            }
+            line.isBusy = false
+            line.monitor.tellAll()
+            return (nil, failures, false)
+        }
+        // Noticed just now: the caller takes the lock first.
+        guard let work else { return nil }
         var failure: EngineError?
         var isSlotTouched = false
         do throws(SystemError) {
+            if isDropped { throw SystemError(.io, "sync", path) }
             if work.mustRewrite { try rewrite(work) }
             if let last = work.last {
                 var slot = last.slot
                 slot.previousDurable = work.durable
                 slot.isTwoStep = work.manifest == nil
-                if slot.isTwoStep { try file.sync(.data) }
+                if slot.isTwoStep { try syncFile() }
                 slot.manifest = work.manifest ?? []
                 isSlotTouched = true
                 try writeSlot(slot, at: work.offset)
             }
             if options.mutant != .acknowledgedBeforeSync || (work.last?.slot.version ?? 1) & 1 != 0 {
-                try file.sync(.data)
+                try syncFile()
             }
+            // What was just synced may have been dropped before.
+            if line.monitor.withLock({ failures.hasMoved(since: before) }) { throw SystemError(.io, "sync", path) }
         } catch {
             failure = .system(error)
             if isSlotTouched { abandonSlot(work) }
@@ -105,10 +130,23 @@ extension Database {
         return failure
     }
 
+    /// Whoever has written to the file learns of it where it fails: what he wrote may be dropped.
+    private func syncFile() throws(SystemError) {
+        do throws(SystemError) { try file.sync(.data) } catch {
+            line.monitor.withLock { line.noteFailure() }
+            shared?.noteFailure()
+            throw error
+        }
+    }
+
     /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
     /// failed or stands in line: they do not know of its pages, and would use them.
     func releaseLock() {
-        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !versions.isUnpublishedPinned else { return }
+        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
+            return
+        }
+        // Latched, it is not known whether it has failed: another process finds out.
+        guard line.latch != nil || !versions.isUnpublishedPinned else { return }
         shared?.unlockWriter()
         line.isLockHeld = false
     }
@@ -131,7 +169,7 @@ extension Database {
     func abandonSlot(_ work: CommitLine.Work) {
         do throws(SystemError) {
             try file.write(work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount), at: work.offset)
-            try file.sync(.data)
+            try syncFile()
         } catch {
             line.monitor.withLock {
                 line.mustRewrite = line.unsyncedSlot != nil
@@ -150,6 +188,7 @@ extension Database {
             let tag = bytes.withUnsafeBytes { raw in raw.baseAddress.map { seal.hash.tag($0, raw.count) } }
             guard let tag, tag.low == run.low, tag.high == run.high else {
                 line.monitor.withLock {
+                    line.setSynced()
                     line.latch =
                         "commits that were not yet on the medium are lost; open the file again to write to it"
                 }
@@ -205,15 +244,16 @@ extension CommitLine {
             var idleSince = MonotonicClock.now()
             while true {
                 let now = MonotonicClock.now()
-                if isClosed || (isIdle && now - idleSince > 2_000_000_000) || latch != nil {
+                if isClosed || isIdle && (now - idleSince > 2_000_000_000 || latch != nil) {
                     hasThread = false
                     return false
                 }
                 if !isIdle { idleSince = now }
                 if commits.contains(where: { $0.ticket.onDone != nil }) { return true }
-                if unsyncedSlot != nil, commits.isEmpty, now >= unsyncedSince + delay { return true }
+                let isWaitedFor = unsyncedSlot != nil || mustMeet
+                if isWaitedFor, commits.isEmpty, now >= unsyncedSince + delay { return true }
                 monitor.wait(
-                    until: unsyncedSlot != nil ? max(now + 1_000_000, unsyncedSince + delay) : now + 2_000_000_000)
+                    until: isWaitedFor ? max(now + 1_000_000, unsyncedSince + delay) : now + 2_000_000_000)
             }
         }
     }

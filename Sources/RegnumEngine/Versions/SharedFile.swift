@@ -12,6 +12,7 @@
 //      520    8  slots in use: none from this number on has ever been claimed (atomic)
 //      528    8  the last writer: number of its slot + 1 (atomic)
 //      536    8  number of the last version known to be durable (atomic)
+//      544    8  how many syncs have failed, in any process (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -52,6 +53,7 @@ final class SharedFile: @unchecked Sendable {
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
     private static let durableOffset = 536
+    private static let failuresOffset = 544
     private static let magic: UInt64 = 0x0000_0003_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
@@ -169,13 +171,14 @@ final class SharedFile: @unchecked Sendable {
             if try !reuse(permissions) {
                 try make(permissions)
             } else if durable == nil, isMapped, isValid(header) {
-                durable = word(at: Self.durableOffset).checked
+                durable = word(at: Self.durableOffset).checked.flatMap { $0 <= newest ? $0 : nil }
             }
         } catch { throw .system(error) }
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
+        word(at: Self.failuresOffset).value = 0
         slotsInUse = 0
         try claimSlot()
     }
@@ -265,6 +268,17 @@ final class SharedFile: @unchecked Sendable {
         var value: UInt64 {
             get { checked ?? 0 }
             nonmutating set { address.pointee.store(tagged(newValue), ordering: .sequentiallyConsistent) }
+        }
+
+        /// Sets what `change` makes of the number, unless that is nil.
+        func update(_ change: (UInt64?) -> UInt64?) {
+            var found = address.pointee.load(ordering: .sequentiallyConsistent)
+            while let new = change(tagged(found >> 16) == found ? found >> 16 : nil) {
+                let result = address.pointee.compareExchange(
+                    expected: found, desired: tagged(new), ordering: .sequentiallyConsistent)
+                if result.exchanged { return }
+                found = result.original
+            }
         }
     }
 
@@ -427,7 +441,17 @@ final class SharedFile: @unchecked Sendable {
         ring()
     }
 
-    func noteDurable(_ number: UInt64) { if isMapped { word(at: Self.durableOffset).value = number } }
+    /// Also without the writer's lock: another process may know of a newer one by now.
+    func noteDurable(_ number: UInt64) {
+        if isMapped { word(at: Self.durableOffset).update { $0.map { $0 >= number } == true ? nil : number } }
+    }
+
+    /// How many syncs have failed; nil where the file has been damaged.
+    var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
+
+    func noteFailure() {
+        if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
+    }
 
     /// Writes the head again after damage. Pins of others count as unknown until they have been written again.
     /// Below the writer's lock.
@@ -436,6 +460,7 @@ final class SharedFile: @unchecked Sendable {
         showAll(pins, newest)
         slotsInUse = Self.slotCount
         self.newest = newest
+        if failureCount == nil { word(at: Self.failuresOffset).value = 0 }
         writeHead(header)
     }
 

@@ -99,6 +99,7 @@ package final class VersionRegistry: Sendable {
 
     private func tryPinNewest() throws(EngineError) -> Version? {
         try state.withLock { state throws(EngineError) in
+            var misses = 0
             for _ in 0..<1000 {
                 let number = latestNumber
                 if state.pins[number] == nil { shared?.pin(number, among: state.pins.keys) }
@@ -107,6 +108,10 @@ package final class VersionRegistry: Sendable {
                     let version = try state.newest.number == number ? state.newest : load(number)
                 else {
                     if state.pins[number] == nil { shared?.unpin(number, remaining: state.pins.keys) }
+                    if isNewest, latestNumber == number {
+                        misses += 1
+                        if misses > 2 { return nil }
+                    }
                     continue
                 }
                 state.newest = version
