@@ -84,8 +84,8 @@ package final class Database: @unchecked Sendable {
             try Self.load(number, file, seal, reader)
         }
         line = CommitLine(slot, options.mutant)
-        versions.finish = { [weak self] () throws(EngineError) in
-            guard let self else { return }
+        versions.finish = { [weak self] number throws(EngineError) in
+            guard let self, self.shared?.newest == number else { return }
             if try self.tryEnterWriter() { self.leaveWriter() } else { CurrentThread.sleep(nanoseconds: 100_000) }
         }
         versions.onUnpinnedUnpublished = { [weak self] in
@@ -159,7 +159,7 @@ package final class Database: @unchecked Sendable {
         if let heldSince {
             // The meeting has failed, and the lock was kept.
             if !isKnown {
-                try meetOthers()
+                try meetOthers(isKnown: false)
                 return true
             }
             guard waits, MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else {
@@ -180,35 +180,34 @@ package final class Database: @unchecked Sendable {
             guard waits else { return false }
             try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
         }
-        line.monitor.withLock {
+        let wasKnown = line.monitor.withLock {
             line.isLockHeld = shared != nil
             line.lockedAt = MonotonicClock.now()
+            // Not before the others were met: what waits for a sync here may be old.
+            defer { line.isKnown = false }
+            return line.isKnown
         }
-        if !isVolatile, !options.isReadOnly { try meetOthers() }
+        if !isVolatile, !options.isReadOnly { try meetOthers(isKnown: wasKnown) }
         return true
     }
 
     /// Learns what others have committed. What may not be on the medium is made durable first: the next commit relies
     /// on it. Guard: gate and the writer's lock.
-    private func meetOthers() throws(EngineError) {
-        let isKnown = line.monitor.withLock { line.isKnown }
+    private func meetOthers(isKnown: Bool) throws(EngineError) {
         guard let shared else {
-            if !isKnown { try meet(versions.newest.number, durable: nil) }
+            if isKnown { setKnown() } else { try meet(versions.newest.number, durable: nil) }
             return
         }
         if let entry = shared.enter(header) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if !isKnown || !isOurs {
-                // From now on the last writer, met or not.
-                line.monitor.withLock { line.isKnown = false }
-                try meet(entry.newest, durable: entry.durable)
-            }
+            if isKnown, isOurs { setKnown() } else { try meet(entry.newest, durable: entry.durable) }
         } else {
-            line.monitor.withLock { line.isKnown = false }
             try restoreShared(shared)
         }
-        if line.monitor.withLock({ line.mustRewrite }) { try syncAll() }
+        if line.monitor.withLock({ line.mustRewrite }) { try syncAll(evenIfLatched: true) }
     }
+
+    private func setKnown() { line.monitor.withLock { line.isKnown = true } }
 
     /// `durable` is the newest version that is known to be on the medium, if any is.
     private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
@@ -218,15 +217,19 @@ package final class Database: @unchecked Sendable {
         // A process has ended between writing its slot and saying so.
         if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
+        // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never count.
+        for ghost in slots where isFound && ghost.slot.version > number { try clear(ghost) }
         try reader.extend(toPages: found.slot.highWater)
         line.monitor.withLock {
             while line.isBusy { line.monitor.wait() }
-            line.meet(found, durable: durable, failures)
+            line.meet(
+                found, durable: durable, failures,
+                hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
         }
         versions.learn(Version(found.slot))
         recorded = nil
         if durable != found.slot.version {
-            do throws(EngineError) { try syncAll() } catch {
+            do throws(EngineError) { try syncAll(evenIfLatched: true) } catch {
                 line.monitor.withLock {
                     while line.isBusy { line.monitor.wait() }
                     line.forget()
@@ -239,11 +242,19 @@ package final class Database: @unchecked Sendable {
         }
     }
 
+    private func clear(_ ghost: CommitSlot.Placed) throws(EngineError) {
+        do throws(SystemError) {
+            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: ghost.byteOffset)
+            try syncFile()
+        } catch { throw .system(error) }
+    }
+
     /// Somebody has written over the file that processes share: the newest commit in the file counts, because a
     /// process writes its slot after everything else. Guard: gate and the writer's lock.
     private func restoreShared(_ shared: SharedFile) throws(EngineError) {
         let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
-        try meet(max(newest, versions.newest.number), durable: nil)
+        let number = max(newest, versions.newest.number)
+        try meet(number, durable: shared.durable.flatMap { $0 <= number ? $0 : nil })
         versions.restore(header, newest: versions.newest.number)
     }
 

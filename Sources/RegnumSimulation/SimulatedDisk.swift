@@ -16,6 +16,8 @@ final class SimulatedNode: @unchecked Sendable {
     private(set) var byteCount: Int
     /// What the disk surely holds; its count is the durable length.
     var durable: [UInt8]
+    /// Syncs that have failed.
+    var failedSyncs = 0
 
     init(_ identity: FileIdentity, durable: [UInt8]) {
         self.identity = identity
@@ -121,6 +123,7 @@ struct SimulatedDisk {
     /// Operations in the order of their calls; nil where they are not noted.
     var recordedCalls: [String]?
     var failure: SimulatedFailure?
+    var tellsEachFile = false
     var powerEnds = Int.max
     var hasPower = true
 
@@ -205,6 +208,7 @@ extension SimulatedDisk {
 
     /// After a sync that failed: what was written so far may be on the disk or not, for good.
     mutating func distrust(_ synced: SimulatedNode) {
+        synced.failedSyncs += 1
         for index in pending.indices {
             if case .write(let node, let offset, let bytes, _) = pending[index], node === synced {
                 pending[index] = .write(node, offset: offset, bytes: bytes, isUnknown: true)

@@ -11,6 +11,8 @@ final class SimulatedFile: File {
     private let path: String
     private let isWritable: Bool
     private let isClosed = Atomic<Bool>(false)
+    /// Failed syncs of the file that this open file has been told of, or that were before it.
+    private let toldFailures: Atomic<Int>
 
     init(
         _ fileSystem: SimulatedFileSystem, _ node: SimulatedNode, _ live: ReservedMemory, _ path: String,
@@ -21,6 +23,7 @@ final class SimulatedFile: File {
         self.live = live
         self.path = path
         self.isWritable = isWritable
+        toldFailures = Atomic(node.failedSyncs)
     }
 
     deinit { close() }
@@ -83,10 +86,15 @@ final class SimulatedFile: File {
             do throws(SystemError) {
                 try disk.enter("sync", path)
             } catch {
-                if disk.hasPower { disk.distrust(node) }
+                if disk.hasPower {
+                    disk.distrust(node)
+                    toldFailures.store(node.failedSyncs, ordering: .relaxed)
+                }
                 throw error
             }
             disk.confirm(node)
+            let told = toldFailures.exchange(node.failedSyncs, ordering: .relaxed)
+            if disk.tellsEachFile, told != node.failedSyncs { throw SystemError(.io, "sync", path) }
         }
     }
 

@@ -140,6 +140,13 @@ extension SimulatedFileSystem {
         set { disk.withLock { $0.failure = newValue } }
     }
 
+    /// Whether a failed sync lets the next one of each other open file of the same file fail too, as on Linux. Else only
+    /// who has called is told.
+    package var tellsEachFile: Bool {
+        get { disk.withLock { $0.tellsEachFile } }
+        set { disk.withLock { $0.tellsEachFile = newValue } }
+    }
+
     /// The operations of the calls since this was set to an empty list, in their order; nil: they are not noted.
     package var recordedCalls: [String]? {
         get { disk.withLock { $0.recordedCalls } }

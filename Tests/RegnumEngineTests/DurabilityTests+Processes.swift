@@ -207,6 +207,68 @@ extension DurabilityTests {
         #expect(shared.enter(other.database.header)?.durable == shared.newest)
     }
 
+    /// Such a slot names no pages to be checked: opening took it for whole, when a process that has it not for the newest
+    /// version had written over its pages and ended too.
+    @Test("a commit whose process ended in its last sync does not count once others have written")
+    func endedInLastSync() throws {
+        let files = files()
+        var first: Session? = try makeFile(files)
+        for id in 0..<4 { try insert(try #require(first), id) }
+        var other: Session? = try open(files).makeSession()
+        let syncs = files.operationCount(of: "sync")
+        files.beforeSync.withLock {
+            // The second one, with the slot written.
+            $0 = { if $0.operationCount(of: "sync") == syncs + 1 { $0.crashAfterCall($0.operationCount) } }
+        }
+        #expect(throws: EngineError.self) { try insert(try #require(first), 4, .paranoid) }
+        first = nil
+        files.beforeSync.withLock { $0 = nil }
+        files.crashAfterCall(.max)
+        // Writes its blocks and ends before its slot.
+        let done = Done()
+        for id in 4..<7 { try insertLater(try #require(other), id, done) }
+        files.crashAfterCall(files.operationCount)
+        other = nil
+        files.crashAfterCall(.max)
+        #expect(try count(files) == 4)
+    }
+
+    @Test("nothing is written again before the commits of others are known")
+    func rewritingUnknown() throws {
+        let files = files()
+        let session = try makeFile(files)
+        let database = session.database
+        try insert(session, 0, .relaxed)
+        let line = database.line
+        line.monitor.withLock { (line.mustRewrite, line.isLockHeld, line.isKnown) = (true, true, false) }
+        let writes = files.operationCount(of: "write")
+        try database.syncAll()
+        #expect(files.operationCount(of: "write") == writes)
+        line.monitor.withLock { (line.isLockHeld, line.isKnown) = (false, true) }
+        try database.makeDurable()
+        #expect(files.operationCount(of: "write") > writes)
+    }
+
+    @Test("relaxed commits of processes that take turns are not written again", arguments: [true, false])
+    func turns(isFailing: Bool) throws {
+        let files = files()
+        let first = try makeFile(files)
+        let other = try open(files).makeSession()
+        try insertLarge(first, 0)
+        if isFailing {
+            failNextSync(files)
+            #expect(throws: EngineError.self) { try first.database.makeDurable() }
+            files.failure = nil
+        }
+        files.recordedCalls = []
+        try other.beginWrite()
+        let calls = try #require(files.recordedCalls)
+        files.recordedCalls = nil
+        #expect(calls.contains("write") == isFailing)
+        #expect(calls.filter { $0 == "sync" }.count == 1)
+        other.rollbackWrite()
+    }
+
     @Test("a failed sync is not forgotten when the lock file is damaged")
     func failedAndDamaged() throws {
         for seed in UInt64(1)...8 {

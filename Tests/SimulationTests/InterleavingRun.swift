@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two or three pretended processes on one file, whose calls to the file system come in an order that a seed chooses;
-// in every other run one of them is killed at one of its steps. Writers move money between rows and count their
-// commits; readers look.
+// in every other run one of them is killed at one of its steps, and in every third one of the syncs fails. Writers move
+// money between rows and count their commits; readers look.
 //
 //  1  what was acknowledged before a look began is seen by it, and stays
 //  2  whatever is looked at has the whole sum: no half of a commit, no page of another version
 //  3  a version that is held shows the same as long as it is held
 //  4  no process waits for ever, none fails but for its own death
 //  5  in the end the file is whole, and holds each acknowledged commit and at most one more of who was killed
+//  6  after a failed sync a power loss, at a later sync or in the end, takes nothing that was acknowledged as durable
 
 import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
+import Synchronization
 
 /// What the processes of a run know of one another. Touched by the one that has the turn.
 final class Ledger: @unchecked Sendable {
@@ -19,6 +21,8 @@ final class Ledger: @unchecked Sendable {
     /// By writer: commits begun and acknowledged.
     var begun = [Int64](repeating: 0, count: InterleavingRun.writerCount)
     var acknowledged = [Int64](repeating: 0, count: InterleavingRun.writerCount)
+    /// Of those, down to the last that is on the medium.
+    var durable = [Int64](repeating: 0, count: InterleavingRun.writerCount)
     var failure: String?
 
     func fail(_ text: String) { if failure == nil { failure = text } }
@@ -51,8 +55,10 @@ struct InterleavingRun {
             random.below(2) == 0 ? .random(period: 1 + random.below(12)) : .priorities(changes: 1 + random.below(5))
         let schedule = Schedule(seed: random.next(), strategy: strategy)
         let ledger = Ledger()
+        let failsSync = random.below(3) == 0
+        if failsSync { failOneSync(of: files, ledger, &random) }
         let count = 2 + random.below(2)
-        let victim = random.below(2) == 0 ? random.below(count) : -1
+        let victim = !failsSync && random.below(2) == 0 ? random.below(count) : -1
         var bodies: [@Sendable () -> Void] = []
         for i in 0..<count {
             let process = schedule.addProcess(on: files, killedAt: i == victim ? 1 + random.below(300) : nil)
@@ -74,15 +80,53 @@ struct InterleavingRun {
             }
         }
         schedule.run(expectedSteps: 400, bodies)
+        files.beforeSync.withLock { $0 = nil }
+        files.failure = nil
+        if failsSync, ledger.failure == nil, schedule.failure == nil {
+            for model in LossModel.allCases { losePower(files, model, ledger, &random) }
+        }
         if let failure = schedule.failure ?? ledger.failure { throw failed(failure, schedule) }
         do {
-            try checkEnd(files, ledger, isKilled: victim >= 0)
+            try checkEnd(files, ledger, isExact: victim < 0 && !failsSync)
         } catch let error as RunFailure {
             throw failed(error.text, schedule)
         } catch {
             throw failed("\(error)", schedule)
         }
         return schedule.steps
+    }
+
+    /// Lets one of the next syncs fail, and loses power at one after it.
+    private func failOneSync(of files: SimulatedFileSystem, _ ledger: Ledger, _ random: inout SeededRandom) {
+        let first = files.operationCount(of: "sync")
+        let failing = first + random.below(8)
+        // Without this one process may acknowledge a commit between another one's failed sync and the note of it.
+        files.tellsEachFile = true
+        files.failure = SimulatedFailure(call: failing, kind: .io, isPersistent: false, operation: "sync")
+        let losing = failing + 1 + random.below(6)
+        let draws = random.next()
+        files.beforeSync.withLock {
+            $0 = { files in
+                guard files.operationCount(of: "sync") == losing else { return }
+                var random = SeededRandom(seed: draws)
+                losePower(files, LossModel.allCases[random.below(LossModel.allCases.count)], ledger, &random)
+            }
+        }
+    }
+
+    /// What would be there after a power loss now.
+    private func losePower(
+        _ files: SimulatedFileSystem, _ model: LossModel, _ ledger: Ledger, _ random: inout SeededRandom
+    ) {
+        let image = files.crash(model: model, random: &random)
+        do {
+            let database = try open(image)
+            _ = try look(try database.makeSession(), ledger.durable)
+            let report = IntegrityCheck.run(database)
+            if !report.isClean { ledger.fail("after a power loss: \(report.findings.prefix(3))") }
+        } catch {
+            ledger.fail("after a power loss: \((error as? RunFailure)?.text ?? "\(error)")")
+        }
     }
 
     private func failed(_ text: String, _ schedule: Schedule) -> RunFailure {
@@ -109,10 +153,10 @@ struct InterleavingRun {
     ) throws {
         var random = seeded
         for _ in 0..<(1 + random.below(2)) {
-            let session = try open(files).makeSession()
+            guard let session = try met({ try open(files).makeSession() }) else { continue }
             for _ in 0..<(1 + random.below(3)) {
                 let known = ledger.acknowledged
-                try session.beginWrite()
+                guard try met({ try session.beginWrite() }) != nil else { continue }
                 let seen = try look(session, known)
                 try move(session, writer, seen, &random)
                 if random.below(6) == 0 {
@@ -121,12 +165,25 @@ struct InterleavingRun {
                 }
                 ledger.begun[writer] = seen.counts[writer] + 1
                 let levels: [CommitDurability] = [.full, .full, .relaxed, .relaxed, .paranoid]
-                try session.commitWrite(levels[random.below(levels.count)])
+                let level = levels[random.below(levels.count)]
+                guard try met({ try session.commitWrite(level) }) != nil else { continue }
                 // A killed process acknowledges nothing: a relaxed commit has no call behind its slot that must succeed.
                 if files.isDead { return }
                 ledger.acknowledged[writer] = seen.counts[writer] + 1
+                // It was built on all that others have made, which is on the medium with it.
+                if level != .relaxed { ledger.durable = zip(seen.counts, ledger.durable).map { max($0, $1) } }
+                if level != .relaxed { ledger.durable[writer] = seen.counts[writer] + 1 }
                 files.pause()
             }
+        }
+    }
+
+    /// Nil where the sync that is to fail has failed in it.
+    private func met<R>(_ body: () throws -> R) throws -> R? {
+        do { return try body() } catch EngineError.system(let error)
+            where error.kind == .io && error.operation == "sync"
+        {
+            return nil
         }
     }
 
@@ -149,7 +206,7 @@ struct InterleavingRun {
         var random = seeded
         for _ in 0..<(1 + random.below(2)) {
             var known = ledger.acknowledged
-            let session = try open(files).makeSession()
+            guard let session = try met({ try open(files).makeSession() }) else { continue }
             var held: [(session: Session, sight: Sight)] = []
             for _ in 0..<(2 + random.below(4)) {
                 let sight = try look(session, known)
@@ -163,7 +220,7 @@ struct InterleavingRun {
                 }
                 if random.below(3) == 0, !held.isEmpty { held.remove(at: random.below(held.count)) }
                 known = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
-                _ = try session.refresh()
+                _ = try met { try session.refresh() }
             }
         }
     }
@@ -201,12 +258,12 @@ struct InterleavingRun {
         return sight
     }
 
-    private func checkEnd(_ files: SimulatedFileSystem, _ ledger: Ledger, isKilled: Bool) throws {
+    private func checkEnd(_ files: SimulatedFileSystem, _ ledger: Ledger, isExact: Bool) throws {
         let database = try open(files)
         let session = try database.makeSession()
         let sight = try look(session, ledger.acknowledged)
         for writer in 0..<Self.writerCount {
-            let most = isKilled ? ledger.begun[writer] : ledger.acknowledged[writer]
+            let most = isExact ? ledger.acknowledged[writer] : ledger.begun[writer]
             guard sight.counts[writer] <= most else {
                 throw RunFailure(text: "more commits of writer \(writer) than it has made", images: 0)
             }

@@ -218,6 +218,7 @@ extension Database {
             }
             throw .system(error)
         }
+        if work.slot == nil { shared?.noteUnsynced(failures.all) }
         versions.publishPinned(Version(slot))
         line.monitor.withLock {
             if line.unsyncedSlot == nil {

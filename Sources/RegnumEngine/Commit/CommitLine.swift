@@ -240,7 +240,7 @@ final class CommitLine: @unchecked Sendable {
 
     /// Before the writer's first commit, and after others have written: `found` is the version that counts. If it is
     /// not `durable`, the newest that is known to be on the medium, it must be made so before anything else.
-    func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures) {
+    func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
         isKnown = true
         mustMeet = false
         newest = found.slot.version
@@ -259,9 +259,8 @@ final class CommitLine: @unchecked Sendable {
         unsynced = found.slot.manifest
         unsyncedByteCount = unsynced.reduce(0) { $0 + $1.extent.pageCount << 12 }
         unsyncedSlot = found.bytes
-        // Where it is known not to be, a sync may have failed in another process, and another sync would confirm
-        // nothing. Where nothing is known it may be all there is, and is not written over.
-        mustRewrite = known != nil || suspect == newest
+        // After a failed sync another one would confirm nothing. Else it may be all there is, and is not written over.
+        mustRewrite = known != nil && hasFailed || suspect == newest
         unsyncedFailures = failures
     }
 

@@ -124,7 +124,10 @@ struct Opening {
         let slots = try readSlots(seal)
         if slots.contains(where: { $0.slot.version == number }) { return true }
         guard let last = slots.map(\.slot.version).max(), last > number else { return false }
-        do { try file.sync(.data) } catch { throw .system(error) }
+        do { try file.sync(.data) } catch {
+            shared.noteFailure()
+            throw .system(error)
+        }
         shared.newest = last
         return true
     }

@@ -37,11 +37,14 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case othersNotMet
     /// Processes write without the writer's lock.
     case writerNotLocked
+    /// Relaxed commits of which a sync has failed in another process are synced again instead of written again.
+    case failureNotMet
     /// What a process has left that ended between its slot and its number is not published.
     case unfinishedNotPublished
 
     /// Bugs among processes: no crash shows them, the interleavings do.
     package static let amongProcesses: [ProtocolMutant] = [
         .pinNotChecked, .openingNotPinned, .othersPinsIgnored, .othersNotMet, .writerNotLocked, .unfinishedNotPublished,
+        .failureNotMet,
     ]
 }

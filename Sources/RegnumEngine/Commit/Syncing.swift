@@ -40,7 +40,7 @@ extension Database {
     /// Inside the monitor: the turn among processes is needed, to write pages again or to meet what others have made.
     private var mustHoldLock: Bool {
         noticeFailures()
-        return line.mustMeet || line.mustRewrite && !line.isLockHeld && shared != nil
+        return line.mustMeet || line.mustRewrite && !(line.isLockHeld && line.isKnown) && shared != nil
     }
 
     /// Inside the monitor: what has failed so far.
@@ -53,11 +53,11 @@ extension Database {
     }
 
     /// As `makeDurable`, for the holder of the gate. Does nothing where the lock among processes is needed and not held.
-    func syncAll() throws(EngineError) {
+    func syncAll(evenIfLatched: Bool = false) throws(EngineError) {
         while takeSync(if: { !self.line.isIdle && !self.mustHoldLock }) {
             if let error = sync() { throw error }
         }
-        if let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
+        if !evenIfLatched, let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
     }
 
     /// True where there is something to do, which is the caller's then; waits while somebody else is at it.
@@ -77,13 +77,15 @@ extension Database {
     @discardableResult
     func sync() -> EngineError? {
         let (work, before, isDropped) = line.monitor.withLock { () -> (CommitLine.Work?, CommitLine.Failures, Bool) in
-            noticeFailures()
+            // First: what fails from here on is found behind the sync.
+            let before = failures
             if !line.commits.isEmpty || !mustHoldLock {
-                return (line.work(), failures, line.commits.contains { failures.hasMoved(since: $0.failures) })
+                noticeFailures()
+                return (line.work(), before, line.commits.contains { before.hasMoved(since: $0.failures) })
             }
             line.isBusy = false
             line.monitor.tellAll()
-            return (nil, failures, false)
+            return (nil, before, false)
         }
         // Noticed just now: the caller takes the lock first.
         guard let work else { return nil }
@@ -131,7 +133,7 @@ extension Database {
     }
 
     /// Whoever has written to the file learns of it where it fails: what he wrote may be dropped.
-    private func syncFile() throws(SystemError) {
+    func syncFile() throws(SystemError) {
         do throws(SystemError) { try file.sync(.data) } catch {
             line.monitor.withLock { line.noteFailure() }
             shared?.noteFailure()
@@ -142,11 +144,9 @@ extension Database {
     /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
     /// failed or stands in line: they do not know of its pages, and would use them.
     func releaseLock() {
-        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
-            return
-        }
-        // Latched, it is not known whether it has failed: another process finds out.
-        guard line.latch != nil || !versions.isUnpublishedPinned else { return }
+        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite),
+            !versions.isUnpublishedPinned
+        else { return }
         shared?.unlockWriter()
         line.isLockHeld = false
     }
@@ -214,8 +214,10 @@ extension Database {
             while line.waitForWork(delay) {
                 // Held for the sync only: the file must not stay open for this.
                 guard let database = self, !database.isForked else { return }
-                // What fails is tried again, and told to the next writer.
-                try? database.makeDurable()
+                // What fails is tried again after a while, and told to the next writer.
+                do { try database.makeDurable() } catch {
+                    line.monitor.withLock { line.unsyncedSince = MonotonicClock.now() }
+                }
             }
         }
         if !isStarted {

@@ -13,6 +13,7 @@
 //      528    8  the last writer: number of its slot + 1 (atomic)
 //      536    8  number of the last version known to be durable (atomic)
 //      544    8  how many syncs have failed, in any process (atomic)
+//      552    8  how many had when the first commit was made that is not durable (atomic)
 //     4096  256 process slots of 1,024 bytes:
 //              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
@@ -54,6 +55,7 @@ final class SharedFile: @unchecked Sendable {
     private static let lastWriterOffset = 528
     private static let durableOffset = 536
     private static let failuresOffset = 544
+    private static let unsyncedFailuresOffset = 552
     private static let magic: UInt64 = 0x0000_0003_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
@@ -167,18 +169,21 @@ final class SharedFile: @unchecked Sendable {
         _ header: FileHeader, newest: UInt64, isDurable: Bool, permissions: UInt32
     ) throws(EngineError) {
         var durable = isDurable ? newest : nil
+        var hasFailed = false
         do {
             if try !reuse(permissions) {
                 try make(permissions)
             } else if durable == nil, isMapped, isValid(header) {
-                durable = word(at: Self.durableOffset).checked.flatMap { $0 <= newest ? $0 : nil }
+                durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
+                hasFailed = hasFailedSinceUnsynced
             }
         } catch { throw .system(error) }
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
-        word(at: Self.failuresOffset).value = 0
+        word(at: Self.failuresOffset).value = hasFailed ? 1 : 0
+        word(at: Self.unsyncedFailuresOffset).value = 0
         slotsInUse = 0
         try claimSlot()
     }
@@ -449,6 +454,23 @@ final class SharedFile: @unchecked Sendable {
     /// How many syncs have failed; nil where the file has been damaged.
     var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
 
+    /// The last version known to be durable; nil where the file has been damaged.
+    var durable: UInt64? { isMapped ? word(at: Self.durableOffset).checked : nil }
+
+    /// True where a sync has failed since the first commit that is not durable. The number noted may be that of an
+    /// earlier one: if none has failed since then, none has since the other.
+    var hasFailedSinceUnsynced: Bool {
+        guard isMapped, let noted = word(at: Self.unsyncedFailuresOffset).checked,
+            let now = word(at: Self.failuresOffset).checked
+        else { return false }
+        return noted != now
+    }
+
+    /// A commit has been published that is not durable, the first since all were; `failures` had failed before it.
+    func noteUnsynced(_ failures: UInt64?) {
+        if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
+    }
+
     func noteFailure() {
         if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
     }
@@ -461,6 +483,9 @@ final class SharedFile: @unchecked Sendable {
         slotsInUse = Self.slotCount
         self.newest = newest
         if failureCount == nil { word(at: Self.failuresOffset).value = 0 }
+        if word(at: Self.unsyncedFailuresOffset).checked == nil {
+            word(at: Self.unsyncedFailuresOffset).value = failureCount ?? 0
+        }
         writeHead(header)
     }
 

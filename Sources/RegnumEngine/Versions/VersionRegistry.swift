@@ -63,9 +63,9 @@ package final class VersionRegistry: Sendable {
     private let shared: SharedFile?
     /// Reads a version that another process has committed from its slot; nil where it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
-    /// Finishes a commit of which only the number is missing, unless somebody is at it: then it lets some time pass.
-    /// Set once, before anybody else sees this object.
-    nonisolated(unsafe) var finish: () throws(EngineError) -> Void = {}
+    /// Finishes a commit of which only the number is missing, unless somebody is at it: then it lets some time pass. The
+    /// number is that of the version of which there is no slot. Set once, before anybody else sees this object.
+    nonisolated(unsafe) var finish: (UInt64) throws(EngineError) -> Void = { _ in }
     /// Called when nobody shows a version any more that was never published. Set as `finish`.
     nonisolated(unsafe) var onUnpinnedUnpublished: () -> Void = {}
 
@@ -91,9 +91,10 @@ package final class VersionRegistry: Sendable {
     /// Keeps the newest version readable until `unpin`.
     package func pinNewest() throws(EngineError) -> Version {
         while true {
+            let number = latestNumber
             if let version = try tryPinNewest() { return version }
             // Its slot is written over and the next number is not there: a process is at it, or has ended there.
-            try finish()
+            try finish(number)
         }
     }
 
