@@ -134,7 +134,7 @@ package final class Database: @unchecked Sendable {
     }
 
     /// As `enterWriter`; false where it would wait for another writer, of this process or another.
-    private func tryEnterWriter() throws(EngineError) -> Bool {
+    func tryEnterWriter() throws(EngineError) -> Bool {
         guard gate.tryEnter() else { return false }
         do throws(EngineError) {
             if try lockWriter(waits: false) { return true }
@@ -217,8 +217,14 @@ package final class Database: @unchecked Sendable {
         // A process has ended between writing its slot and saying so.
         if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
-        // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never count.
-        for ghost in slots where isFound && ghost.slot.version > number { try clear(ghost) }
+        if isFound {
+            // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never
+            // count. Where the slot cannot be read, somebody has ended in clearing it.
+            let other = slots.first { $0.byteOffset != found.byteOffset }
+            if other.map({ $0.slot.version > number }) ?? true {
+                try clearSlot(at: CommitSlot.otherByteOffset(found.byteOffset))
+            }
+        }
         try reader.extend(toPages: found.slot.highWater)
         line.monitor.withLock {
             while line.isBusy { line.monitor.wait() }
@@ -242,9 +248,9 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    private func clear(_ ghost: CommitSlot.Placed) throws(EngineError) {
+    private func clearSlot(at offset: Int) throws(EngineError) {
         do throws(SystemError) {
-            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: ghost.byteOffset)
+            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
             try syncFile()
         } catch { throw .system(error) }
     }
@@ -300,6 +306,13 @@ package final class Database: @unchecked Sendable {
     /// True while the file at `path` is open in this process, whatever path led to it.
     package static func isOpen(path: String, fileSystem: any FileSystem) -> Bool {
         DatabaseRegistry.shared.isOpen(path: path, fileSystem: fileSystem)
+    }
+
+    /// True while another process has the file at `path` open to write.
+    package static func isOpenElsewhere(path: String, fileSystem: any FileSystem) -> Bool {
+        guard let file = try? fileSystem.open(path, .readOnly) else { return false }
+        defer { file.close() }
+        return (try? SharedFile(path: path, fileSystem: fileSystem, database: file).hasOthers()) == true
     }
 
     package var isEncrypted: Bool { seal.cipher != nil }

@@ -130,6 +130,7 @@ final class PosixFile: File {
     let identity: FileIdentity
     private let path: String
     private let state: Lock<State>
+    private let generation: UInt
 
     private struct State: ~Copyable {
         /// Nil after `close`.
@@ -139,6 +140,8 @@ final class PosixFile: File {
     }
 
     init(_ descriptor: Descriptor, _ identity: FileIdentity, _ path: String) {
+        ForkWatch.begin()
+        generation = ForkWatch.generation
         self.identity = identity
         self.path = path
         state = Lock(State(descriptor: descriptor))
@@ -264,8 +267,8 @@ final class PosixFile: File {
             state.descriptor = nil
             return descriptor
         }
-        // A region may keep the descriptor, and with it the locks, alive.
-        if let descriptor { SystemCalls.unlockAll(descriptor.number) }
+        // A region may keep the descriptor, and with it the locks, alive. In the child of a fork they are the parent's.
+        if let descriptor, generation == ForkWatch.generation { SystemCalls.unlockAll(descriptor.number) }
     }
 
     // MARK: - Helpers

@@ -233,6 +233,84 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
+    @Test("that its slot is cleared survives the end of who clears it, and a power loss")
+    func endedInClearing() throws {
+        for seed in UInt64(1)...8 {
+            let files = files(seed)
+            var first: Session? = try makeFile(files)
+            for id in 0..<4 { try insert(try #require(first), id) }
+            var other: Session? = try open(files).makeSession()
+            let last = try open(files).makeSession()
+            func dieInSync(_ number: Int) {
+                let syncs = files.operationCount(of: "sync") + number
+                files.beforeSync.withLock {
+                    $0 = { if $0.operationCount(of: "sync") == syncs { $0.crashAfterCall($0.operationCount) } }
+                }
+            }
+            dieInSync(1)
+            #expect(throws: EngineError.self) { try insert(try #require(first), 4, .paranoid) }
+            first = nil
+            files.crashAfterCall(.max)
+            dieInSync(0)
+            #expect(throws: EngineError.self) { try insert(try #require(other), 4) }
+            other = nil
+            files.beforeSync.withLock { $0 = nil }
+            files.crashAfterCall(.max)
+            let done = Done()
+            for id in 4..<7 { try insertLater(last, id, done) }
+            var random = SeededRandom(seed: seed)
+            for model in LossModel.allCases {
+                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
+            }
+            try last.database.makeDurable()
+            #expect(done.durable == 3)
+        }
+    }
+
+    @Test("who mends the head of the lock file is its last writer")
+    func mendedHead() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let other = try open(files).makeSession()
+        try insert(first, 0)
+        try insert(other, 1)
+        let lock = try files.open(Self.path + ".lock", .readWrite)
+        try lock.write([UInt8](repeating: 0xA5, count: 8), at: 0)
+        try insert(first, 2)
+        try insert(other, 3)
+        _ = try first.refresh()
+        #expect(rows(first) == 4)
+        #expect(try count(files) == 4)
+    }
+
+    @Test("a second name of the file, with a lock file of its own, is refused while the file is open by the first")
+    func twoNames() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/regnum-names-\(MonotonicClock.now())"
+        try PosixFileSystem.shared.makeDirectories(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func open(_ name: String) throws -> Database {
+            try Database.openAsOtherProcess(
+                path: folder + "/" + name, fileSystem: PosixFileSystem.shared, options: options())
+        }
+        _ = try open("a.realm")
+        try FileManager.default.linkItem(atPath: folder + "/a.realm", toPath: folder + "/b.realm")
+        // Leaves a lock file that fits.
+        _ = try open("b.realm")
+        var first: Database? = try open("a.realm")
+        #expect(throws: EngineError.self) { try open("b.realm") }
+        withExtendedLifetime(first) {}
+        first = nil
+        _ = try open("b.realm")
+    }
+
+    @Test("a file that a killed process was about to lengthen with zeros is made anew", arguments: [1, 4096, 40_960])
+    func zeros(byteCount: Int) throws {
+        let files = files()
+        let file = try files.open(Self.path, .readWriteCreate)
+        try file.write([UInt8](repeating: 0, count: byteCount), at: 0)
+        #expect(try count(files) == 0)
+    }
+
     @Test("nothing is written again before the commits of others are known")
     func rewritingUnknown() throws {
         let files = files()
@@ -340,6 +418,31 @@ extension DurabilityTests {
         _ = try first.refresh()
         #expect(rows(first) == 5)
         #expect(try count(files) == 5)
+    }
+
+    @Test("where a session goes on showing what has failed, others may write after a while")
+    func abandonedIsRecordedSoon() throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<4 { try insert(first, id) }
+        var soon = options()
+        soon.syncDelay = 1_000_000
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: soon).makeSession()
+        failNextSync(files)
+        let done = Done()
+        try insertLater(session, 4, done)
+        let frozen = try session.freeze()
+        let end = MonotonicClock.now() + 60_000_000_000
+        while try done.failed == 0 || !(#require(first.database.shared).tryLockWriter()), MonotonicClock.now() < end {
+            CurrentThread.sleep(nanoseconds: 100_000)
+        }
+        first.database.shared?.unlockWriter()
+        files.failure = nil
+        for id in 4..<30 { try insert(first, id) }
+        #expect(rows(frozen) == 5)
+        let table = try #require(frozen.table(named: "Row"))
+        #expect(try table.value(0, of: table.key(atPosition: 4)) == .int(4))
+        #expect(try count(files) == 30)
     }
 
     @Test("once a commit has succeeded that knows what has failed, others may write, and what is shown stays")

@@ -228,3 +228,29 @@ struct HelperTests {
         }
     }
 }
+
+@Suite struct ForkedFileTests {
+    @Test("the child of a fork that lets go of its parent's files leaves the parent's locks alone")
+    func locks() async throws {
+        await #expect(processExitsWith: .success) {
+            let files = PosixFileSystem.shared
+            let path = freshPath()
+            var file: (any File)? = try files.open(path, .readWriteCreate)
+            guard try file?.tryLock(byte: 5) == true else { exit(1) }
+            let fork = unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> Int32).self)
+            let child = fork()
+            if child == 0 {
+                file?.close()
+                file = nil
+                exit(0)
+            }
+            var status: Int32 = -1
+            guard waitpid(child, &status, 0) == child, status == 0 else { exit(2) }
+            let other = try files.open(path, .readWrite)
+            let isLocked = try other.isLocked(bytes: 5..<6)
+            try files.remove(path)
+            withExtendedLifetime(file) {}
+            exit(isLocked ? 0 : 3)
+        }
+    }
+}

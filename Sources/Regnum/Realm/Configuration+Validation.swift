@@ -4,6 +4,7 @@
 
 internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 
 extension Realm.Configuration {
     /// Where the data lies.
@@ -90,7 +91,10 @@ extension Realm.Configuration {
         let temporary = target.appendingPathExtension("seed-\(UUID().uuidString)")
         do {
             try FileManager.default.copyItem(at: source, to: temporary)
+            // What is committed to it later must not be lost with its first bytes, or with its name.
+            try PosixFileSystem.shared.open(temporary.path, .readOnly).sync(.full)
             try FileManager.default.moveItem(at: temporary, to: target)
+            try PosixFileSystem.shared.syncDirectory(containing: target.path)
         } catch {
             try? FileManager.default.removeItem(at: temporary)
             // Another thread or process may have copied the seed first: then its copy is the file.

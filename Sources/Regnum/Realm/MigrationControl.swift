@@ -96,7 +96,10 @@ struct MigrationBackup {
         do {
             try session.writeCopy(to: temporary, in: files, key: configuration.engineKey)
             // One of an attempt that was killed says the same: the file was never changed.
-            do { try files.rename(temporary, to: path) } catch { throw EngineError.system(error) }
+            do {
+                try files.rename(temporary, to: path)
+                try files.syncDirectory(containing: path)
+            } catch { throw EngineError.system(error) }
         } catch {
             try? files.remove(temporary)
             throw error

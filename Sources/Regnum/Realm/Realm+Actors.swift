@@ -61,7 +61,10 @@ extension Realm {
             if let failure { throw core.error("begin a write in", failure) }
             if Task.isCancelled { break }
             // Somebody else on the actor writes across a suspension; the turn was taken for that.
-            if core.isWriting { continue }
+            if core.isWriting {
+                turns.missed(turn)
+                continue
+            }
             let hasBegun: Bool
             do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
             if hasBegun { return try await finishWrite(actor, turns, turn, block) }

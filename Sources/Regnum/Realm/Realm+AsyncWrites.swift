@@ -140,6 +140,8 @@ final class AsyncWrites {
     /// The transaction has its turn, or cannot have one.
     private func run(_ id: AsyncTransactionId, _ error: EngineError?) {
         guard let transaction = transactions[id] else { return }
+        // Granted to a block that has begun a write before, with this very turn, and left it open.
+        if error == nil, core.isWriting { return turns.missed(transaction.turn) }
         var failure = error
         if failure == nil {
             do throws(EngineError) {

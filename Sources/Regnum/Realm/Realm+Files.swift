@@ -16,7 +16,7 @@ extension Realm {
     }
 
     /// Deletes the file and what lies beside it; the lock file stays. True where there was a file. Throws
-    /// `Realm.Error(.alreadyOpen)` while the file is open in this process, and what the file system refuses.
+    /// `Realm.Error(.alreadyOpen)` while the file is open, in this process or another, and what the file system refuses.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
@@ -24,13 +24,14 @@ extension Realm {
         // Another path may lead to the same file.
         if RealmCache.shared.isOpen(.file(path: path))
             || Database.isOpen(path: path, fileSystem: PosixFileSystem.shared)
+            || Database.isOpenElsewhere(path: path, fileSystem: PosixFileSystem.shared)
         {
             throw Error(
                 .alreadyOpen, .inUse,
                 "Cannot delete files of an open Realm: '\(path)' is still in use. "
-                    + "Release all Realms, objects and collections of it first.", fileURL: url)
+                    + "Release all Realms, objects and collections of it first, in other processes too.", fileURL: url)
         }
-        for suffix in [".note", ".management", ".log", ".log_a", ".log_b", ".before-migration"] {
+        for suffix in [".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".compacting"] {
             let side = path + suffix
             if FileManager.default.fileExists(atPath: side) { try? FileManager.default.removeItem(atPath: side) }
         }

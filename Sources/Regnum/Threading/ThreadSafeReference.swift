@@ -45,10 +45,10 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
     /// True once it has been resolved.
     public var isInvalidated: Bool { parcel.withLock { $0 == nil } }
 
-    /// Takes out what it holds: the frozen thing, as of `core`.
-    func resolve(in core: RealmCore) -> Confined? {
+    /// Takes out what it holds, unless it `keeps` it: the frozen thing, as of `core`.
+    func resolve(in core: RealmCore, keeps: Bool = false) -> Confined? {
         let taken = parcel.withLock { parcel -> Parcel? in
-            defer { parcel = nil }
+            defer { if !keeps { parcel = nil } }
             return parcel
         }
         guard let taken else { misuse("Can only resolve a thread safe reference once") }
@@ -115,20 +115,18 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     /// Opens a Realm where needed. Misuse where an unmanaged value is set, or the Realm cannot be opened.
     public var wrappedValue: T? {
         get {
-            guard let configuration = content.withLock({ $0?.configuration }) else { return nil }
+            guard let old = content.withLock({ $0 }) else { return nil }
             let realm: Realm
-            do { realm = try Realm(configuration: configuration) } catch {
+            do { realm = try Realm(configuration: old.configuration) } catch {
                 misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)")
             }
-            // Two readers at once: the later one waits until there is a reference again.
-            return content.withLock { content -> Handed<T> in
-                guard let old = content, let value = realm.resolve(old.reference) else {
-                    content = nil
-                    return Handed(value: nil)
-                }
-                content = Content(configuration: old.configuration, reference: ThreadSafeReference(to: value))
-                return Handed(value: value)
-            }.value
+            // Outside of the mutex: a Realm that moves on tells its observers, who may read this too.
+            let value = old.reference.resolve(in: realm.core, keeps: true)
+            let new = value.map {
+                Content(configuration: old.configuration, reference: ThreadSafeReference(to: $0))
+            }
+            content.withLock { if $0?.reference === old.reference { $0 = new } }
+            return value
         }
         set {
             let new = Self.content(of: newValue)
@@ -143,10 +141,4 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
         return Content(
             configuration: realm.core.settings.configuration, reference: ThreadSafeReference(to: value))
     }
-}
-
-/// Lets a value out of a mutex to the thread that is its own.
-private struct Handed<T>: @unchecked Sendable {
-    // Sendable: made and used on the calling thread.
-    let value: T?
 }

@@ -102,6 +102,8 @@ final class TurnQueue: Sendable {
             return true
         }
         if isCurrent, database.declineTurn(number) { finished(number) }
+        // Others may have waited for this one, as it was absent.
+        if !isCurrent { serveNext() }
     }
 
     private func serveNext() {
@@ -122,8 +124,9 @@ final class TurnQueue: Sendable {
             finished(request.number)
             return
         }
-        let isCancelled = state.withLock { $0.isCancelled && $0.current?.number == request.number }
-        if isCancelled {
+        // Cancelled, or finished without having come for it.
+        let isWanted = state.withLock { !$0.isCancelled && $0.current?.number == request.number }
+        if !isWanted {
             if database.declineTurn(request.number) { finished(request.number) }
         } else {
             request.granted(nil)

@@ -315,6 +315,18 @@ extension Database {
     /// the thread has the gate.
     func shrinkIfLong(_ version: Version) {
         do { try enterWriter() } catch { return }
+        shrink(version)
+    }
+
+    /// As `shrinkIfLong` for the newest version, unless somebody writes: for commits that nobody has waited for.
+    func shrinkSoon() {
+        let version = versions.newest
+        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }
+        do { guard try tryEnterWriter() else { return } } catch { return }
+        shrink(version)
+    }
+
+    private func shrink(_ version: Version) {
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
             // What has failed may still be shown.

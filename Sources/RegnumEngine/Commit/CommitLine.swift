@@ -88,6 +88,8 @@ final class CommitLine: @unchecked Sendable {
     var isWriterInside = false
     var isLockHeld = false
     var lockedAt: UInt64 = 0
+    /// True while it is kept for a session that shows what has failed.
+    var isHeldForFailed = false
 
     /// False until the file's slots were looked at, and after another process may have written.
     var isKnown = false

@@ -39,12 +39,14 @@ struct FileCopy {
         if key != nil, !BlockCipher.isAvailable { throw .encryption(path: path, .unavailable) }
         let database = session.database
         let permissions: UInt32
-        let temporary = fileSystem.unusedPath(beside: path)
+        // Of one that replaces there is one at a time, so what a killed one has left is found.
+        let temporary = replacing ? path + ".compacting" : fileSystem.unusedPath(beside: path)
         let file: any File
         do {
             if !replacing, try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
             permissions =
                 try database.isVolatile ? 0o600 : database.fileSystem.status(database.path)?.permissions ?? 0o600
+            if replacing, try fileSystem.status(temporary) != nil { try fileSystem.remove(temporary) }
             file = try fileSystem.open(temporary, .createNew(permissions: permissions))
         } catch { throw EngineError(wrapping: error) }
         do {

@@ -14,6 +14,8 @@ import RegnumSystem
 struct Opening {
     /// Length of a file just made: reserved pages, first commit, room.
     static let newFileByteCount = 128 * 1024
+    /// How often, a millisecond apart, it is looked whether processes that have the file open are leaving it.
+    private static let looksForOthers = 100
     /// Schema, catalog and free log of the empty database.
     private static let firstCommitPages = 3
 
@@ -54,7 +56,12 @@ struct Opening {
                     file.close()
                     return nil
                 }
-                if try shared.hasOthers() { return try join(shared, try readHeader(try byteCount())) }
+                for _ in 0..<Self.looksForOthers where try shared.hasOthers() {
+                    if shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
+                    CurrentThread.sleep(nanoseconds: 1_000_000)
+                }
+                // Its lock file has gone, or the database file has two names.
+                if try shared.hasOthers() { throw .lockFile(path: path + ".lock") }
                 return try openAlone(shared)
             }
         } catch {
@@ -166,13 +173,14 @@ struct Opening {
     /// with zeros is somebody's data.
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
         let reserved = Int(FormatLimits.reservedPages) << 12
-        guard count == Self.newFileByteCount || count == reserved else { return false }
+        // Of another length it is being made still, by a system that writes zeros to lengthen a file.
+        let isLong = count == Self.newFileByteCount || count == reserved
         let firstSlot = FormatLimits.slotBByteOffset
         for offset in stride(from: 0, to: count, by: 4096) {
             let isWritten =
                 offset == firstSlot || offset == FormatLimits.headerCopyByteOffset
                 || (reserved..<reserved + Self.firstCommitPages << 12).contains(offset)
-            if isWritten { continue }
+            if isWritten, isLong { continue }
             let page = try readPage(at: offset)
             defer { page.deallocate() }
             for i in stride(from: 0, to: 4096, by: 8) where page.load(fromByteOffset: i, as: UInt64.self) != 0 {

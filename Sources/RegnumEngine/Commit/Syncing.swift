@@ -144,11 +144,26 @@ extension Database {
     /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
     /// failed or stands in line: they do not know of its pages, and would use them.
     func releaseLock() {
-        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite),
-            !versions.isUnpublishedPinned
-        else { return }
+        guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
+            return
+        }
+        if versions.isUnpublishedPinned {
+            if !line.isHeldForFailed { line.unsyncedSince = MonotonicClock.now() }
+            line.isHeldForFailed = true
+            return
+        }
         shared?.unlockWriter()
         line.isLockHeld = false
+        line.isHeldForFailed = false
+    }
+
+    /// So that other processes do not wait as long as a session shows what has failed: a commit of nothing, which tells
+    /// of its pages and its pin.
+    private func recordFailed() throws(EngineError) {
+        guard line.monitor.withLock({ line.isHeldForFailed }) else { return }
+        let session = try makeSession()
+        try session.beginWrite()
+        try session.commitWrite(.full)
     }
 
     // MARK: Slots
@@ -215,7 +230,11 @@ extension Database {
                 // Held for the sync only: the file must not stay open for this.
                 guard let database = self, !database.isForked else { return }
                 // What fails is tried again after a while, and told to the next writer.
-                do { try database.makeDurable() } catch {
+                do throws(EngineError) {
+                    try database.makeDurable()
+                    try database.recordFailed()
+                    database.shrinkSoon()
+                } catch {
                     line.monitor.withLock { line.unsyncedSince = MonotonicClock.now() }
                 }
             }
@@ -246,13 +265,13 @@ extension CommitLine {
             var idleSince = MonotonicClock.now()
             while true {
                 let now = MonotonicClock.now()
-                if isClosed || isIdle && (now - idleSince > 2_000_000_000 || latch != nil) {
+                if isClosed || isIdle && !isHeldForFailed && (now - idleSince > 2_000_000_000 || latch != nil) {
                     hasThread = false
                     return false
                 }
                 if !isIdle { idleSince = now }
                 if commits.contains(where: { $0.ticket.onDone != nil }) { return true }
-                let isWaitedFor = unsyncedSlot != nil || mustMeet
+                let isWaitedFor = unsyncedSlot != nil || mustMeet || isHeldForFailed
                 if isWaitedFor, commits.isEmpty, now >= unsyncedSince + delay { return true }
                 monitor.wait(
                     until: isWaitedFor ? max(now + 1_000_000, unsyncedSince + delay) : now + 2_000_000_000)

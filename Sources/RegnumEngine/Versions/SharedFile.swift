@@ -121,6 +121,14 @@ final class SharedFile: @unchecked Sendable {
         do { return try database.isLocked(bytes: Self.slotBytes) } catch { throw .system(error) }
     }
 
+    /// True where processes use the lock file beside this path. Another name of the database file may have led them to
+    /// one beside that name; or they are just leaving.
+    func isLockFileInUse() -> Bool {
+        guard let found = try? fileSystem.open(path, .readWriteNoFollow) else { return false }
+        defer { found.close() }
+        return (try? found.isLocked(bytes: Self.slotBytes)) == true
+    }
+
     /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
     /// the database is not theirs. Below the opening lock.
     func join(_ header: FileHeader) throws(EngineError) {
@@ -482,6 +490,7 @@ final class SharedFile: @unchecked Sendable {
         showAll(pins, newest)
         slotsInUse = Self.slotCount
         self.newest = newest
+        word(at: Self.lastWriterOffset).value = UInt64(slot + 1)
         if failureCount == nil { word(at: Self.failuresOffset).value = 0 }
         if word(at: Self.unsyncedFailuresOffset).checked == nil {
             word(at: Self.unsyncedFailuresOffset).value = failureCount ?? 0

@@ -37,6 +37,9 @@ package enum ForkWatch {
             })
     }()
 
+    /// Forks are noticed from now on.
+    package static func begin() { _ = install }
+
     /// From now on the word becomes 0 in every child of a fork, until `remove`.
     package static func add(_ word: UnsafeMutablePointer<UInt>) {
         _ = install
