@@ -283,26 +283,6 @@ extension DurabilityTests {
         #expect(try count(files) == 4)
     }
 
-    @Test("a second name of the file, with a lock file of its own, is refused while the file is open by the first")
-    func twoNames() throws {
-        let folder = FileManager.default.temporaryDirectory.path + "/regnum-names-\(MonotonicClock.now())"
-        try PosixFileSystem.shared.makeDirectories(folder)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        func open(_ name: String) throws -> Database {
-            try Database.openAsOtherProcess(
-                path: folder + "/" + name, fileSystem: PosixFileSystem.shared, options: options())
-        }
-        _ = try open("a.realm")
-        try FileManager.default.linkItem(atPath: folder + "/a.realm", toPath: folder + "/b.realm")
-        // Leaves a lock file that fits.
-        _ = try open("b.realm")
-        var first: Database? = try open("a.realm")
-        #expect(throws: EngineError.self) { try open("b.realm") }
-        withExtendedLifetime(first) {}
-        first = nil
-        _ = try open("b.realm")
-    }
-
     @Test("a file that a killed process was about to lengthen with zeros is made anew", arguments: [1, 4096, 40_960])
     func zeros(byteCount: Int) throws {
         let files = files()

@@ -14,8 +14,6 @@ import RegnumSystem
 struct Opening {
     /// Length of a file just made: reserved pages, first commit, room.
     static let newFileByteCount = 128 * 1024
-    /// How often, a millisecond apart, it is looked whether processes that have the file open are leaving it.
-    private static let looksForOthers = 100
     /// Schema, catalog and free log of the empty database.
     private static let firstCommitPages = 3
 
@@ -56,12 +54,7 @@ struct Opening {
                     file.close()
                     return nil
                 }
-                for _ in 0..<Self.looksForOthers where try shared.hasOthers() {
-                    if shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
-                    CurrentThread.sleep(nanoseconds: 1_000_000)
-                }
-                // Its lock file has gone, or the database file has two names.
-                if try shared.hasOthers() { throw .lockFile(path: path + ".lock") }
+                if try shared.hasOthers() { return try join(shared, try readHeader(try byteCount())) }
                 return try openAlone(shared)
             }
         } catch {

@@ -121,14 +121,6 @@ final class SharedFile: @unchecked Sendable {
         do { return try database.isLocked(bytes: Self.slotBytes) } catch { throw .system(error) }
     }
 
-    /// True where processes use the lock file beside this path. Another name of the database file may have led them to
-    /// one beside that name; or they are just leaving.
-    func isLockFileInUse() -> Bool {
-        guard let found = try? fileSystem.open(path, .readWriteNoFollow) else { return false }
-        defer { found.close() }
-        return (try? found.isLocked(bytes: Self.slotBytes)) == true
-    }
-
     /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
     /// the database is not theirs. Below the opening lock.
     func join(_ header: FileHeader) throws(EngineError) {
