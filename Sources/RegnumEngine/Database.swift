@@ -15,6 +15,8 @@ package final class Database: @unchecked Sendable {
     package struct OpenOptions: Sendable {
         /// Never writes; the file must exist.
         package var isReadOnly: Bool
+        /// The file must be a database already: none is made.
+        package var makesFile = true
         /// The file system is memory that ends with the database: no checksums, no slots, nothing to recover.
         var isVolatile = false
         /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
@@ -291,6 +293,26 @@ package final class Database: @unchecked Sendable {
                 return made
             }
         }
+    }
+
+    /// Opens the file to read it once, apart from others of this process: as one that may write, so that what is read
+    /// stays although others write meanwhile; where it must not be written, as one that nobody changes.
+    package static func openToRead(
+        path: String, fileSystem: any FileSystem, encryptionKey: EncryptionKey?
+    ) throws(EngineError) -> Database {
+        var options = OpenOptions()
+        options.encryptionKey = encryptionKey
+        options.syncDelay = nil
+        options.makesFile = false
+        do throws(EngineError) {
+            if (try? fileSystem.status(path)) != nil {
+                return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
+            }
+        } catch {
+            guard case .system(let refusal) = error, refusal.kind == .permissionDenied else { throw error }
+        }
+        options.isReadOnly = true
+        return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
     }
 
     /// The database in memory of that name: it lives as long as somebody holds it.

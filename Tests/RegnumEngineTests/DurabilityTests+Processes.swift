@@ -9,17 +9,32 @@ import Synchronization
 import Testing
 
 extension DurabilityTests {
-    private func failNextSync(_ files: SimulatedFileSystem) {
+    func failNextSync(_ files: SimulatedFileSystem) {
         files.failure = SimulatedFailure(
             call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
     }
 
+    /// What `session`'s process has not synced yet fails, and only that.
+    func failToSync(_ session: Session, _ files: SimulatedFileSystem) {
+        failNextSync(files)
+        #expect(throws: EngineError.self) { try session.database.makeDurable() }
+        files.failure = nil
+    }
+
+    /// How many rows there are after a loss of power now.
+    func expectAfterPowerLoss(_ files: SimulatedFileSystem, _ expected: Int, seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for model in LossModel.allCases {
+            #expect(try count(files.crash(model: model, random: &random)) == expected, "seed \(seed), \(model)")
+        }
+    }
+
     /// In pages of its own, which the commits that follow do not write.
-    private func insertLarge(_ session: Session, _ id: Int) throws {
+    func insertLarge(_ session: Session, _ id: Int) throws {
         try insert(session, id, .relaxed, byteCount: 20_000)
     }
 
-    enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone }
+    enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone, opensWhileOneLeaves }
 
     /// The system may have dropped the pages, and another process's sync of them confirms nothing.
     @Test(
@@ -34,19 +49,23 @@ extension DurabilityTests {
             for id in 0..<3 { try insertLarge(try #require(first), id) }
             failNextSync(files)
             #expect(throws: EngineError.self) { try first?.database.makeDurable() }
-            if successor == .opensAlone {
+            var lockFile: (any File)?
+            if successor == .opensAlone || successor == .opensWhileOneLeaves {
                 // Killed: what it would still do at its end, it does not do.
                 files.crashAfterCall(files.operationCount)
                 first = nil
                 files.crashAfterCall(.max)
             }
             files.failure = nil
+            if successor == .opensWhileOneLeaves {
+                // It has let go of the database file, and not yet of this one.
+                lockFile = try files.open(Self.path + ".lock", .readWrite)
+                #expect(try lockFile?.tryLock(byte: 1 << 62 + 1000) == true)
+            }
+            defer { lockFile?.close() }
             let writer = try next ?? open(files).makeSession()
             try insert(writer, 3, .full)
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 4, seed: seed)
             if let first {
                 try insert(first, 4, .full)
                 #expect(try count(nothing(files)) == 5)
@@ -68,10 +87,7 @@ extension DurabilityTests {
             files.failure = nil
             try other.database.makeDurable()
             try insert(other, 3, .full)
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 4, seed: seed)
         }
     }
 
@@ -86,11 +102,73 @@ extension DurabilityTests {
             #expect(throws: EngineError.self) { try insert(other, 3, .full) }
             files.failure = nil
             try (seed % 2 == 0 ? first : other).database.makeDurable()
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 3, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 3, seed: seed)
         }
+    }
+
+    @Test("a second sync that fails, while a failed commit is undone, does not end writing")
+    func undoneTwice() throws {
+        let files = files()
+        let hooked = HookedFileSystem(files)
+        let first = try makeFile(files)
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
+            .makeSession()
+        let left = Mutex(2)
+        hooked.before = { call, _ in
+            let fails = left.withLock { left in
+                guard call == .sync, left > 0 else { return false }
+                left -= 1
+                return true
+            }
+            if fails { self.failNextSync(files) }
+        }
+        #expect(throws: EngineError.self) { try insert(session, 0, .full) }
+        #expect(left.withLock { $0 } == 0)
+        files.failure = nil
+        try insert(session, 0, .full)
+        try insert(first, 1, .full)
+        #expect(try count(nothing(files)) == 2)
+        try expectAfterPowerLoss(files, 2, seed: 3)
+    }
+
+    /// What is to be written again is written by who holds the lock among processes, whenever it was noticed.
+    @Test("a sync that fails elsewhere while this process is about to sync is met with the lock")
+    func failedMeanwhile() throws {
+        var tried = 0
+        for looks in 0..<12 {
+            let files = files(UInt64(looks))
+            let hooked = HookedFileSystem(files)
+            let first = try makeFile(files)
+            let late = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
+                .makeSession()
+            try insertLarge(late, 0)
+            let left = Mutex(looks)
+            var fires = false
+            hooked.after = { call, path in
+                guard call == .look, path.hasSuffix(".lock"),
+                    left.withLock({
+                        $0 -= 1
+                        return $0 == -1
+                    }), (try? first.database.shared?.tryLockWriter()) == true
+                else { return }
+                first.database.shared?.unlockWriter()
+                fires = true
+                self.failNextSync(files)
+                #expect(throws: EngineError.self) { try self.insert(first, 1, .full) }
+                files.failure = nil
+                #expect(throws: Never.self) {
+                    try self.insert(first, 1, .full)
+                    try self.insert(first, 2, .full)
+                }
+            }
+            // It may be told of the failure: once.
+            if (try? late.database.makeDurable()) == nil { try late.database.makeDurable() }
+            hooked.after = { _, _ in }
+            #expect(try count(nothing(files)) == (fires ? 3 : 1), "\(looks) looks")
+            try expectAfterPowerLoss(files, fires ? 3 : 1, seed: UInt64(looks))
+            if fires { tried += 1 }
+        }
+        #expect(tried > 3)
     }
 
     @Test("a transaction that has written pages before a sync failed is not acknowledged", arguments: [true, false])
@@ -124,8 +202,7 @@ extension DurabilityTests {
         // What the other process relied on was durable when this one began, so it had nothing to sync.
         #expect(!isCommitted)
         try insert(session, 1)
-        var random = SeededRandom(seed: 2)
-        for model in LossModel.allCases { #expect(try count(files.crash(model: model, random: &random)) == 2) }
+        try expectAfterPowerLoss(files, 2, seed: 2)
     }
 
     @Test("while pages are written again the lock stays, whoever lets go of what has failed")
@@ -142,9 +219,7 @@ extension DurabilityTests {
         let other = try open()
         for id in 0..<3 { try insertLarge(first, id) }
         try insertLater(first, 3, Done())
-        failNextSync(base)
-        #expect(throws: EngineError.self) { try first.database.makeDurable() }
-        base.failure = nil
+        failToSync(first, base)
         let shared = try #require(other.database.shared)
         let wasLocked = Mutex([Bool]())
         files.before = { call, path in
@@ -258,10 +333,7 @@ extension DurabilityTests {
             files.crashAfterCall(.max)
             let done = Done()
             for id in 4..<7 { try insertLater(last, id, done) }
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 4, seed: seed)
             try last.database.makeDurable()
             #expect(done.durable == 3)
         }
@@ -281,6 +353,26 @@ extension DurabilityTests {
         _ = try first.refresh()
         #expect(rows(first) == 4)
         #expect(try count(files) == 4)
+    }
+
+    @Test("a second name of the file, with a lock file of its own, is refused while the file is open by the first")
+    func twoNames() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/regnum-names-\(MonotonicClock.now())"
+        try PosixFileSystem.shared.makeDirectories(folder)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func open(_ name: String) throws -> Database {
+            try Database.openAsOtherProcess(
+                path: folder + "/" + name, fileSystem: PosixFileSystem.shared, options: options())
+        }
+        _ = try open("a.realm")
+        try FileManager.default.linkItem(atPath: folder + "/a.realm", toPath: folder + "/b.realm")
+        // Leaves a lock file that fits.
+        _ = try open("b.realm")
+        var first: Database? = try open("a.realm")
+        #expect(throws: EngineError.self) { try open("b.realm") }
+        withExtendedLifetime(first) {}
+        first = nil
+        _ = try open("b.realm")
     }
 
     @Test("a file that a killed process was about to lengthen with zeros is made anew", arguments: [1, 4096, 40_960])
@@ -314,9 +406,7 @@ extension DurabilityTests {
         let other = try open(files).makeSession()
         try insertLarge(first, 0)
         if isFailing {
-            failNextSync(files)
-            #expect(throws: EngineError.self) { try first.database.makeDurable() }
-            files.failure = nil
+            failToSync(first, files)
         }
         files.recordedCalls = []
         try other.beginWrite()
@@ -333,16 +423,11 @@ extension DurabilityTests {
             let files = files(seed)
             let first = try makeFile(files)
             for id in 0..<3 { try insertLarge(first, id) }
-            failNextSync(files)
-            #expect(throws: EngineError.self) { try first.database.makeDurable() }
-            files.failure = nil
+            failToSync(first, files)
             let lock = try files.open(Self.path + ".lock", .readWrite)
             try lock.write([UInt8](repeating: 0xA5, count: 4096), at: 0)
             try insert(first, 3)
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 4, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 4, seed: seed)
         }
     }
 
@@ -363,114 +448,8 @@ extension DurabilityTests {
             #expect(throws: EngineError.self) { try insert(session, 5, .relaxed) }
             files.failure = nil
             #expect(throws: EngineError.self) { try session.database.makeDurable() }
-            var random = SeededRandom(seed: seed)
-            for model in LossModel.allCases {
-                #expect(try count(files.crash(model: model, random: &random)) == 5, "seed \(seed), \(model)")
-            }
+            try expectAfterPowerLoss(files, 5, seed: seed)
         }
-    }
-
-    @Test("while a session shows what has failed, no other process writes over it", arguments: [true, false])
-    func abandonedIsKept(isFrozen: Bool) throws {
-        let files = files()
-        let first = try makeFile(files)
-        for id in 0..<4 { try insert(first, id) }
-        let other = try open(files).makeSession()
-        let done = Done()
-        for id in 4..<7 { try insertLater(first, id, done) }
-        var frozen: Session? = isFrozen ? try first.freeze() : nil
-        failNextSync(files)
-        #expect(throws: EngineError.self) { try first.database.makeDurable() }
-        files.failure = nil
-        #expect(done.failed == 3)
-        let shared = try #require(other.database.shared)
-        #expect(try !shared.tryLockWriter())
-        if isFrozen {
-            #expect(try first.comeBack())
-            #expect(try !shared.tryLockWriter())
-            #expect(frozen.map(rows) == 7)
-            frozen = nil
-        } else {
-            #expect(rows(first) == 7)
-            #expect(try first.comeBack())
-        }
-        try insert(other, 4)
-        _ = try first.refresh()
-        #expect(rows(first) == 5)
-        #expect(try count(files) == 5)
-    }
-
-    @Test("where a session goes on showing what has failed, others may write after a while")
-    func abandonedIsRecordedSoon() throws {
-        let files = files()
-        let first = try makeFile(files)
-        for id in 0..<4 { try insert(first, id) }
-        var soon = options()
-        soon.syncDelay = 1_000_000
-        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: soon).makeSession()
-        failNextSync(files)
-        let done = Done()
-        try insertLater(session, 4, done)
-        let frozen = try session.freeze()
-        let end = MonotonicClock.now() + 60_000_000_000
-        while try done.failed == 0 || !(#require(first.database.shared).tryLockWriter()), MonotonicClock.now() < end {
-            CurrentThread.sleep(nanoseconds: 100_000)
-        }
-        first.database.shared?.unlockWriter()
-        files.failure = nil
-        for id in 4..<30 { try insert(first, id) }
-        #expect(rows(frozen) == 5)
-        let table = try #require(frozen.table(named: "Row"))
-        #expect(try table.value(0, of: table.key(atPosition: 4)) == .int(4))
-        #expect(try count(files) == 30)
-    }
-
-    @Test("once a commit has succeeded that knows what has failed, others may write, and what is shown stays")
-    func abandonedIsRecorded() throws {
-        let files = files()
-        let first = try makeFile(files)
-        for id in 0..<4 { try insert(first, id) }
-        let other = try open(files).makeSession()
-        let done = Done()
-        for id in 4..<7 { try insertLater(first, id, done) }
-        let frozen = try first.freeze()
-        failNextSync(files)
-        #expect(throws: EngineError.self) { try first.database.makeDurable() }
-        files.failure = nil
-        #expect(try first.comeBack())
-        try insert(first, 4)
-        for id in 5..<30 { try insert(other, id) }
-        #expect(rows(frozen) == 7)
-        let table = try #require(frozen.table(named: "Row"))
-        for position in 0..<7 {
-            #expect(try table.value(0, of: table.key(atPosition: position)) == .int(Int64(position)))
-        }
-        #expect(try count(files) == 30)
-    }
-
-    @Test("the end of the file is not cut while a session may show what has failed")
-    func abandonedIsNotCut() throws {
-        let files = files()
-        let first = try makeFile(files)
-        let second = try first.database.makeSession()
-        try insert(first, 0)
-        let done = Done()
-        try second.beginWrite()
-        for id in 1..<200 { try SpaceTests.insert(try #require(second.table(named: "Row")), id, 3000) }
-        try second.commitWriteLater { error in done.counts.withLock { if error != nil { $0.failed += 1 } } }
-        failNextSync(files)
-        #expect(throws: EngineError.self) { try first.database.makeDurable() }
-        files.failure = nil
-        #expect(done.failed == 1)
-        let file = try files.open(Self.path, .readWrite)
-        try file.allocate(8 << 20)
-        first.database.shrinkIfLong(first.database.versions.newest)
-        #expect(try file.byteCount() == 8 << 20)
-        #expect(rows(second) == 200)
-        #expect(try second.comeBack())
-        try insert(first, 1)
-        first.database.shrinkIfLong(first.database.versions.newest)
-        #expect(try file.byteCount() < 4 << 20)
     }
 
     /// The slot of a relaxed commit is written over by the next one before that is published. A process that looks for

@@ -8,6 +8,8 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
     enum Call: Equatable {
         case write(at: Int, byteCount: Int)
         case sync
+        /// At the file's length.
+        case look
         case lock(byte: Int)
         case unlock(byte: Int)
     }
@@ -48,7 +50,11 @@ private final class HookedFile: File {
     }
 
     var identity: FileIdentity { base.identity }
-    func byteCount() throws(SystemError) -> Int { try base.byteCount() }
+    func byteCount() throws(SystemError) -> Int {
+        let count = try base.byteCount()
+        fileSystem.after(.look, path)
+        return count
+    }
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
         try base.read(buffer, at: offset)
     }

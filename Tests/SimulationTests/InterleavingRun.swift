@@ -219,8 +219,9 @@ struct InterleavingRun {
                     }
                 }
                 if random.below(3) == 0, !held.isEmpty { held.remove(at: random.below(held.count)) }
-                known = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
-                _ = try met { try session.refresh() }
+                // What has failed to refresh stays where it was.
+                let next = zip(sight.counts, ledger.acknowledged).map { max($0, $1) }
+                known = try met { try session.refresh() } == nil ? sight.counts : next
             }
         }
     }

@@ -158,12 +158,10 @@ extension RealmCare where Self == Realm {
         return path
     }
 
-    /// Apart from the Realms of this process, which are not to find the file read-only.
     private static func readingSession(_ path: String, _ configuration: Realm.Configuration) throws -> Session {
-        var options = Database.OpenOptions(isReadOnly: true)
-        options.encryptionKey = configuration.engineKey
-        return try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared, options: options)
-            .makeSession()
+        try Database.openToRead(
+            path: path, fileSystem: PosixFileSystem.shared, encryptionKey: configuration.engineKey
+        ).makeSession()
     }
 
     private static func counts(_ session: Session) -> [String: Int] {

@@ -28,11 +28,8 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     }
     let version: UInt64
     do {
-        var options = Database.OpenOptions(isReadOnly: true)
-        options.encryptionKey = configuration.engineKey
-        // Apart from the Realms of this process: those who open the file to write are not to find it read-only.
-        let database = try Database.openAsOtherProcess(
-            path: path, fileSystem: PosixFileSystem.shared, options: options)
+        let database = try Database.openToRead(
+            path: path, fileSystem: PosixFileSystem.shared, encryptionKey: configuration.engineKey)
         version = try database.makeSession().schemaVersion
     } catch { throw Realm.Error(opening: path, readOnly: true, error) }
     if version == UInt64.max {

@@ -106,11 +106,10 @@ extension Database {
         let sealer = blocks.sealer
         let spilledRuns = FreeSpace.joined(spill?.runs ?? [])
         let unused = (spill?.skipped ?? []) + sealer.takeDroppedExtents()
-        let log = sealer.addBlock(
-            .freeLog,
+        let log = try addLog(
             byteCount: logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
-                isSnapshot, sealer))
+                isSnapshot, sealer), sealer)
         let placement = try space.free.place(sealer.pageCounts)
         // What is free of it now was given back in the meantime.
         let returned = space.free.extents(in: spilledRuns)
@@ -272,6 +271,16 @@ extension Database {
                 freed: freed + space.free.freeExtents.count + space.free.pending.count + sections + 10, taken: 0)
         }
         return FreeLog.byteCount(freed: freed + sections, taken: spilledRuns + runs + 2 * sections)
+    }
+
+    /// A block for the free log: 256 MiB at most, that is 8 million pieces of the file.
+    private func addLog(byteCount: Int, _ sealer: Sealer) throws(EngineError) -> SealedBlock {
+        guard byteCount <= Sealer.blockPageLimit << 12 else {
+            throw .limit(
+                "The file has more free pieces, or the transaction frees more, than a commit can tell of (8 million): "
+                    + "commit less at once, or write a copy of the file and go on with that.")
+        }
+        return sealer.addBlock(.freeLog, byteCount: byteCount)
     }
 
     private func makeRecord(

@@ -14,6 +14,8 @@ import RegnumSystem
 struct Opening {
     /// Length of a file just made: reserved pages, first commit, room.
     static let newFileByteCount = 128 * 1024
+    /// How often, a millisecond apart, it is looked whether processes that have the file open are leaving it.
+    private static let looksForOthers = 100
     /// Schema, catalog and free log of the empty database.
     private static let firstCommitPages = 3
 
@@ -54,7 +56,12 @@ struct Opening {
                     file.close()
                     return nil
                 }
-                if try shared.hasOthers() { return try join(shared, try readHeader(try byteCount())) }
+                for _ in 0..<Self.looksForOthers where try shared.hasOthers() {
+                    if shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
+                    CurrentThread.sleep(nanoseconds: 1_000_000)
+                }
+                // Its lock file has gone, or the database file has two names.
+                if try shared.hasOthers() { throw .lockFile(path: path + ".lock") }
                 return try openAlone(shared)
             }
         } catch {
@@ -76,7 +83,9 @@ struct Opening {
     private func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
         let isNew = try isNew()
         if isNew {
-            guard !options.isReadOnly else { throw EngineError.notADatabase(path: path, why: .tooSmall) }
+            guard options.makesFile, !options.isReadOnly else {
+                throw EngineError.notADatabase(path: path, why: .tooSmall)
+            }
             try makeFile()
         }
         return try recover(shared, isNew: isNew)

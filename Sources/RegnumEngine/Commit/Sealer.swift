@@ -38,6 +38,8 @@ package final class Sealer {
         var owner: Int
     }
 
+    /// Pages of one block.
+    package static let blockPageLimit = 65536
     /// Address space, so that pointers into it stay good while the transaction lasts.
     private static let reservation = 1 << 36
     /// Memory that stays with the session between transactions.
@@ -64,6 +66,9 @@ package final class Sealer {
     /// Bytes that are not in the file yet.
     package var heldByteCount: Int { used - spilledByteCount }
 
+    /// True where a quarter of the room is left: time to refuse more.
+    package var isNearlyFull: Bool { used > capacity / 4 * 3 }
+
     /// Bytes that the buffer may hold; makes the buffer.
     private var capacity: Int {
         if let memory { return memory.byteCount }
@@ -80,7 +85,7 @@ package final class Sealer {
     /// Adds a block of `byteCount` bytes (its header counted in), rounded up to pages.
     package func addBlock(_ kind: BlockKind, byteCount: Int, rows: Int = 0, aux: UInt32 = 0) -> SealedBlock {
         let pages = (byteCount + FormatLimits.pageByteCount - 1) / FormatLimits.pageByteCount
-        precondition(pages > 0 && pages <= 65536, "a block of \(byteCount) bytes")
+        precondition(pages > 0 && pages <= Self.blockPageLimit, "a block of \(byteCount) bytes")
         let capacity = capacity
         let bytes = buffer + used
         let info = BlockRef.info(kind, rows: rows, aux: aux)

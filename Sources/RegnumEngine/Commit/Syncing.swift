@@ -79,8 +79,8 @@ extension Database {
         let (work, before, isDropped) = line.monitor.withLock { () -> (CommitLine.Work?, CommitLine.Failures, Bool) in
             // First: what fails from here on is found behind the sync.
             let before = failures
-            if !line.commits.isEmpty || !mustHoldLock {
-                noticeFailures()
+            // Once: what is noticed behind this must not be written again without the lock among processes.
+            if !mustHoldLock || !line.commits.isEmpty {
                 return (line.work(), before, line.commits.contains { before.hasMoved(since: $0.failures) })
             }
             line.isBusy = false
@@ -180,17 +180,20 @@ extension Database {
     }
 
     /// After a failed write or sync of a slot: makes sure that it can never count. The relaxed commit that was in its
-    /// place comes back.
+    /// place comes back. Tried twice, each time with bytes newly written: a failure of which another process was told
+    /// first is told to this one too.
     func abandonSlot(_ work: CommitLine.Work) {
-        do throws(SystemError) {
-            try file.write(work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount), at: work.offset)
-            try syncFile()
-        } catch {
-            line.monitor.withLock {
-                line.mustRewrite = line.unsyncedSlot != nil
-                line.latch =
-                    "an earlier commit failed and could not be undone; open the file again to write to it"
-            }
+        let bytes = work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount)
+        for _ in 0..<2 {
+            do throws(SystemError) {
+                try file.write(bytes, at: work.offset)
+                try syncFile()
+                return
+            } catch {}
+        }
+        line.monitor.withLock {
+            line.mustRewrite = line.unsyncedSlot != nil
+            line.latch = "an earlier commit failed and could not be undone; open the file again to write to it"
         }
     }
 

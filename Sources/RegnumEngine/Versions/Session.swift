@@ -346,6 +346,9 @@ package final class Session {
         }
         longValuesSeen = longValueBytes
         space.spillIfLarge()
+        if space.sealer.isNearlyFull {
+            throw .limit("The transaction writes more than it can hold (48 GiB): commit it in parts.")
+        }
         reliefDue = changeCount &+ database.options.spillLimits.interval
     }
 

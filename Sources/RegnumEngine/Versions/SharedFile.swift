@@ -4,10 +4,11 @@
 // process, and whoever needs a slot or a pin asks for the lock of its owner first.
 //
 //   offset size  meaning
-//        0    8  magic "RLCK" and layout 3
+//        0    8  magic "RLCK" and layout 4
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
 //       64   16  device and inode of this very file
+//       80   16  device and inode of the database file
 //      512    8  number of the newest version (atomic)
 //      520    8  slots in use: none from this number on has ever been claimed (atomic)
 //      528    8  the last writer: number of its slot + 1 (atomic)
@@ -56,7 +57,7 @@ final class SharedFile: @unchecked Sendable {
     private static let durableOffset = 536
     private static let failuresOffset = 544
     private static let unsyncedFailuresOffset = 552
-    private static let magic: UInt64 = 0x0000_0003_4B43_4C52
+    private static let magic: UInt64 = 0x0000_0004_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     private static let firstSlotByte = 1 << 62 + 1000
@@ -86,7 +87,11 @@ final class SharedFile: @unchecked Sendable {
     /// Gives the slot back. Called before the database file, and with it the slot's lock, is closed.
     func leave() {
         guard isOurs else { return }
-        if slot >= 0, isMapped { clearSlot(slot) }
+        if slot >= 0 {
+            if isMapped { clearSlot(slot) }
+            // In this order: who opens sees no process whose lock file is in use by nobody.
+            database.unlock(byte: Self.firstSlotByte + slot)
+        }
         slot = -1
         file?.close()
         file = nil
@@ -121,6 +126,14 @@ final class SharedFile: @unchecked Sendable {
         do { return try database.isLocked(bytes: Self.slotBytes) } catch { throw .system(error) }
     }
 
+    /// True where processes use the lock file beside this path. Another name of the database file may have led them to
+    /// one beside that name; or they are just leaving.
+    func isLockFileInUse() -> Bool {
+        guard let found = try? fileSystem.open(path, .readWriteNoFollow) else { return false }
+        defer { found.close() }
+        return (try? found.isLocked(bytes: Self.slotBytes)) == true
+    }
+
     /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
     /// the database is not theirs. Below the opening lock.
     func join(_ header: FileHeader) throws(EngineError) {
@@ -146,7 +159,9 @@ final class SharedFile: @unchecked Sendable {
             base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
             base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh,
             base.load(fromByteOffset: 64, as: UInt64.self) == file.identity.device,
-            base.load(fromByteOffset: 72, as: UInt64.self) == file.identity.inode
+            base.load(fromByteOffset: 72, as: UInt64.self) == file.identity.inode,
+            base.load(fromByteOffset: 80, as: UInt64.self) == database.identity.device,
+            base.load(fromByteOffset: 88, as: UInt64.self) == database.identity.inode
         else { return false }
         for (i, word) in Self.bootWords.enumerated()
         where base.load(fromByteOffset: 24 + i * 8, as: UInt64.self) != word { return false }
@@ -171,7 +186,7 @@ final class SharedFile: @unchecked Sendable {
         var durable = isDurable ? newest : nil
         var hasFailed = false
         do {
-            if try !reuse(permissions) {
+            if try !reuse(header, permissions) {
                 try make(permissions)
             } else if durable == nil, isMapped, isValid(header) {
                 durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
@@ -194,6 +209,8 @@ final class SharedFile: @unchecked Sendable {
         base.storeBytes(of: header.identifierHigh, toByteOffset: 16, as: UInt64.self)
         base.storeBytes(of: file.identity.device, toByteOffset: 64, as: UInt64.self)
         base.storeBytes(of: file.identity.inode, toByteOffset: 72, as: UInt64.self)
+        base.storeBytes(of: database.identity.device, toByteOffset: 80, as: UInt64.self)
+        base.storeBytes(of: database.identity.inode, toByteOffset: 88, as: UInt64.self)
         for (i, word) in Self.bootWords.enumerated() {
             base.storeBytes(of: word, toByteOffset: 24 + i * 8, as: UInt64.self)
         }
@@ -201,13 +218,17 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// Opens what an earlier process has left; false where it is better replaced: it is a link, it can be read by
-    /// others than the database, or processes use it for a database file that once had this name.
-    private func reuse(_ permissions: UInt32) throws(SystemError) -> Bool {
+    /// others than the database, or processes use it for a database file that once had this name. Those that have used
+    /// it for this one are just leaving; what they have told must not be lost.
+    private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try open()
             guard let file else { return false }
             let found = try fileSystem.status(path)?.permissions ?? permissions
-            if found & ~permissions == 0, try !file.isLocked(bytes: Self.slotBytes) { return true }
+            if found & ~permissions == 0 {
+                if isMapped, isValid(header) { return true }
+                if try !file.isLocked(bytes: Self.slotBytes) { return true }
+            }
         } catch {
             if error.kind == .permissionDenied || error.kind == .noSpace { throw error }
         }
@@ -236,7 +257,11 @@ final class SharedFile: @unchecked Sendable {
     private func claimSlot() throws(EngineError) {
         do {
             for i in 0..<Self.slotCount where try database.tryLock(byte: Self.firstSlotByte + i) {
-                _ = try file?.tryLock(byte: Self.firstSlotByte + i)
+                // Who leaves the slot may have that of this file still.
+                guard try file?.tryLock(byte: Self.firstSlotByte + i) != false else {
+                    database.unlock(byte: Self.firstSlotByte + i)
+                    continue
+                }
                 // It may have been cut meanwhile.
                 guard isMapped else { break }
                 clearSlot(i)

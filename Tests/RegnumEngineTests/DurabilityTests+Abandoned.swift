@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of commits that have failed, while sessions still show them.
+
+import Foundation
+@testable import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Synchronization
+import Testing
+
+extension DurabilityTests {
+    @Test("while a session shows what has failed, no other process writes over it", arguments: [true, false])
+    func abandonedIsKept(isFrozen: Bool) throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<4 { try insert(first, id) }
+        let other = try open(files).makeSession()
+        let done = Done()
+        for id in 4..<7 { try insertLater(first, id, done) }
+        var frozen: Session? = isFrozen ? try first.freeze() : nil
+        failToSync(first, files)
+        #expect(done.failed == 3)
+        let shared = try #require(other.database.shared)
+        #expect(try !shared.tryLockWriter())
+        if isFrozen {
+            #expect(try first.comeBack())
+            #expect(try !shared.tryLockWriter())
+            #expect(frozen.map(rows) == 7)
+            frozen = nil
+        } else {
+            #expect(rows(first) == 7)
+            #expect(try first.comeBack())
+        }
+        try insert(other, 4)
+        _ = try first.refresh()
+        #expect(rows(first) == 5)
+        #expect(try count(files) == 5)
+    }
+
+    @Test("where a session goes on showing what has failed, others may write after a while")
+    func abandonedIsRecordedSoon() throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<4 { try insert(first, id) }
+        var soon = options()
+        soon.syncDelay = 1_000_000
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: soon).makeSession()
+        failNextSync(files)
+        let done = Done()
+        try insertLater(session, 4, done)
+        let frozen = try session.freeze()
+        let end = MonotonicClock.now() + 60_000_000_000
+        while try done.failed == 0 || !(#require(first.database.shared).tryLockWriter()), MonotonicClock.now() < end {
+            CurrentThread.sleep(nanoseconds: 100_000)
+        }
+        first.database.shared?.unlockWriter()
+        files.failure = nil
+        for id in 4..<30 { try insert(first, id) }
+        #expect(rows(frozen) == 5)
+        let table = try #require(frozen.table(named: "Row"))
+        #expect(try table.value(0, of: table.key(atPosition: 4)) == .int(4))
+        #expect(try count(files) == 30)
+    }
+
+    @Test("once a commit has succeeded that knows what has failed, others may write, and what is shown stays")
+    func abandonedIsRecorded() throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<4 { try insert(first, id) }
+        let other = try open(files).makeSession()
+        let done = Done()
+        for id in 4..<7 { try insertLater(first, id, done) }
+        let frozen = try first.freeze()
+        failToSync(first, files)
+        #expect(try first.comeBack())
+        try insert(first, 4)
+        for id in 5..<30 { try insert(other, id) }
+        #expect(rows(frozen) == 7)
+        let table = try #require(frozen.table(named: "Row"))
+        for position in 0..<7 {
+            #expect(try table.value(0, of: table.key(atPosition: position)) == .int(Int64(position)))
+        }
+        #expect(try count(files) == 30)
+    }
+
+    @Test("the end of the file is not cut while a session may show what has failed")
+    func abandonedIsNotCut() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let second = try first.database.makeSession()
+        try insert(first, 0)
+        let done = Done()
+        try second.beginWrite()
+        for id in 1..<200 { try SpaceTests.insert(try #require(second.table(named: "Row")), id, 3000) }
+        try second.commitWriteLater { error in done.counts.withLock { if error != nil { $0.failed += 1 } } }
+        failToSync(first, files)
+        #expect(done.failed == 1)
+        let file = try files.open(Self.path, .readWrite)
+        try file.allocate(8 << 20)
+        first.database.shrinkIfLong(first.database.versions.newest)
+        #expect(try file.byteCount() == 8 << 20)
+        #expect(rows(second) == 200)
+        #expect(try second.comeBack())
+        try insert(first, 1)
+        first.database.shrinkIfLong(first.database.versions.newest)
+        #expect(try file.byteCount() < 4 << 20)
+    }
+}
