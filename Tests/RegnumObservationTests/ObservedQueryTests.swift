@@ -139,10 +139,11 @@ private enum QueryKind: CaseIterable {
             return .or([.test(friends, .int(.less, 25)), .test(rank, .int(.equal, 3))])
         case .byPets:
             return .aggregate(
-                BoundAggregate(kind: .max, path: BoundPath(steps: [pets], end: .object), column: 0), .int(.greater, 9))
+                BoundAggregate(kind: .max, path: BoundPath(steps: [pets], end: .object), column: 0, type: .int),
+                .int(.greater, 9))
         case .byFans:
             let fans = BoundPath(steps: [Self.friendOf], end: .object)
-            return .aggregate(BoundAggregate(kind: .count, path: fans), .int(.greater, 1))
+            return .aggregate(BoundAggregate(kind: .count, path: fans, type: .int), .int(.greater, 1))
         case .subquery:
             return .subquery(
                 BoundPath(steps: [Self.friendOf, pets], end: .object), .test(age, .int(.less, 10)), .int(.greater, 0))

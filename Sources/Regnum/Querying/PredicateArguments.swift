@@ -88,9 +88,8 @@ enum PredicateArguments {
             return ObjectArgument(
                 table: nil, key: .none, className: name, isDeleted: object.isInvalidated)
         }
-        let table = core.bindingIfAny(for: type(of: object))?.tableKey
         return ObjectArgument(
-            table: table, key: object.rowKey, className: name,
+            table: object.binding.tableKey, key: object.rowKey, className: name,
             isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false)
     }
 
@@ -99,6 +98,7 @@ enum PredicateArguments {
         switch value {
         case let object as ObjectBase: .object(self.object(object, realm))
         case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm))
+        case let number as NSDecimalNumber: constant(Decimal128(value: number))
         case let number as NSNumber: constant(of: number)
         case let text as NSString: .string(text as String)
         case let date as NSDate: constant(date as Date)

@@ -224,7 +224,8 @@ private struct QueryPrinter {
 
     private mutating func append(_ constant: QueryConstant) {
         text += "%@"
-        arguments.append(constant.value ?? NSNull())
+        // A nil of an optional type is `NSNull` too.
+        arguments.append(constant.value.flatMap { unwrapped($0) } ?? NSNull())
     }
 }
 

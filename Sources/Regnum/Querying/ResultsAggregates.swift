@@ -57,16 +57,18 @@ func converted<T>(_ value: Value, to type: T.Type) -> T {
     }
     if let number = number as? T, T.self == NSNumber.self { return number }
     if let stored = T.self as? any _HasPersistedType.Type {
-        // An average without a fraction may be asked for as an Int, which no Double is set to.
-        let isWhole = stored._shape.type == .int
-        let given: Any =
-            switch value {
-            case .int(let value): Int(value)
-            case .float(let value): value
-            case .double(let value): (isWhole ? Int(exactly: value) : nil) ?? value as Any
-            default: number
+        let given: Any? =
+            switch (value, stored._shape.type) {
+            case (.int(let value), .int): whole(value, stored)
+            case (.float(let value), .int): whole(Int64(clamping: Double(value)), stored)
+            case (.double(let value), .int): whole(Int64(clamping: value), stored)
+            case (.int(let value), _): coerced(Int(value), stored)
+            case (.float(let value), _): coerced(value, stored)
+            case (.double(let value), .float): coerced(Float(value), stored)
+            case (.double(let value), _): coerced(value, stored)
+            default: coerced(number, stored)
             }
-        if let value = coerced(given, stored) as? T { return value }
+        if let given, let value = given as? T { return value }
     }
     misuse("A number cannot be returned as \(type).")
 }
@@ -75,6 +77,19 @@ private func converted<T>(_ number: Decimal128, to type: T.Type) -> T {
     if let number = number as? T { return number }
     if let stored = T.self as? any _HasPersistedType.Type, let value = coerced(number, stored) as? T { return value }
     misuse("A Decimal128 cannot be returned as \(type).")
+}
+
+/// A whole number of the width of the type, wrapped to that: as `NSNumber` gives it.
+private func whole(_ value: Int64, _ type: any _HasPersistedType.Type) -> Any? {
+    coerced(Int(value), type) ?? coerced(Int32(truncatingIfNeeded: value), type)
+        ?? coerced(Int16(truncatingIfNeeded: value), type) ?? coerced(Int8(truncatingIfNeeded: value), type)
+}
+
+extension Int64 {
+    /// Without its fraction; the nearest where it is out of range, and 0 of what is no number.
+    fileprivate init(clamping value: Double) {
+        self = value.isNaN ? 0 : Int64(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
+    }
 }
 
 /// As `converted(_:to:)`; nil for null.

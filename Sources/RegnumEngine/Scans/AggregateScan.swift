@@ -10,6 +10,11 @@ package struct IntegerAggregate: Sendable, Equatable {
     package var min = Int64.max
     package var max = Int64.min
     package init() {}
+
+    /// False where the sum is exact.
+    package var mayHaveWrapped: Bool {
+        count > 0 && Swift.max(min.magnitude, max.magnitude).multipliedReportingOverflow(by: UInt64(count) * 2).overflow
+    }
 }
 
 /// What is known of the floating-point numbers seen so far. The sum has one order of addition, whatever the machine:

@@ -93,6 +93,15 @@ package struct BoundPath: Sendable, Hashable {
         }
         return steps.contains { $0.isToMany }
     }
+
+    /// Leads to values of any type.
+    var isMixed: Bool {
+        switch end {
+        case .column(_, let type), .entry(_, _, let type): type == .mixed
+        case .nested: true
+        case .elements, .keys, .object: false
+        }
+    }
 }
 
 package enum AggregateKind: String, Sendable {
@@ -106,6 +115,20 @@ package struct BoundAggregate: Sendable, Hashable {
     package var path: BoundPath
     /// Column of the objects that is taken; nil for `@count` and lists of values.
     package var column: Int?
+    /// Of the values that are taken.
+    package var type: ColumnType
+
+    /// Its sum and average are decimals.
+    var isDecimal: Bool { kind != .count && (type == .decimal128 || type == .mixed) }
+
+    /// What it is where there are no objects.
+    var empty: Value {
+        switch kind {
+        case .count: .int(0)
+        case .sum: isDecimal ? .decimal128(DecimalBits.zero.low, DecimalBits.zero.high) : .int(0)
+        case .min, .max, .avg: .null
+        }
+    }
 }
 
 /// A test of one value of the type of its column.

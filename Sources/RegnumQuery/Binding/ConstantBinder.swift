@@ -312,7 +312,11 @@ struct ConstantBinder {
             return .date(comparison, value)
         }
         if aggregate.type == .mixed {
-            guard double(constant) != nil, let value = constant.value else { throw bad }
+            guard double(constant) != nil, var value = constant.value else { throw bad }
+            // Sums and averages are decimals, which no binary fraction is equal to.
+            if kind == .sum || kind == .avg, let number = decimal(constant) {
+                value = .decimal128(number.low, number.high)
+            }
             return .mixed(MixedTest(comparison, value, []))
         }
         if aggregate.type == .decimal128 {

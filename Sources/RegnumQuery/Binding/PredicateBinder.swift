@@ -148,7 +148,7 @@ package struct PredicateBinder {
     private func compare(
         _ aggregate: ResolvedAggregate, _ path: ResolvedPath, _ comparison: Comparison, _ constant: Constant
     ) throws(QueryError) -> BoundPredicate {
-        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column)
+        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column, type: aggregate.type)
         let test = try ConstantBinder.aggregateTest(aggregate, comparison.comparison, constant)
         return .aggregate(bound, test)
     }
@@ -161,8 +161,10 @@ package struct PredicateBinder {
         if other.isToMany {
             throw QueryError(.unsupported, "Comparing two collection columns is not permitted.")
         }
-        let isNumber = other.type == .int || other.type == .float || other.type == .double
-        guard isNumber && aggregate.type != .date || other.type == .date && aggregate.type == .date else {
+        let isNumber = [.int, .float, .double, .decimal128].contains(other.type)
+        guard isNumber && aggregate.type != .date || other.type == .date && aggregate.type == .date
+            || other.type == .mixed
+        else {
             throw QueryError(
                 .value,
                 aggregate.kind == .count
@@ -175,7 +177,7 @@ package struct PredicateBinder {
                 .unsupported,
                 "Operator '\(comparison.rawValue)' not supported for type '\(aggregate.type.shown)'")
         }
-        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column)
+        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column, type: aggregate.type)
         return .compareAggregate(bound, comparison, other.bound)
     }
 

@@ -52,7 +52,8 @@ extension Evaluator {
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
             let found = try value(aggregate, table, location)
-            return Self.compare(found, comparison, try value(path, table, location), [])
+            return Self.compare(
+                found, comparison, try value(path, table, location), [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
@@ -234,37 +235,37 @@ extension Evaluator {
         _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Bool {
         Self.compare(
-            try value(left, table, location), comparison, try value(right, table, location), options)
+            try value(left, table, location), comparison, try value(right, table, location), options,
+            isMixed: left.isMixed)
     }
 
-    /// Two values that the schema lets be compared.
+    /// Two values that the schema lets be compared. `isMixed`: of properties that hold values of any type.
     static func compare(
-        _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions
+        _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions,
+        isMixed: Bool
     ) -> Bool {
-        guard let test = ValueTest(comparison, other, options) else {
-            guard other == .null else { return false }
+        if other == .null {
             switch comparison {
             case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == .null
             case .notEqual: return found != .null
             default: return false
             }
         }
-        return test.matches(found)
+        if found == .null { return comparison == .notEqual }
+        if isMixed { return MixedTest(comparison, other, options).matches(found) }
+        // An aggregate of decimals against another number, or the other way round.
+        if found.isDecimal || other.isDecimal, let a = found.decimal, let b = other.decimal {
+            return CompareScan.matches(DecimalBits.compare(a, b), comparison.scanOperator, 0)
+        }
+        return ValueTest(comparison, other, options)?.matches(found) ?? (comparison == .notEqual)
     }
 
     // MARK: Aggregates
 
-    /// True for the values of a mixed column.
-    private func isMixed(_ aggregate: BoundAggregate) -> Bool {
-        if case .elements(_, let type) = aggregate.path.end { return type == .mixed }
-        guard let column = aggregate.column, let target = aggregate.path.steps.last?.target else { return false }
-        return session.table(target)?.definition.columns[column].type == .mixed
-    }
-
     private func value(
         _ aggregate: BoundAggregate, _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Value {
-        var total = ValueAggregate(isDecimal: isMixed(aggregate))
+        var total = ValueAggregate(isDecimal: aggregate.isDecimal)
         let steps = aggregate.path.steps
         if aggregate.kind == .count, steps.count == 1, case .object = aggregate.path.end {
             switch steps[0] {
@@ -295,6 +296,19 @@ extension Evaluator {
 }
 
 extension Value {
+    fileprivate var isDecimal: Bool { if case .decimal128 = self { true } else { false } }
+
+    /// What a number is as a decimal; nil for anything else.
+    fileprivate var decimal: DecimalBits? {
+        switch self {
+        case .int(let number): DecimalBits(number)
+        case .float(let number): DecimalBits(number)
+        case .double(let number): DecimalBits(number)
+        case .decimal128(let low, let high): DecimalBits(low: low, high: high)
+        default: nil
+        }
+    }
+
     /// Calls `body` with each value that the steps lead to, null where they lead nowhere, until it returns false; gives
     /// false then.
     fileprivate func forEachNested(_ steps: ArraySlice<NestedStep>, _ body: (Value) -> Bool) -> Bool {

@@ -140,6 +140,10 @@ package final class ObjectQuery {
                 }
                 return true
             }
+        // Sums wrap, averages do not.
+        if isInteger, kind == .avg, integers.mayHaveWrapped {
+            return try aggregate(kind, column, among: try keys())
+        }
         return isInteger
             ? Self.result(kind, integers) : Self.result(kind, doubles, isFloat: definition.type == .float)
     }

@@ -33,11 +33,13 @@ extension BoundPredicate {
         case .test(let path, let test): return path.contains(object, test)
         case .aggregate(let aggregate, let test): return aggregate.value(object).map { test.matches($0) }
         case .comparePaths(let left, let comparison, let right, let options):
+            let isMixed = left.isMixed
             guard let left = left.value(object), let right = right.value(object) else { return nil }
-            return Evaluator.compare(left, comparison, right, options)
+            return Evaluator.compare(left, comparison, right, options, isMixed: isMixed)
         case .compareAggregate(let aggregate, let comparison, let path):
+            let isMixed = path.isMixed
             guard let left = aggregate.value(object), let right = path.value(object) else { return nil }
-            return Evaluator.compare(left, comparison, right, [])
+            return Evaluator.compare(left, comparison, right, [], isMixed: isMixed)
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             for other in path.objects(object).compactMap({ $0 }) {
@@ -60,10 +62,12 @@ extension BoundPredicate {
 }
 
 extension BoundPath {
-    /// The objects that the steps lead to; nil for a link that is null on the way.
+    /// The objects that the steps lead to; nil for a link that is null on the way, if no collection is passed.
     fileprivate func objects(_ object: any PlainObject) -> [(any PlainObject)?] {
         var found: [(any PlainObject)?] = [object]
+        var isToMany = false
         for step in steps {
+            isToMany = isToMany || step.isToMany
             found = found.flatMap { object -> [(any PlainObject)?] in
                 guard let object else { return step.isToMany ? [] : [nil] }
                 switch step {
@@ -74,6 +78,7 @@ extension BoundPath {
                 case .backlinks: return []
                 }
             }
+            if isToMany { found.removeAll { $0 == nil } }
         }
         return found
     }
@@ -107,7 +112,7 @@ extension BoundAggregate {
         if kind == .count, case .object = path.end {
             return .int(Int64(path.objects(object).compactMap { $0 }.count))
         }
-        var total = ValueAggregate()
+        var total = ValueAggregate(isDecimal: isDecimal)
         var count: Int64 = 0
         for owner in path.objects(object).compactMap({ $0 }) {
             switch path.end {

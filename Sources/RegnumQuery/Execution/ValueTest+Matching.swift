@@ -65,6 +65,7 @@ extension ValueTest {
         case .isNotNull, .always: true
         case .int(let comparison, let value): CompareScan.matches(found, comparison.scanOperator, value)
         case .double(let comparison, let value): Self.compare(Double(found), comparison, value)
+        case .float(let comparison, let value): Self.compare(Double(found), comparison, Double(value))
         case .intSet(let set): set.contains(found)
         case .link(let comparison, let key):
             CompareScan.matches(found, comparison.scanOperator, Int64(bitPattern: key.rawValue))

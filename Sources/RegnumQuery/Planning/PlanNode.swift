@@ -143,8 +143,7 @@ enum Planner {
         }
         var rest = aggregate
         rest.path.steps.removeFirst()
-        let empty: Value = aggregate.kind == .count || aggregate.kind == .sum ? .int(0) : .null
-        return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(empty)))
+        return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(aggregate.empty)))
     }
 
     /// A count of backlinks of which only matters whether it is 0: the first one decides.
