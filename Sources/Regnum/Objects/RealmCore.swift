@@ -150,7 +150,7 @@ package final class RealmCore {
     }
 
     /// True for a frozen Realm after `invalidate`.
-    private var isClosed: Bool { (configurationBox as? RealmSettings).map { $0.invalidations > 0 } ?? false }
+    var isClosed: Bool { (configurationBox as? RealmSettings).map { $0.invalidations > 0 } ?? false }
 
     package var isWriting: Bool { session.state.pointee.isWriting }
 

@@ -130,13 +130,14 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
         if modified.isEmpty, !walk.touches(place) { return nil }
         let old = entries
         entries = try current()
-        let before = Dictionary(old.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
-        let after = Set(entries.map(\.key))
-        let deletions = old.lazy.map(\.key).filter { !after.contains($0) }
+        // Swift would take keys for one that differ in their bytes.
+        let before = Dictionary(old.map { (TextKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        let after = Set(entries.map { TextKey($0.key) })
+        let gone = old.map(\.key).filter { !after.contains(TextKey($0)) }
         var insertions: [String] = []
         var modifications: [String] = []
         for entry in entries {
-            guard let last = before[entry.key] else {
+            guard let last = before[TextKey(entry.key)] else {
                 insertions.append(entry.key)
                 continue
             }
@@ -146,7 +147,6 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
                 modifications.append(entry.key)
             }
         }
-        let gone = Array(deletions)
         if gone.isEmpty, insertions.isEmpty, modifications.isEmpty { return nil }
         let keys = (gone, insertions, modifications)
         return { [block, map] in

@@ -100,23 +100,42 @@ final class ObjectObserver<T>: ChangeObserver {
         }
         var old: Any?
         if !isLocal, let table = walk.older.table(object.binding.tableKey) {
-            old = property.dynamicValue(try table.value(column, of: object.rowKey), in: object.core)
+            old = property.dynamicValue(try table.value(column, of: object.rowKey), of: object, column)
         }
         return PropertyChange(name: property.name, oldValue: old, newValue: property.get(object))
     }
 }
 
 extension ClassProperty {
-    /// A stored value as a subscript shows it. Links to objects that are gone are nil.
-    func dynamicValue(_ value: Value, in core: RealmCore) -> Any? {
+    /// What the column of the object has held, as a subscript shows it. Links to objects that are gone are nil, and so
+    /// are the collections of mixed values, which can only be read where they lie.
+    func dynamicValue(_ value: Value, of object: ObjectBase, _ column: Int) -> Any? {
+        let core = object.core
         var raw = _RawValue(value)
-        if case .link(let key) = value {
-            guard let target = shape.target.flatMap({ core.bindingIfAny(for: $0) }),
-                target.locate(key, rollbacks: target.rollbackFloors.count) != nil
+        switch value {
+        case .link(let key):
+            guard let target = shape.target.flatMap({ linkedClass($0, of: object, column) }), target.holds(key)
             else { return nil }
             raw.binding = target
+        case .typedLink(let table, let key):
+            let known = core.binding(forTable: table) ?? core.session.table(table).map { core.dynamicBinding($0) }
+            guard let known, known.holds(key) else { return nil }
+            raw.place = ManagedPlace(object, column: column, path: [])
+        case .list, .dictionary: return nil
+        default: break
         }
         func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(V._fromRaw(raw)) }
         return type.flatMap { open($0) }
     }
+
+    /// The class that the links of the column lead to; of a dynamic object that of the table.
+    private func linkedClass(_ type: ObjectBase.Type, of object: ObjectBase, _ column: Int) -> ClassBinding? {
+        type == DynamicObject.self
+            ? object.core.dynamicTarget(of: object.binding, column) : object.core.bindingIfAny(for: type)
+    }
+}
+
+extension ClassBinding {
+    /// True where the object exists now.
+    fileprivate func holds(_ key: ObjectKey) -> Bool { locate(key, rollbacks: rollbackFloors.count) != nil }
 }

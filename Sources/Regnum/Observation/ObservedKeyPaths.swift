@@ -28,7 +28,8 @@ extension ClassBinding {
             if isLast {
                 // Backlinks have no column: their step alone tells of objects that come and go.
                 if case .backlinks? = step?.step { return (steps + [step.unsafelyUnwrapped.step], nil) }
-                return (steps, at.columns[place])
+                let column = at.columns[place]
+                return (steps, column < 0 ? nil : column)
             }
             guard let step else {
                 misuse(
@@ -44,12 +45,51 @@ extension ClassBinding {
     /// Where a property leads to; nil for values.
     func step(_ property: ClassProperty, _ column: Int) -> (step: Region.Step, target: ClassBinding)? {
         if property.isComputed {
-            guard let type = property.shape.target, let origin = core.bindingIfAny(for: type),
-                let place = origin.schema.properties.firstIndex(where: { $0.name == property.originProperty })
+            guard let origin = originClass(of: property), let name = property.originProperty,
+                let place = origin.schema.properties.firstIndex(where: { $0.name == name })
             else { return nil }
             return (.backlinks(origin: origin.tableKey, column: origin.columns[place]), origin)
         }
         guard column >= 0, let target = target(of: column) else { return nil }
         return (.forward(column: column, target: target.tableKey), target)
     }
+
+    /// The class whose links a property of linking objects goes back; nil where this Realm does not know it.
+    private func originClass(of property: ClassProperty) -> ClassBinding? {
+        guard let type = property.shape.target else { return nil }
+        // All targets of dynamic objects are of one type: only the name tells which class is meant.
+        if type == DynamicObject.self { return property.targetName.flatMap { core.dynamicBinding(named: $0) } }
+        return core.bindingIfAny(for: type)
+    }
+}
+
+extension _Watched {
+    /// What counts as a change of the elements; nil for values. Misuse for key paths that lead to nothing.
+    func region(_ keyPaths: [String]?) -> Region? {
+        if let elements { return elements.region(keyPaths, depth: Region.depth) }
+        switch kind {
+        case .results(let state): if state.isOfValues { refuseOfValues(keyPaths) }
+        case .elements: refuseOfValues(keyPaths)
+        case .unmanaged: break
+        }
+        return nil
+    }
+}
+
+extension ManagedPlace {
+    /// What counts as a change of the values of a map; nil where they are no objects. Misuse for key paths that lead to
+    /// nothing.
+    func region(_ keyPaths: [String]?) -> Region? {
+        if let elementBinding { return elementBinding.region(keyPaths, depth: Region.depth) }
+        refuseOfValues(keyPaths)
+        return nil
+    }
+}
+
+/// Misuse for key paths of elements that are no objects.
+private func refuseOfValues(_ keyPaths: [String]?) {
+    guard let name = keyPaths?.first else { return }
+    misuse(
+        "Invalid property name: property '\(name)' not found in elements that are values. Only objects have "
+            + "properties: observe the collection without key paths.")
 }

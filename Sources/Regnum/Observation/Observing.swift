@@ -30,11 +30,16 @@ extension RealmCore {
         CommitBoard.add(made, settings.database)
     }
 
-    /// The notifier, made on first use. Misuse where nothing could ever be delivered.
-    private func notifierForObserving() -> RealmNotifier {
+    /// Misuse where nothing ever changes.
+    func requireChanging() {
         check()
         if isFrozen { misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.") }
         if isReadOnly { misuse("Read-only Realms do not change and do not have change notifications.") }
+    }
+
+    /// The notifier, made on first use. Misuse where nothing could ever be delivered.
+    private func notifierForObserving() -> RealmNotifier {
+        requireChanging()
         listen()
         guard let notifier else {
             misuse(
@@ -72,14 +77,18 @@ extension RealmCore {
 
     func observeRealm(_ block: @escaping (Realm.Notification, Realm) -> Void) -> ObservationEntry {
         let notifier = notifierForObserving()
-        let entry = ObservationEntry(core: self, observer: NoChanges(), warnsWhenDropped: true)
-        notifier.add(entry, block)
+        let entry = ObservationEntry(core: self, observer: RealmObserver(block), warnsWhenDropped: true)
+        notifier.add(ofRealm: entry)
         return entry
     }
 }
 
-/// The observer of a Realm as a whole looks at nothing.
-private final class NoChanges: ChangeObserver {
+/// The observer of a Realm as a whole: it looks at nothing, and is told of every commit.
+final class RealmObserver: ChangeObserver {
+    let block: (Realm.Notification, Realm) -> Void
+
+    init(_ block: @escaping (Realm.Notification, Realm) -> Void) { self.block = block }
+
     func tables(in session: Session) -> Set<TableKey>? { [] }
     func begin() -> (() -> Void)? { nil }
     func advance(_ walk: RegionWalk, isLocal: Bool) -> (() -> Void)? { nil }
@@ -96,9 +105,10 @@ extension Realm {
     }
 }
 
-/// Begins an observation of something confined, where it is or on a queue.
+/// Begins an observation of something confined, where it is or on a queue. `checking` comes to the misuse, if there is
+/// any, that `begin` would come to on the queue, where the caller could not tell what it is about.
 func observing<Confined: ThreadConfined>(
-    _ confined: Confined, on queue: DispatchQueue?,
+    _ confined: Confined, on queue: DispatchQueue?, checking: (Confined) -> Void,
     _ begin: @escaping (Confined) -> ObservationEntry
 ) -> NotificationToken {
     let token = NotificationToken()
@@ -107,12 +117,10 @@ func observing<Confined: ThreadConfined>(
         return token
     }
     guard let realm = confined.realm else { return token }
-    realm.core.check()
-    if realm.isFrozen {
-        misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.")
-    }
+    realm.core.requireChanging()
     QueueConfinement.requireSerial(queue)
     let reference = ThreadSafeReference(to: confined)
+    checking(confined)
     let configuration = realm.core.settings.configuration
     let work = QueuedWork {
         guard token.isActive else { return }
@@ -123,7 +131,8 @@ func observing<Confined: ThreadConfined>(
         guard let confined = realm.resolve(reference) else { return }
         token.attach(begin(confined))
     }
-    queue.async { work.run() }
+    // What a running write has made cannot be found before its end.
+    realm.core.afterWrite { queue.async { work.run() } }
     return token
 }
 
@@ -152,15 +161,18 @@ extension RealmCollection {
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { _ = _watched.region(keyPaths) }
 
     /// Observes where the collection is.
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Self>) -> Void
     ) -> ObservationEntry {
         let watched = _watched
-        let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
+        let region = watched.region(keyPaths)
         guard let core = realm?.core else { preconditionFailure("a managed collection has a Realm") }
         return core.observe(CollectionObserver(self, watched, region: region) { change, _ in block(change) })
     }
@@ -171,9 +183,9 @@ extension RealmCollection {
         _ block: @escaping (RealmCollectionChange<Self>, ChangedIdentities?) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue) { collection in
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { collection in
             let watched = collection._watched
-            let region = watched.elements.map { $0.region(keyPaths, depth: Region.depth) }
+            let region = watched.region(keyPaths)
             guard let core = collection.realm?.core else { preconditionFailure("a managed collection has a Realm") }
             return core.observe(
                 CollectionObserver(collection, watched, region: region, tellsIdentities: true, block))
@@ -211,14 +223,16 @@ extension Map {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Map>) -> Void
     ) -> NotificationToken {
         if realm == nil { misuse("Change notifications are only supported on managed collections.") }
-        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { _ = place?.region(keyPaths) }
 
     /// Observes where the map is.
     func entry(_ keyPaths: [String]?, _ block: @escaping (RealmMapChange<Map>) -> Void) -> ObservationEntry {
         guard let place else { preconditionFailure("a managed map has a place") }
-        let region = place.elementBinding.map { $0.region(keyPaths, depth: Region.depth) }
-        return place.core.observe(MapObserver(self, place, region: region, block))
+        return place.core.observe(MapObserver(self, place, region: place.region(keyPaths), block))
     }
 }
 
@@ -246,8 +260,11 @@ extension ThreadConfined where Self: ObjectBase {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
         if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
-        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { _ = binding.region(keyPaths, depth: 0) }
 
     /// As `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's.
     @_disfavoredOverload

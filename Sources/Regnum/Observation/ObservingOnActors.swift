@@ -9,21 +9,32 @@ private struct Beginning<Confined>: @unchecked Sendable {
     let run: (Confined) -> ObservationEntry
 }
 
-/// Begins an observation on the actor. `begin` gets what the actor's Realm shows.
+/// Begins an observation on the actor. `begin` gets what the actor's Realm shows; `checking` comes to the misuse that
+/// it would come to there.
 private func observing<Confined: ThreadConfined, A: Actor>(
-    _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?,
+    _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?, checking: (Confined) -> Void,
     _ begin: @escaping (Confined) -> ObservationEntry
 ) async -> NotificationToken {
     if Task.isCancelled { return .ended() }
     guard let realm = confined.realm else { return .ended() }
-    realm.core.check()
-    if realm.isFrozen {
-        misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.")
-    }
+    realm.core.requireChanging()
     let reference = ThreadSafeReference(to: confined)
+    checking(confined)
+    requireCommitted(confined, realm.core)
     let token = NotificationToken()
     await attach(token, reference, realm.core.settings.configuration, on: actor, Beginning(run: begin))
     return token
+}
+
+/// Misuse for what the running write has made: no other Realm can find it, and the caller, whom the write waits for,
+/// waits for the actor.
+private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ core: RealmCore) {
+    guard core.isWriting else { return }
+    if confined._moved(to: _RealmHome(core: core.frozen()), mayBeMissing: false) == nil {
+        misuse(
+            "Cannot create asynchronous query after making changes in a write transaction. What it has made is not "
+                + "there for an actor: commit first.")
+    }
 }
 
 private func attach<Confined: ThreadConfined, A: Actor>(
@@ -65,7 +76,9 @@ extension RealmCollection {
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
     ) async -> NotificationToken {
         if realm == nil { misuse("Change notifications are only supported on managed collections.") }
-        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] collection in
+        return await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] collection in
             collection.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }
@@ -90,7 +103,9 @@ extension Map {
         _ block: @Sendable @escaping (isolated A, RealmMapChange<Map>) -> Void
     ) async -> NotificationToken {
         if realm == nil { misuse("Change notifications are only supported on managed collections.") }
-        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] map in
+        return await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] map in
             map.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }
@@ -115,7 +130,9 @@ extension ThreadConfined where Self: ObjectBase {
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
     ) async -> NotificationToken {
         if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
-        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] object in
+        return await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] object in
             object.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }
@@ -150,7 +167,9 @@ extension ProjectionObservable {
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
     ) async -> NotificationToken {
         requireObservable()
-        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] projection in
+        return await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] projection in
             projection.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }
@@ -173,7 +192,9 @@ extension ProjectedCollection {
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void
     ) async -> NotificationToken {
         requireObservable()
-        return await observing(self, on: actor, _isolation: _isolation) { [weak actor] collection in
+        return await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] collection in
             collection.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }
@@ -187,7 +208,9 @@ extension RealmSectionedResult {
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
     ) async -> NotificationToken {
-        await observing(self, on: actor, _isolation: _isolation) { [weak actor] sections in
+        await observing(
+            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+        ) { [weak actor] sections in
             sections.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
             }

@@ -20,15 +20,14 @@ final class RealmNotifier: @unchecked Sendable {
     private let isScheduled = Atomic(false)
     // On the Realm's own thread, and asked at every refresh.
     @exclusivity(unchecked) private var entries: [WeakEntry] = []
-    private var realmEntries: [(entry: WeakEntry, block: (Realm.Notification, Realm) -> Void)] = []
+    /// Observers of the Realm as a whole. Their blocks may hold the Realm, so only the tokens keep them.
+    private var realmEntries: [WeakEntry] = []
     /// Nil while nobody observes.
     private var baseline: Session?
     /// Equal queries of several observers are one.
     let queries = ObservedQueries()
     /// The tables that observers look at, nil for all, by the schema of then; nil after observers came or went.
     private var watched: (schema: BlockRef, tables: Set<TableKey>?)?
-    /// `RealmSettings.invalidations` at the last delivery.
-    private var invalidations = 0
     fileprivate var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
@@ -72,6 +71,8 @@ final class RealmNotifier: @unchecked Sendable {
         entry.hasBegun = true
         entries.append(WeakEntry(entry: entry))
         watched = nil
+        // What was committed before this Realm was listening has asked for no turn.
+        if core.settings.autorefresh, core.session.version < core.session.database.newestVersion { schedule() }
     }
 
     private func shownVersion(_ core: RealmCore) throws(EngineError) -> Session {
@@ -80,8 +81,11 @@ final class RealmNotifier: @unchecked Sendable {
         return made
     }
 
-    func add(_ entry: ObservationEntry, _ block: @escaping (Realm.Notification, Realm) -> Void) {
-        realmEntries.append((WeakEntry(entry: entry), block))
+    /// Adds an entry whose observer is a `RealmObserver`.
+    func add(ofRealm entry: ObservationEntry) {
+        // Nobody else may come by: own commits tell these without a turn.
+        realmEntries.removeAll { $0.entry?.isEnded ?? true }
+        realmEntries.append(WeakEntry(entry: entry))
         entry.hasBegun = true
     }
 
@@ -89,13 +93,19 @@ final class RealmNotifier: @unchecked Sendable {
         let count = entries.count
         entries.removeAll { $0.entry?.isEnded ?? true }
         if entries.count != count { watched = nil }
-        realmEntries.removeAll { $0.entry.entry?.isEnded ?? true }
-        if entries.isEmpty { baseline = nil }
+        realmEntries.removeAll { $0.entry?.isEnded ?? true }
+        if entries.isEmpty {
+            baseline = nil
+            // There is nothing that others could have changed since.
+            isLocal = true
+        }
     }
 
-    var isIdle: Bool {
+    /// After `Realm.invalidate`: what was observed is gone from this Realm, though it may well exist. Its observations
+    /// end without a call; those of the Realm itself go on.
+    func didInvalidate() {
+        for weak in entries { weak.entry?.end() }
         dropEnded()
-        return entries.isEmpty && realmEntries.isEmpty
     }
 
     /// True while a block of an observer runs.
@@ -163,9 +173,11 @@ final class RealmNotifier: @unchecked Sendable {
     private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
         tellings += 1
         defer { tellings -= 1 }
-        for (entry, block) in realmEntries {
-            guard let entry = entry.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)) else { continue }
-            block(notification, Realm(core: core))
+        for weak in realmEntries {
+            guard let entry = weak.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)),
+                let observer = entry.observer as? RealmObserver
+            else { continue }
+            observer.block(notification, Realm(core: core))
         }
     }
 
@@ -219,14 +231,11 @@ final class RealmNotifier: @unchecked Sendable {
             watched?.contains(key) ?? true
         }
         work.comparedTables += changes.count
-        // What is invalid has ended without a change.
-        let isInvalidated = invalidations != core.settings.invalidations
-        invalidations = core.settings.invalidations
         let walk = RegionWalk(older: baseline, newer: core.session, changes: changes)
         for weak in entries {
             guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
             let own = try walkOf(entry, core)
-            if own == nil, !isInvalidated {
+            if own == nil {
                 if changes.isEmpty { continue }
                 if let tables = entry.tables, tables.isDisjoint(with: walk.changes.keys) { continue }
             }

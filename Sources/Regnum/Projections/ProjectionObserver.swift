@@ -92,7 +92,8 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
             let before = try walk.older.table(table)?.value(property.column, of: root.rowKey)
         else { return nil }
         let past = P.Root()
-        guard property.first.set(past, property.first.dynamicValue(before, in: root.core) as Any) else { return nil }
+        let value = property.first.dynamicValue(before, of: root, property.column)
+        guard property.first.set(past, value as Any) else { return nil }
         return Self.shown(property.projected.value(of: past))
     }
 
@@ -117,8 +118,11 @@ extension ProjectionObservable {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { _ = ProjectionObserver(self, keyPaths: keyPaths) { _ in } }
 
     /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(

@@ -178,6 +178,7 @@ extension Realm {
             throw core.error("write", error)
         }
         CommitBoard.committed(core.settings.database, by: core.notifier)
+        for work in core.takeAfterWrite() { work() }
         core.didShowOtherVersion()
         core.notifier?.didCommit(silent: tokens)
     }
@@ -186,15 +187,19 @@ extension Realm {
     /// failed: then `core.comeBack()` is due where the Realm is confined to.
     func commitLater(_ onDone: @escaping @Sendable (EngineError?) -> Void) throws {
         let (database, own) = (core.settings.database, core.notifier)
+        // Others see the changes once they are durable.
+        let waiting = core.takeAfterWrite()
         do {
             try core.session.commitWriteLater { [weak database] error in
                 if error == nil, let database { CommitBoard.committed(database, by: own) }
+                for work in waiting { work() }
                 onDone(error)
             }
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has rolled back.
             core.afterRollback()
+            for work in waiting { work() }
             throw core.error("write", error)
         }
         core.didShowOtherVersion()
@@ -237,8 +242,9 @@ extension Realm {
         }
     }
 
-    /// Ends all objects and collections taken from this Realm so far; a running write is rolled back first. The
-    /// Realm itself can be used on, and sees the newest version. Within an observer's block nothing happens.
+    /// Ends all objects and collections taken from this Realm so far, and their observations, without a call; a
+    /// running write is rolled back first. The Realm itself can be used on, and sees the newest version; observers of
+    /// the Realm stay. Within an observer's block nothing happens.
     public func invalidate() {
         core.check()
         if core.notifier?.isSending == true { return }
@@ -246,6 +252,7 @@ extension Realm {
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
+        core.notifier?.didInvalidate()
         // Loops that run ask for nothing but this.
         core.session.moved()
         if !core.isReadOnly, engine({ () throws(EngineError) in try core.session.refresh() }) {
@@ -315,6 +322,19 @@ extension RealmCore {
     func afterRollback() {
         reloadTables()
         noteRollback()
+        for work in takeAfterWrite() { work() }
+    }
+
+    /// Does `work` when the running write has ended, on whatever thread; at once where there is none.
+    func afterWrite(_ work: @escaping @Sendable () -> Void) {
+        if isWriting { settings.afterWrite.append(work) } else { work() }
+    }
+
+    /// What waits for the end of the write, to be done by the caller.
+    fileprivate func takeAfterWrite() -> [@Sendable () -> Void] {
+        if settings.afterWrite.isEmpty { return [] }
+        defer { settings.afterWrite = [] }
+        return settings.afterWrite
     }
 
     /// What users catch for an error of the engine.

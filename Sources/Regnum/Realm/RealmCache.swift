@@ -48,14 +48,17 @@ final class RealmCache: Sendable {
     }
     private let frozen = Lock<[FrozenKey: WeakCore]>([:])
 
-    /// The frozen instance of that version, or nil.
-    func frozenCore(at key: FrozenKey) -> RealmCore? { frozen.withLock { $0[key] }?.core }
+    /// The frozen instance of that version, or nil. One that was invalidated cannot be read any more.
+    func frozenCore(at key: FrozenKey) -> RealmCore? {
+        guard let core = frozen.withLock({ $0[key] })?.core, !core.isClosed else { return nil }
+        return core
+    }
 
     /// Remembers a frozen instance; the one that another thread has made meanwhile wins. Drops what has ended.
     func insert(frozen core: RealmCore, at key: FrozenKey) -> RealmCore {
         let entry = WeakCore(core: core, place: core.settings.place)
         let (kept, ended) = frozen.withLock { frozen -> (WeakCore, [WeakCore]) in
-            if let other = frozen[key], other.core != nil { return (other, []) }
+            if let other = frozen[key], let core = other.core, !core.isClosed { return (other, []) }
             let ended = frozen.filter { $0.value.core == nil }
             for key in ended.keys { frozen[key] = nil }
             frozen[key] = entry

@@ -28,6 +28,8 @@ final class RealmSettings {
     var work: SchemaWork?
     /// How often `invalidate` was called: collections made before are invalid.
     var invalidations = 0
+    /// What waits for the end of the running write.
+    var afterWrite: [@Sendable () -> Void] = []
 
     init(
         configuration: Realm.Configuration, place: Realm.Configuration.Place, database: Database,

@@ -138,16 +138,20 @@ extension RealmSectionedResult {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> NotificationToken {
-        observing(self, on: queue) { $0.entry(keyPaths, block) }
+        observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    private var watched: _Watched { _Watched(kind: .results(_sections.state.results.state)) }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { _ = watched.region(keyPaths) }
 
     /// Observes where the sections are.
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> ObservationEntry {
         let state = _sections.state.results.state
-        let region = state.binding.map { $0.region(keyPaths, depth: Region.depth) }
-        return state.realm.observe(SectionsObserver(self, region: region, block))
+        return state.realm.observe(SectionsObserver(self, region: watched.region(keyPaths), block))
     }
 }
 

@@ -15,7 +15,8 @@ internal import RegnumSystem
 /// ```
 ///
 /// It keeps the version it was made at in the file until it is resolved or released. May be made on the thread of
-/// the object, and resolved and released on any.
+/// the object, inside a write too, and resolved and released on any. What the write has made is found once it is
+/// committed.
 public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: what it holds is frozen, and taken out under the mutex.
     private let parcel: Lock<Parcel?>
@@ -24,6 +25,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         // Sendable: frozen.
         let value: Confined
         let home: RealmCore
+        /// Made in a write: what it stands for may be in no version before the next one.
+        let isOfWrite: Bool
     }
 
     /// Misuse where `threadConfined` is unmanaged or invalid.
@@ -39,7 +42,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         guard let value = threadConfined._moved(to: _RealmHome(core: home), mayBeMissing: true) else {
             misuse("Cannot construct reference to an object whose class the Realm does not know")
         }
-        parcel = Lock(Parcel(value: value, home: home))
+        parcel = Lock(Parcel(value: value, home: home, isOfWrite: realm.core.isWriting))
     }
 
     /// True once it has been resolved.
@@ -56,7 +59,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         if core.isFrozen {
             return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
         }
-        core.show(atLeast: taken.home)
+        core.show(atLeast: taken.home, orNext: taken.isOfWrite)
         return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
     }
 }
@@ -64,7 +67,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
 extension Realm {
     /// What `reference` stands for, as this Realm shows it; nil where it was deleted, or belongs to another file. A
     /// Realm that nothing was read from yet comes to the version of the reference, an older one moves on to the
-    /// newest. A reference can be resolved once. Misuse a second time.
+    /// newest; for a reference that was made in a write, both do, and so does a Realm at the version before that write.
+    /// A reference can be resolved once. Misuse a second time.
     public func resolve<Confined: ThreadConfined>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
         core.check()
         return reference.resolve(in: core)
@@ -72,16 +76,18 @@ extension Realm {
 }
 
 extension RealmCore {
-    /// Comes to a version in which what was handed over can be found.
-    fileprivate func show(atLeast other: RealmCore) {
+    /// Comes to a version in which what was handed over can be found: that of `other`, or `orNext` the one behind it.
+    fileprivate func show(atLeast other: RealmCore, orNext: Bool) {
         if isWriting || isReadOnly { return }
         let isNew = isUntouched
         touch()
-        if isNew, session.version != other.session.version {
+        let needed = other.session.version
+        if isNew, !orNext {
+            if session.version == needed { return }
             engine { () throws(EngineError) in try session.move(to: other.session) }
             reloadTables()
             didShowOtherVersion()
-        } else if session.version < other.session.version {
+        } else if isNew || session.version < needed || orNext && session.version == needed {
             if engine({ () throws(EngineError) in try session.refresh() }) {
                 reloadTables()
                 didShowOtherVersion()

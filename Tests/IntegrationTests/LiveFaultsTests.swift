@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where observers were told too little, too much or too late: things that a write makes and hands on in the same
+// breath, commits that come before a queue has begun to observe, Realms that are invalidated or were never observed.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Regnum
+import RegnumTestKit
+import Testing
+
+class FaultRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+    @Persisted var n = 0
+    @Persisted var any: AnyRealmValue
+    @Persisted var friend: FaultRow?
+    @Persisted var list: List<FaultRow>
+    @Persisted var set: MutableSet<FaultRow>
+    @Persisted var rows: Map<String, FaultRow?>
+    @Persisted var numbers: List<Int>
+    @Persisted var map: Map<String, Int>
+    @Persisted var part: FaultPart?
+    @Persisted(originProperty: "friend") var admirers: LinkingObjects<FaultRow>
+}
+
+class FaultPart: EmbeddedObject {
+    @Persisted var size = 0
+}
+
+class FaultView: Projection<FaultRow> {
+    @Projected(\FaultRow.n) var number
+}
+
+@Suite("What observers were not told, or told wrongly")
+struct LiveFaultsTests {
+    private static func configuration() -> Realm.Configuration {
+        Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
+    }
+
+    /// Rows 0, 1 and 2.
+    private func filled() throws -> (Stage, Diary) {
+        let stage = try Stage(Self.configuration())
+        try stage.write { realm in
+            for id in 0..<3 { realm.create(FaultRow.self, value: ["id": id]) }
+        }
+        return (stage, Diary())
+    }
+
+    private func find(_ id: Int, _ realm: Realm) throws -> FaultRow {
+        try #require(realm.object(ofType: FaultRow.self, forPrimaryKey: id))
+    }
+
+    private func settle(_ queue: DispatchQueue) { for _ in 0..<3 { queue.sync {} } }
+
+    /// Runs on another thread and waits.
+    private func elsewhere<R: Sendable>(_ body: @escaping @Sendable () throws -> R) throws -> R {
+        nonisolated(unsafe) var result: Result<R, any Error>?
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            result = Result { try body() }
+            done.signal()
+        }
+        thread.start()
+        done.wait()
+        return try #require(result).get()
+    }
+
+    /// Notes names with old and new values.
+    private func names<T>(_ diary: Diary) -> (ObjectChange<T>) -> Void {
+        func text(_ value: Any?) -> String {
+            guard let value else { return "nil" }
+            return value is ObjectBase ? "object" : "\(value)"
+        }
+        return { change in
+            switch change {
+            case .change(_, let properties):
+                let lines = properties.map { "\($0.name) \(text($0.oldValue))>\(text($0.newValue))" }
+                diary.lines.append(lines.joined(separator: ", "))
+            case .deleted: diary.lines.append("deleted")
+            case .error: diary.lines.append("error")
+            }
+        }
+    }
+
+    /// Notes changes, and no first calls.
+    private func updates<C: RealmCollection>(_ label: String, _ diary: Diary) -> (RealmCollectionChange<C>) -> Void {
+        { change in
+            guard case .update(_, let deletions, let insertions, let modifications) = change else { return }
+            diary.lines.append("\(label) d\(deletions) i\(insertions) m\(modifications)")
+        }
+    }
+
+    // MARK: References made in a write
+
+    @Test("a reference made in a write is resolved behind it, by fresh Realms and by those at the version before")
+    func ofWrite() throws {
+        let (stage, _) = try filled()
+        let configuration = stage.configuration
+        let queue = DispatchQueue(label: "behind")
+        nonisolated(unsafe) var behind: Realm?
+        try queue.sync {
+            behind = try Realm(configuration: configuration, queue: queue)
+            behind?.autorefresh = false
+            #expect(behind?.objects(FaultRow.self).count == 3)
+        }
+        let (first, second, all) = try stage.on { realm in
+            realm.beginWrite()
+            let row = realm.create(FaultRow.self, value: ["id": 50])
+            let references = (
+                ThreadSafeReference(to: row), ThreadSafeReference(to: row),
+                ThreadSafeReference(to: realm.objects(FaultRow.self))
+            )
+            try realm.commitWrite()
+            return references
+        }
+        #expect(try elsewhere { try Realm(configuration: configuration).resolve(first)?.id } == 50)
+        #expect(try elsewhere { try Realm(configuration: configuration).resolve(all)?.count } == 4)
+        try queue.sync {
+            let realm = try #require(behind)
+            #expect(realm.resolve(second)?.id == 50)
+            behind = nil
+        }
+    }
+
+    @Test("what a write has made is observed on a queue from the commit on")
+    func observedInWrite() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "watcher")
+        let diary = Diary()
+        try stage.on { realm in
+            realm.beginWrite()
+            let row = realm.create(FaultRow.self, value: ["id": 60])
+            diary.tokens = [row.observe(on: queue, names(diary))]
+            // The queue comes round while nobody else can see the object yet.
+            settle(queue)
+            try realm.commitWrite()
+        }
+        settle(queue)
+        try stage.write { try find(60, $0).n = 5 }
+        settle(queue)
+        #expect(queue.sync { diary.take() } == ["n 0>5"])
+        queue.sync { diary.tokens = [] }
+    }
+
+    private actor Bystander {}
+
+    /// The write waits for the caller, and the caller for the other actor.
+    @MainActor fileprivate static func observeInWrite() async throws {
+        let realm = try await Realm.open(configuration: configuration())
+        realm.beginWrite()
+        let row = realm.create(FaultRow.self, value: ["id": 1])
+        _ = await row.observe(on: Bystander()) { _, _ in }
+    }
+
+    @Test("what the running write has made is refused to another actor")
+    func actorInWrite() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await LiveFaultsTests.observeInWrite()
+        }
+        let words = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(words.contains("Cannot create asynchronous query after making changes in a write transaction."))
+    }
+
+    // MARK: Invalidation
+
+    @Test("invalidate ends the observations of what it ends, without a call; those of the Realm go on")
+    func invalidated() throws {
+        let (stage, diary) = try filled()
+        try stage.write { realm in
+            let row = try find(0, realm)
+            row.list.append(objectsIn: realm.objects(FaultRow.self))
+            row.numbers.append(objectsIn: [3, 1])
+            try find(1, realm).friend = row
+        }
+        try stage.on { realm in
+            let row = try find(0, realm)
+            diary.tokens = [
+                row.list.observe { diary.note($0) }, row.list.filter("n >= 0").observe { diary.note($0) },
+                row.admirers.observe { diary.note($0) }, row.numbers.sorted(ascending: true).observe { diary.note($0) },
+                row.map.observe { _ in diary.lines.append("map") },
+                realm.objects(FaultRow.self).observe { diary.note($0) },
+                realm.objects(FaultRow.self).sectioned(by: \.name).observe { _ in diary.lines.append("sections") },
+                row.observe(names(diary)), FaultView(projecting: row).observe(names(diary)),
+                realm.observe { _, _ in diary.lines.append("realm") },
+            ]
+        }
+        stage.settle()
+        #expect(diary.take().count == 7)
+        try stage.on { $0.invalidate() }
+        try stage.write { realm in
+            let row = try find(0, realm)
+            row.n = 9
+            row.numbers.removeAll()
+            row.list.removeAll()
+            realm.delete(try find(2, realm))
+        }
+        #expect(diary.take() == ["realm"])
+        try stage.on { realm in
+            #expect(diary.tokens.allSatisfy { $0.invalidate() })
+            diary.tokens = [try find(0, realm).observe(names(diary))]
+        }
+        try stage.write { try find(0, $0).n = 10 }
+        #expect(diary.take() == ["n nil>10"])
+    }
+
+    @Test("a frozen Realm that was invalidated is not what later freezes of that version get")
+    func frozenAnew() throws {
+        let (stage, _) = try filled()
+        try stage.on { realm in
+            let frozen = realm.freeze()
+            frozen.invalidate()
+            let row = try find(1, realm).freeze()
+            #expect(row.id == 1 && row.isFrozen)
+            #expect(row.realm != frozen)
+            #expect(realm.freeze() == row.realm)
+            withExtendedLifetime(frozen) {}
+        }
+    }
+
+    // MARK: When
+
+    @Test("a commit that lands before the queue has begun to observe an object is told of")
+    func lateQueue() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "late")
+        let diary = Diary()
+        queue.suspend()
+        try stage.on { realm in
+            let row = try find(0, realm)
+            diary.tokens = [
+                row.observe(on: queue, names(diary)), FaultView(projecting: row).observe(on: queue, names(diary)),
+            ]
+            try realm.write { row.n = 7 }
+        }
+        queue.resume()
+        settle(queue)
+        #expect(queue.sync { diary.take() } == ["n 0>7", "number 0>7"])
+        queue.sync { diary.tokens = [] }
+    }
+
+    @Test("what others commit while nobody observes does not make later changes of one's own theirs")
+    func ownChanges() throws {
+        let (stage, diary) = try filled()
+        let other = try Realm(configuration: stage.configuration)
+        try other.write { _ = other.create(FaultRow.self, value: ["id": 30]) }
+        stage.settle()
+        try stage.on { realm in
+            let row = try find(0, realm)
+            diary.tokens = [row.observe(names(diary)), FaultView(projecting: row).observe(names(diary))]
+        }
+        try stage.write { try find(0, $0).n = 2 }
+        #expect(diary.take() == ["n nil>2", "number nil>2"])
+    }
+
+    private final class Probe {}
+
+    @Test("the block of an observer of the Realm goes with its token, and the Realm with it")
+    func blocks() throws {
+        try withFile([FaultRow.self, FaultPart.self]) { configuration in
+            let queue = DispatchQueue(label: "closing")
+            try queue.sync {
+                for isInvalidated in [true, false] {
+                    weak var held: Probe?
+                    var token: NotificationToken? = try {
+                        let realm = try Realm(configuration: configuration, queue: queue)
+                        let probe = Probe()
+                        held = probe
+                        return realm.observe { [realm, probe] _, _ in
+                            withExtendedLifetime((realm, probe)) {}
+                        }
+                    }()
+                    #expect(held != nil)
+                    if isInvalidated { token?.invalidate() } else { token = nil }
+                    #expect(held == nil)
+                    #expect(try Realm.deleteFiles(for: configuration))
+                    token = nil
+                }
+            }
+        }
+    }
+
+    // MARK: What
+
+    @Test("key paths over the linking objects of dynamic objects")
+    func dynamicBacklinks() throws {
+        let (stage, _) = try filled()
+        let (plain, named, results) = (Diary(), Diary(), Diary())
+        try stage.on { realm in
+            let row = try #require(realm.dynamicObject(ofType: "FaultRow", forPrimaryKey: 0))
+            plain.tokens = [row.observe(keyPaths: ["admirers"], names(plain))]
+            named.tokens = [row.observe(keyPaths: ["admirers.name"], names(named))]
+            results.tokens = [
+                realm.dynamicObjects("FaultRow").filter("id == 0")
+                    .observe(keyPaths: ["admirers.name"], updates("rows", results))
+            ]
+        }
+        stage.settle()
+        func told() -> [[String]] { [plain, named, results].map { $0.take() } }
+        try stage.write { try find(1, $0).friend = try find(0, $0) }
+        #expect(told() == [["admirers nil>nil"], ["admirers nil>nil"], ["rows d[] i[] m[0]"]])
+        try stage.write { try find(1, $0).name = "x" }
+        #expect(told() == [[], ["admirers nil>nil"], ["rows d[] i[] m[0]"]])
+        try stage.write { try find(1, $0).n = 8 }
+        #expect(told() == [[], [], []])
+    }
+
+    @Test("old values of links and mixed values that others have changed, of dynamic objects too")
+    func oldValues() throws {
+        let (stage, diary) = try filled()
+        try stage.write { realm in
+            let row = try find(0, realm)
+            row.any = .object(try find(1, realm))
+            row.friend = try find(1, realm)
+        }
+        try stage.on { realm in
+            let dynamic = try #require(realm.dynamicObject(ofType: "FaultRow", forPrimaryKey: 0))
+            diary.tokens = [try find(0, realm).observe(names(diary)), dynamic.observe(names(diary))]
+        }
+        let other = try Realm(configuration: stage.configuration)
+        try other.write {
+            let row = try find(0, other)
+            row.any = .none
+            row.friend = nil
+        }
+        stage.settle()
+        let links = "any object>nil, friend object>nil"
+        #expect(diaryLines(stage, diary) == [links, links])
+        try stage.write { try find(0, $0).any = AnyRealmValue.fromArray([.int(1)]) }
+        _ = diaryLines(stage, diary)
+        try other.write { try find(0, other).any = .int(3) }
+        stage.settle()
+        #expect(diaryLines(stage, diary) == ["any nil>3", "any nil>3"])
+    }
+
+    @Test("keys of maps are told apart by their bytes")
+    func mapKeys() throws {
+        let (stage, diary) = try filled()
+        // Two bytes and three, one character.
+        let (short, long) = ("\u{E9}", "e\u{301}")
+        try stage.write { realm in
+            let map = try find(0, realm).map
+            map[short] = 1
+            map[long] = 2
+        }
+        try stage.on { realm in
+            diary.tokens = [
+                try find(0, realm).map.observe { change in
+                    guard case .update(_, let gone, let new, let changed) = change else { return }
+                    let counts = [gone, new, changed].map { keys in keys.map(\.utf8.count) }
+                    diary.lines.append("d\(counts[0]) i\(counts[1]) m\(counts[2])")
+                }
+            ]
+        }
+        stage.settle()
+        try stage.write { try find(0, $0).map["a"] = 1 }
+        #expect(diary.take() == ["d[] i[1] m[]"])
+        try stage.write { try find(0, $0).map[long] = 3 }
+        #expect(diary.take() == ["d[] i[] m[3]"])
+        try stage.write { try find(0, $0).map[short] = nil }
+        #expect(diary.take() == ["d[2] i[] m[]"])
+        try stage.write { try find(0, $0).map[short] = 1 }
+        #expect(diary.take() == ["d[] i[2] m[]"])
+    }
+
+    // MARK: Refusals
+
+    @Test("key paths that lead to nothing are refused at the call, for a queue and of values too")
+    func wrongKeyPaths() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "refused")
+        func refuses(_ body: () -> Void) -> Bool {
+            catchMisuse(body)?.contains("Invalid property name: property 'nope' not found") == true
+        }
+        try stage.on { realm in
+            let row = try find(0, realm)
+            let view = FaultView(projecting: row)
+            let rows = realm.objects(FaultRow.self)
+            #expect(refuses { _ = rows.observe(keyPaths: ["nope"], on: queue) { _ in } })
+            #expect(refuses { _ = row.rows.observe(keyPaths: ["nope"], on: queue) { _ in } })
+            #expect(refuses { _ = rows.sectioned(by: \.name).observe(keyPaths: ["nope"], on: queue) { _ in } })
+            #expect(refuses { _ = row.observe(keyPaths: ["nope"], on: queue, names(Diary())) })
+            #expect(refuses { _ = view.observe(keyPaths: ["nope"], on: queue, names(Diary())) })
+            #expect(refuses { _ = row.numbers.observe(keyPaths: ["nope"]) { _ in } })
+            #expect(refuses { _ = row.numbers.sorted(ascending: true).observe(keyPaths: ["nope"]) { _ in } })
+            #expect(refuses { _ = row.map.observe(keyPaths: ["nope"]) { _ in } })
+        }
+    }
+
+    @Test("a Realm that is only read is refused at the call, for a queue too")
+    func readOnly() throws {
+        try withFile([FaultRow.self, FaultPart.self]) { configuration in
+            try { _ = try Realm(configuration: configuration).isEmpty }()
+            var reading = configuration
+            reading.readOnly = true
+            let rows = try Realm(configuration: reading).objects(FaultRow.self)
+            let queue = DispatchQueue(label: "reading")
+            let words = catchMisuse { _ = rows.observe(on: queue) { _ in } }
+            #expect(words?.contains("Read-only Realms do not change and do not have change notifications.") == true)
+        }
+    }
+
+    // MARK: Every kind of collection
+
+    @Test("key paths of sets, linking objects, embedded objects and AnyRealmCollection; no key path at all")
+    func keyPaths() throws {
+        let (stage, diary) = try filled()
+        try stage.write { realm in
+            let row = try find(0, realm)
+            for id in 1..<3 {
+                row.set.insert(try find(id, realm))
+                try find(id, realm).friend = row
+            }
+            row.part = FaultPart()
+        }
+        try stage.on { realm in
+            let row = try find(0, realm)
+            let rows = realm.objects(FaultRow.self)
+            diary.tokens = [
+                row.set.observe(keyPaths: ["name"], updates("set", diary)),
+                row.admirers.observe(keyPaths: ["name"], updates("admirers", diary)),
+                AnyRealmCollection(rows).observe(keyPaths: ["name"], updates("any", diary)),
+                rows.observe(keyPaths: [String](), updates("none", diary)),
+                try #require(row.part).observe(keyPaths: ["size"], names(diary)),
+            ]
+        }
+        stage.settle()
+        try stage.write { try find(1, $0).n = 5 }
+        #expect(diary.take() == [])
+        try stage.write { try find(1, $0).name = "x" }
+        #expect(diary.take() == ["set d[] i[] m[0]", "admirers d[] i[] m[0]", "any d[] i[] m[1]"])
+        try stage.write { realm in
+            let part = try #require(try find(0, realm).part)
+            part.size = 2
+        }
+        #expect(diary.take() == ["size nil>2"])
+        try stage.write { $0.add(FaultRow(value: ["id": 9])) }
+        #expect(diary.take() == ["any d[] i[3] m[]", "none d[] i[3] m[]"])
+    }
+
+    @Test("a map is observed on a queue from elsewhere")
+    func mapOnQueue() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "maps")
+        let diary = Diary()
+        try stage.on { realm in
+            diary.tokens = [
+                try find(0, realm).map.observe(on: queue) { change in
+                    switch change {
+                    case .initial(let map): diary.lines.append("initial \(map.count)")
+                    case .update(_, let gone, let new, let changed):
+                        diary.lines.append("d\(gone) i\(new) m\(changed)")
+                    case .error: diary.lines.append("error")
+                    }
+                }
+            ]
+        }
+        settle(queue)
+        try stage.write { try find(0, $0).map["a"] = 1 }
+        settle(queue)
+        #expect(queue.sync { diary.take() } == ["initial 0", #"d[] i["a"] m[]"#])
+        queue.sync { diary.tokens = [] }
+    }
+
+    @Test("references to sets, maps, linking objects, embedded objects and AnyRealmCollection")
+    func references() throws {
+        let (stage, _) = try filled()
+        let configuration = stage.configuration
+        try stage.write { realm in
+            let row = try find(0, realm)
+            row.set.insert(try find(1, realm))
+            row.map["a"] = 4
+            row.part = FaultPart(value: ["size": 6])
+            try find(2, realm).friend = row
+        }
+        let (set, map, admirers, any, part) = try stage.on { realm in
+            let row = try find(0, realm)
+            return (
+                ThreadSafeReference(to: row.set), ThreadSafeReference(to: row.map),
+                ThreadSafeReference(to: row.admirers),
+                ThreadSafeReference(to: AnyRealmCollection(realm.objects(FaultRow.self))),
+                ThreadSafeReference(to: try #require(row.part))
+            )
+        }
+        let found = try elsewhere {
+            let realm = try Realm(configuration: configuration)
+            return [
+                realm.resolve(set)?.first?.id, realm.resolve(map)?["a"], realm.resolve(admirers)?.first?.id,
+                realm.resolve(any)?.count, realm.resolve(part)?.size,
+            ]
+        }
+        #expect(found == [1, 4, 2, 3, 6])
+    }
+
+    @Test("maps, sets, AnyRealmCollection and sections are refused on a wrong thread")
+    func wrongThread() throws {
+        let realm = try memoryRealm(FaultRow.self, FaultPart.self)
+        let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }
+        let rows = realm.objects(FaultRow.self)
+        nonisolated(unsafe) let map = row.map
+        nonisolated(unsafe) let set = row.set
+        nonisolated(unsafe) let any = AnyRealmCollection(rows)
+        nonisolated(unsafe) let sections = rows.sectioned(by: \.name)
+        let words = try elsewhere {
+            [
+                catchMisuse { _ = map.count }, catchMisuse { _ = set.count }, catchMisuse { _ = any.count },
+                catchMisuse { _ = sections.count },
+            ]
+        }
+        for text in words { #expect(text?.contains("Realm accessed from incorrect thread") == true) }
+    }
+}
