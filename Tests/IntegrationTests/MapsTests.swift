@@ -355,7 +355,7 @@ struct MapsTests {
         let map = Map<String, Int?>()
         map["b"] = 5
         map["a"] = .some(nil)
-        #expect(map.description.hasPrefix("Map<string, int?> <0x"))
+        #expect(map.description.hasPrefix("Map<string, int> <0x"))
         #expect(map.description.hasSuffix("(\n[a]: (null),\n[b]: 5\n)"))
         let property = Holder.sharedSchema()?["items"]
         #expect(property?.isMap == true && property?.isArray == false && property?.type == .object)

@@ -399,7 +399,7 @@ struct MutableSetsTests {
         let set = MutableSet<Int?>()
         set.insert(nil)
         set.insert(5)
-        #expect(set.description.hasPrefix("MutableSet<int?> <0x"))
+        #expect(set.description.hasPrefix("MutableSet<int> <0x"))
         #expect(set.description.hasSuffix("(\n\t[0] (null),\n\t[1] 5\n)"))
         let property = Holder.sharedSchema()?["texts"]
         #expect(property?.isSet == true && property?.isArray == false && property?.type == .string)

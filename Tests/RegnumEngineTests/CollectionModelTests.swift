@@ -238,24 +238,30 @@ private struct CollectionRun {
             guard var row = rows[other] else { continue }
             row.any = cleared(row.any, word)
             for (column, definition) in Self.columns.enumerated() {
-                let isRemoved =
-                    definition.collection == .set || definition.collection == .list && definition.type == .link
-                if isRemoved {
-                    row.elements[column].removeAll { cleared($0, word) != $0 || $0 == .link(ObjectKey(key)) }
-                } else {
-                    row.elements[column] = row.elements[column].map {
-                        $0 == .link(ObjectKey(key)) ? .null : cleared($0, word)
+                row.elements[column].removeAll {
+                    switch definition.collection {
+                    case .set: cleared($0, word) != $0 || $0 == .link(ObjectKey(key))
+                    case .list: isLink($0, word) || $0 == .link(ObjectKey(key))
+                    default: false
                     }
+                }
+                row.elements[column] = row.elements[column].map {
+                    $0 == .link(ObjectKey(key)) ? .null : cleared($0, word)
                 }
             }
             rows[other] = row
         }
     }
 
+    private func isLink(_ value: Value, _ word: UInt64) -> Bool {
+        if case .typedLink(let table, let key) = value { Value.targetWord(table, key) == word } else { false }
+    }
+
+    /// Lists lose the links, elsewhere they become null.
     private func cleared(_ value: Value, _ word: UInt64) -> Value {
         switch value {
-        case .typedLink(let table, let key): Value.targetWord(table, key) == word ? .null : value
-        case .list(let values): .list(values.map { cleared($0, word) })
+        case .typedLink: isLink(value, word) ? .null : value
+        case .list(let values): .list(values.filter { !isLink($0, word) }.map { cleared($0, word) })
         case .dictionary(let entries):
             .dictionary(entries.map { DictionaryEntry(key: $0.key, value: cleared($0.value, word)) })
         default: value

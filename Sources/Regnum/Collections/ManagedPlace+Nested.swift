@@ -8,6 +8,15 @@ internal import RegnumEngine
 package enum NestedStep: Equatable {
     case index(Int)
     case key(String)
+
+    /// Keys are told apart by their bytes, as the file does.
+    package static func == (left: NestedStep, right: NestedStep) -> Bool {
+        switch (left, right) {
+        case (.index(let left), .index(let right)): left == right
+        case (.key(let left), .key(let right)): left.utf8.elementsEqual(right.utf8)
+        default: false
+        }
+    }
 }
 
 extension ManagedPlace {
@@ -26,6 +35,11 @@ extension ManagedPlace {
         case .dictionary: return words.kind == CollectionWords.dictionary.kind
         default: return false
         }
+    }
+
+    /// True for a dictionary, whether a column holds it or a mixed value does.
+    var isMap: Bool {
+        path == nil ? binding.table.definition.columns[column].collection == .dictionary : isThere(.dictionary)
     }
 
     /// The value of a mixed property.
@@ -58,7 +72,7 @@ extension ManagedPlace {
             switch (value, step) {
             case (.list(let values), .index(let index)) where index < values.count: value = values[index]
             case (.dictionary(let entries), .key(let name)):
-                guard let entry = entries.first(where: { $0.key == name }) else { return .null }
+                guard let entry = entries.first(where: { $0.key.utf8.elementsEqual(name.utf8) }) else { return .null }
                 value = entry.value
             default: return .null
             }
@@ -87,7 +101,7 @@ extension ManagedPlace {
             values[index] = replacing(values[index], path.dropFirst(), new)
             return .list(values)
         case (.dictionary(var entries), .key(let name)):
-            guard let index = entries.firstIndex(where: { $0.key == name }) else { return old }
+            guard let index = entries.firstIndex(where: { $0.key.utf8.elementsEqual(name.utf8) }) else { return old }
             entries[index].value = replacing(entries[index].value, path.dropFirst(), new)
             return .dictionary(entries)
         default: return old

@@ -28,13 +28,9 @@ extension _OwnedCollection {
         return collection
     }
 
-    /// Assigning to the property of an unmanaged object copies the elements: its collection stays the same
-    /// instance.
+    /// Assigning to the property of an unmanaged object copies the elements, also before the first read: the instance
+    /// given may be that of another object, and an instance is the view of one object only.
     public static func _replace(_ stored: inout Self?, _ value: Self) {
-        if stored == nil, !value._isManaged {
-            stored = value
-            return
-        }
         _filled(&stored)._assign(value)
     }
 

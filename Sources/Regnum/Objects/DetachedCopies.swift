@@ -7,7 +7,8 @@ internal import RegnumEngine
 extension ThreadConfined where Self: ObjectBase {
     /// An unmanaged copy of the object and of what it links to, `depth` links deep: it may be changed without a write
     /// and go to any thread. Objects that are linked to twice, and circles, are copied once. Links beyond `depth` are
-    /// nil or missing from their collections. Linking objects are empty. Misuse where the object is invalid or dynamic.
+    /// nil or missing from their collections. Linking objects are empty. A raw value that an enum has no case for
+    /// becomes the default of the class. Misuse where the object is invalid or dynamic.
     ///
     /// A circle of unmanaged objects keeps itself in memory: break it, or copy less deep. Cost: reads every object it
     /// copies once.
@@ -86,6 +87,8 @@ private struct Detaching {
     private mutating func fill(_ copy: ObjectBase, from object: ObjectBase, _ depth: Int) {
         for property in ClassSchema.of(type(of: object)).properties where !property.isComputed {
             let value = property.get(object)
+            // There is no case for it in memory: the copy has the class's default.
+            if let value, property.unknownRaw(value) != nil { continue }
             if property.shape.isCustom {
                 // Made for this read, so it is a copy already.
                 ObjectFilling.set(value as Any, property, copy)

@@ -72,35 +72,44 @@ extension ObjectBase {
         return other.makeAccessor(rowKey)
     }
 
-    /// A list of links of a managed object, with elements whose properties are known by name only. Misuse where the
-    /// property is not one.
+    /// A list of links, with elements whose properties are known by name only. Misuse where the property is not one.
     public final func dynamicList(_ propertyName: String) -> List<DynamicObject> {
+        if rowContext == nil { return unmanagedLinks(propertyName) { $0.isList } }
         let place = dynamicPlace(propertyName) { $0.isList }
         let list = List<DynamicObject>()
         list.becomeManaged(place)
         return list
     }
 
-    /// A set of links of a managed object, with elements whose properties are known by name only. Misuse where the
-    /// property is not one.
+    /// A set of links, with elements whose properties are known by name only. Misuse where the property is not one.
     public final func dynamicMutableSet(_ propertyName: String) -> MutableSet<DynamicObject> {
+        if rowContext == nil { return unmanagedLinks(propertyName) { $0.isSet } }
         let place = dynamicPlace(propertyName) { $0.isSet }
         let set = MutableSet<DynamicObject>()
         set.becomeManaged(place)
         return set
     }
 
-    /// A map of links of a managed object, with values whose properties are known by name only. Misuse where the
-    /// property is not one.
+    /// A map of links, with values whose properties are known by name only. Misuse where the property is not one.
     public final func dynamicMap(_ propertyName: String) -> Map<String, DynamicObject?> {
+        if rowContext == nil { return unmanagedLinks(propertyName) { $0.isMap } }
         let place = dynamicPlace(propertyName) { $0.isMap }
         let map = Map<String, DynamicObject?>()
         map.becomeManaged(place)
         return map
     }
 
-    /// The place of a collection of links that satisfies `isRight`.
-    final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> ManagedPlace {
+    /// The collection of an unmanaged object itself, seen as one of dynamic objects.
+    private final func unmanagedLinks<C: AnyObject>(_ name: String, _ isRight: (ClassProperty) -> Bool) -> C {
+        let property = linkCollection(name, isRight).property
+        // unsafe: both hold references to objects, and what is asked of the elements is asked by name.
+        return unsafeBitCast(property.collection(in: self) as AnyObject, to: C.self)
+    }
+
+    /// A collection of links that satisfies `isRight`, and its number.
+    private final func linkCollection(
+        _ name: String, _ isRight: (ClassProperty) -> Bool
+    ) -> (property: ClassProperty, number: Int) {
         let schema = classSchema
         guard let number = schema.place(named: name) else {
             misuse("Invalid property name '\(name)' for class '\(schema.name)'.")
@@ -110,6 +119,12 @@ extension ObjectBase {
                 "Property '\(schema.name).\(name)' is not such a collection of objects: read it by "
                     + "`object[\"\(name)\"]`.")
         }
+        return (schema.properties[number], number)
+    }
+
+    /// The place of a collection of links that satisfies `isRight`.
+    final func dynamicPlace(_ name: String, _ isRight: (ClassProperty) -> Bool) -> ManagedPlace {
+        let number = linkCollection(name, isRight).number
         guard rowContext != nil, !isTraced else {
             misuse("Dynamic collections are of managed objects: add the object to a Realm first.")
         }

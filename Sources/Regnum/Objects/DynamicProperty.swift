@@ -137,10 +137,10 @@ enum PlainForm: UInt8 {
     case other
     case int, bool, float, double, string
 
-    init(_ property: ClassProperty) {
+    init(_ shape: _PropertyShape) {
         self = .other
-        if property.hasTarget || property.shape.collection != .none { return }
-        switch property.shape.type {
+        if shape.target != nil || shape.collection != .none { return }
+        switch shape.type {
         case .int: self = .int
         case .bool: self = .bool
         case .float: self = .float
@@ -155,7 +155,11 @@ extension ObjectBase {
     /// The value of a dynamic object's property whose form is not `other`.
     final func plainValue(_ form: PlainForm, _ place: Int) -> Any? {
         requireValid()
-        let number = binding.columns[place]
+        return plainColumn(form, binding.columns[place])
+    }
+
+    /// The value of a column in a form that is not `other`. The caller has checked the object.
+    final func plainColumn(_ form: PlainForm, _ number: Int) -> Any? {
         // Of a read-only file of an older version.
         if number < 0 { return nil }
         let column = rowColumns.unsafelyUnwrapped + number
@@ -166,7 +170,7 @@ extension ObjectBase {
         case .bool: return column.pointee.bit(row)
         case .float: return column.pointee.float(row)
         case .double: return column.pointee.double(row)
-        case .string: return String._load(column, row, self, place)
+        case .string: return String._load(column, row, self, 0)
         case .other: preconditionFailure("a property of another type has no plain value")
         }
     }

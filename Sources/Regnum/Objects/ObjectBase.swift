@@ -120,7 +120,10 @@ extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConver
             context.pointee.kind == .managed, other.pointee.kind == .managed
         else { return false }
         // A dynamic object has another context than one of the class.
-        return context == other || left.core === right.core && left.binding.tableKey == right.binding.tableKey
+        guard context == other || left.core === right.core && left.binding.tableKey == right.binding.tableKey
+        else { return false }
+        // The key of an object that is gone may be that of another one by now.
+        return !left.isInvalidated && !right.isInvalidated
     }
 }
 

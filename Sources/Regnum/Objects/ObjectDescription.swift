@@ -31,7 +31,7 @@ enum ObjectDescription {
     private static func text<Element>(_ collection: _StoredCollection<Element>, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
         let name = collection is List<Element> ? "List" : "MutableSet"
-        let start = "\(name)<\(elementName(Element.self))> \(address(collection)) (\n"
+        let start = "\(name)<\(typeName(Element.self))> \(address(collection)) (\n"
         if collection.isInvalidated { return start + "\n)" }
         let count = collection.count
         let lines = (0..<min(count, elementCount)).map {
@@ -42,11 +42,16 @@ enum ObjectDescription {
 
     private static func text<Key, Value>(_ map: Map<Key, Value>, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
-        let start = "Map<string, \(elementName(Value.self))> \(address(map)) (\n"
+        let start = "Map<string, \(typeName(Value.self))> \(address(map)) (\n"
         if map.isInvalidated { return start + "\n)" }
         let entries = map.anyEntries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         let lines = entries.prefix(elementCount).map { "[\($0.key)]: \(inner($0.value, depth))" }
         return start + lines.joined(separator: ",\n") + skipped(entries.count) + "\n)"
+    }
+
+    /// The name of the type of elements; here without a sign for those that may be null.
+    private static func typeName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
+        Element._shape.target.map { ClassNames.name(of: $0) } ?? Element._shape.type.text
     }
 
     private static func address(_ object: AnyObject) -> String {

@@ -48,8 +48,8 @@ extension RealmCore {
         let table = binding.table
         if let place = plan.autoIncrement { number(object, binding, place) }
         if let step = plan.primaryKey, let existing = existingKey(object, step, binding) {
-            if update == .error { refuseDuplicate(object, step, binding) }
-            return self.update(object, binding, existing, update)
+            if update != .error { return self.update(object, binding, existing, update) }
+            if !hasUnprovedKeys(binding) { refuseDuplicate(object, step, binding) }
         }
         var isComplete = plan.collections.isEmpty && plan.mixed.isEmpty
         let location = engine { () throws(EngineError) in
@@ -80,6 +80,12 @@ extension RealmCore {
             let value = binding.schema.properties[Int(step.property)].raw(object).value
             return try binding.table.key(forPrimaryKey: value)
         }
+    }
+
+    /// True in a migration that gives the class its primary key: objects may share one until it ends.
+    @inline(never)
+    func hasUnprovedKeys(_ binding: ClassBinding) -> Bool {
+        (configurationBox as? RealmSettings)?.work?.hasUnprovedKeys(binding.tableKey) ?? false
     }
 
     @inline(never)

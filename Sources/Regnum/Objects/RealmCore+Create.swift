@@ -71,18 +71,20 @@ private struct Creation {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
         let source = schema.isEmbedded ? nil : unwrapped(value).flatMap(objectBase)
-        if let existing = unique.flatMap({ existing(binding, entries, on: $0) }) ?? existing(binding, entries) {
+        var fresh: ObjectBase?
+        let found = unique.flatMap { existing(binding, entries, on: $0) } ?? existing(binding, entries, &fresh)
+        if let existing = found {
             if let source { copies[Source(source)] = existing }
             for (property, value) in entries where !property.isPrimaryKey {
                 store(value, property, binding, existing, update)
             }
             return existing
         }
-        let object = schema.type.init()
+        let object = fresh ?? schema.type.init()
         var later: [(property: ClassProperty, value: Any)] = []
         for (property, value) in entries {
             // What is copied may lead back to this object.
-            if property.hasTarget || leadsElsewhere(value, property) {
+            if property.hasTarget || leadsElsewhere(value, property) || property.unknownRaw(value) != nil {
                 later.append((property, value))
                 // The default of a link that is given is not to be added.
                 if property.hasTarget { _ = property.set(object, NSNull()) }
@@ -96,13 +98,23 @@ private struct Creation {
         return object.rowKey
     }
 
-    /// The object that has the primary key given. Where none is given there is none.
+    /// The object that has the primary key given, or where none is given that of the class's default. `fresh`: the
+    /// object of which the default was taken: a second one may have another.
     private func existing(
-        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)]
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?
     ) -> ObjectKey? {
-        guard update != .error, let (property, value) = entries.first(where: { $0.property.isPrimaryKey })
-        else { return nil }
-        let key = engineValue(value, property, binding)
+        let schema = binding.schema
+        guard update != .error, let place = schema.primaryKey else { return nil }
+        let key: Value
+        if let (property, value) = entries.first(where: { $0.property.isPrimaryKey }) {
+            key = engineValue(value, property, binding)
+        } else {
+            let (object, property) = (schema.type.init(), schema.properties[place])
+            fresh = object
+            // One that is to be given a number is new.
+            if property.isAutoIncremented, core.isUnnumbered(object, property) { return nil }
+            key = core.storedValue(property.raw(object), update)
+        }
         return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: key) }
     }
 
@@ -126,10 +138,9 @@ private struct Creation {
     }
 
     private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
-        guard let raw = property.coercedRaw(value) else {
-            ObjectFilling.refuse(value, property, binding.schema)
-        }
-        return core.storedValue(raw, update)
+        if let raw = property.coercedRaw(value) { return core.storedValue(raw, update) }
+        guard let raw = property.unknownRaw(value) else { ObjectFilling.refuse(value, property, binding.schema) }
+        return raw
     }
 
     private mutating func store(

@@ -74,6 +74,11 @@ extension RealmCore {
                 hasKey = true
                 key = engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: raw) }
                 if key != nil, update == .error {
+                    if hasUnprovedKeys(binding) {
+                        key = nil
+                        plain.append((binding.columns[property.offset], raw))
+                        continue
+                    }
                     misuse(
                         "Attempting to create an object of type '\(schema.name)' with an existing primary key "
                             + "value '\(describe(value))'.")

@@ -8,7 +8,13 @@ internal import RegnumEngine
 extension RealmCollection where Element: ObjectBase {
     /// For `@Projected`: behind it stands the property of the elements that a projection shows.
     public var projectTo: CollectionElementMapper<Element> {
-        CollectionElementMapper(AnyRealmCollection(self), isTraced: (self as? any AnyList)?.isTraced ?? false)
+        let collection = AnyRealmCollection(self)
+        if let links = self as? any TraceableLinks {
+            let traced = links.handle.tracedElement().map { unsafeDowncast($0, to: Element.self) }
+            return CollectionElementMapper(collection, traced: traced)
+        }
+        let isTraced = (self as? any AnyList)?.isTraced ?? false
+        return CollectionElementMapper(collection, traced: isTraced ? collection[0] : nil)
     }
 }
 
@@ -16,17 +22,18 @@ extension RealmCollection where Element: ObjectBase {
 @dynamicMemberLookup
 public struct CollectionElementMapper<Element: ObjectBase> {
     private let collection: AnyRealmCollection<Element>
-    private let isTraced: Bool
+    /// While a key path is traced: the object that stands for all.
+    private let traced: Element?
 
-    init(_ collection: AnyRealmCollection<Element>, isTraced: Bool) {
+    init(_ collection: AnyRealmCollection<Element>, traced: Element?) {
         self.collection = collection
-        self.isTraced = isTraced
+        self.traced = traced
     }
 
     /// The property of all elements.
     public subscript<Value>(dynamicMember member: KeyPath<Element, Value>) -> ProjectedCollection<Value> {
         // One element records the rest of the names.
-        if isTraced { _ = collection[0][keyPath: member] }
+        if let traced { _ = traced[keyPath: member] }
         return ProjectedCollection(ProjectionBox(collection, member))
     }
 }
@@ -87,8 +94,11 @@ extension ProjectedCollection {
         _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue) { $0.entry(keyPaths, block) }
+        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
+
+    /// Misuse for key paths that lead to nothing.
+    func check(keyPaths: [String]?) { box.check(keyPaths: keyPaths) }
 
     /// Observes where the collection is.
     func entry(
@@ -129,6 +139,7 @@ private class AnyProjectionBox<Value> {
     func setValue(_ value: Value, _ position: Int) { missing() }
     func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyProjectionBox? { missing() }
     func index(matching predicate: NSPredicate) -> Int? { missing() }
+    func check(keyPaths: [String]?) { missing() }
     func entry(_ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void) -> ObservationEntry {
         missing()
     }
@@ -160,6 +171,7 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
         collection[position][keyPath: path] = value
     }
     override func index(matching predicate: NSPredicate) -> Int? { collection.index(matching: predicate) }
+    override func check(keyPaths: [String]?) { collection.check(keyPaths: keyPaths) }
     override func entry(
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void
     ) -> ObservationEntry {

@@ -63,6 +63,15 @@ extension LinkingObjects: _HasPersistedType, _Persistable, _LinkingObjectsProtoc
     public static func _coerced(_ value: Any) -> LinkingObjects? { nil }
     public static func _dynamic(_ value: LinkingObjects) -> Any? { value }
     public static func _traced(_ recorder: _KeyPathRecorder) -> LinkingObjects {
-        LinkingObjects(property: "")
+        let links = LinkingObjects(property: "")
+        links.handle.trace(recorder, as: nil)
+        return links
     }
 }
+
+/// Any `LinkingObjects`, for those who trace key paths.
+protocol TraceableLinks {
+    var handle: LinkingObjectsHandle { get }
+}
+
+extension LinkingObjects: TraceableLinks {}

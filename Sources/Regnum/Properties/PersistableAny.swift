@@ -179,7 +179,8 @@ extension RealmCore {
         switch value {
         case .object(let object):
             let found = key(object)
-            return .typedLink(object.binding.tableKey, found)
+            // What is looked for may be in no Realm, and then has no table.
+            return found == .none ? .null : .typedLink(object.binding.tableKey, found)
         case .list(let list):
             return .list(list.map { mixedValue($0, depth: depth + 1, key) })
         case .dictionary(let map):

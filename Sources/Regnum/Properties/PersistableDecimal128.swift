@@ -36,9 +36,11 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
     /// From a Decimal128, a number of any type, or text that is a number.
     public static func _coerced(_ value: Any) -> Self? {
         if let value = value as? Self { return value }
-        guard !(value is Bool), let bits = Decimal128.bits(of: value) else { return nil }
+        guard let present = unwrapped(value) else { return nil }
+        // By its type: on Linux an NSNumber of 0 or 1 can be cast to Bool.
+        guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
         // Text that is no number is not taken for NaN.
-        if bits.isNaN, let text = unwrapped(value) as? String, !DecimalBits.isNaNText(text) { return nil }
+        if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
         return unsafeDowncast(Decimal128(bits: bits), to: Self.self)
     }
 }

@@ -14,7 +14,7 @@ public protocol RealmEnum: RawRepresentable, RealmOptionalType {}
 /// ```
 ///
 /// A raw value in the file that no case has ends the program when read, and reads as nil where the property
-/// is optional.
+/// is optional. By name, as in `object["size"]`, it is read and stored as any other raw value.
 public protocol PersistableEnum:
     _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, RealmEnum, CaseIterable,
     Comparable
@@ -89,40 +89,41 @@ extension PersistableEnum {
 
 /// Raw values that no case has: newer programs may have stored them, and a subscript shows and stores them.
 extension ClassProperty {
-    /// The raw value in the file that no case of an optional enum has; nil for all other properties.
-    func unknownRawValue(of object: ObjectBase) -> Any? {
-        guard let rawType = unknownRawType, object.rowContext?.pointee.kind == .managed else { return nil }
-        func open<V: _Persistable>(_ type: V.Type, _ value: Value) -> Any? {
-            if case .null = value { return nil }
-            return V._dynamic(V._fromRaw(_RawValue(value)))
-        }
-        guard let column = column(in: object) else { return nil }
-        let binding = object.binding
-        return open(
-            rawType,
-            engine { () throws(EngineError) in
-                try binding.table.value(column, of: object.rowKey)
-            })
+    /// What the file has for an enum, with a case or without, or for an integer of few bits, whether it fits or not.
+    /// Nil for null, for unmanaged objects, and for all other properties.
+    func storedValue(of object: ObjectBase) -> Any? {
+        guard storedForm != .other, object.rowContext?.pointee.kind == .managed else { return nil }
+        object.requireValid()
+        let context = object.rowContext.unsafelyUnwrapped
+        let column = Int(context.pointee.columnNumbers[offset])
+        if context.pointee.isTracked { trackRead(of: object, column) }
+        return object.plainColumn(storedForm, column)
     }
 
-    /// Stores a raw value that no case of an optional enum has. False where the usual way is right.
+    /// A raw value that no case of the enum has, for the engine; nil for all other values and properties, and for
+    /// primary keys.
+    func unknownRaw(_ value: Any) -> Value? {
+        guard let rawType, !isPrimaryKey, let present = unwrapped(value), coercedRaw(present) == nil else { return nil }
+        func open<V: _Persistable>(_ type: V.Type) -> Value? { V._coerced(present).map { V._toRaw($0).value } }
+        return open(rawType)
+    }
+
+    /// Stores a raw value that no case of an enum has. False where the usual way is right.
     func setUnknownRawValue(_ value: Any?, of object: ObjectBase) -> Bool {
-        guard let rawType = unknownRawType, object.rowContext?.pointee.kind == .managed, let value,
-            let present = unwrapped(value), coercedRaw(present) == nil, let column = column(in: object)
+        guard object.rowContext?.pointee.kind == .managed, let value, let raw = unknownRaw(value),
+            let column = column(in: object)
         else { return false }
-        func open<V: _Persistable>(_ type: V.Type) -> Value? {
-            V._coerced(present).map { V._toRaw($0).value }
-        }
-        guard let raw = open(rawType) else { return false }
         let binding = object.binding
         engine { () throws(EngineError) in try binding.table.set(raw, column, of: object.rowKey) }
         return true
     }
 
-    /// The raw type of an optional enum.
-    private var unknownRawType: (any _Persistable.Type)? {
-        guard shape.isOptional, let type = type as? any OptionalEnum.Type else { return nil }
-        return type.rawType
+    /// The raw type of an enum, optional or not; nil for other types.
+    static func rawType(of type: (any _Persistable.Type)?) -> (any _Persistable.Type)? {
+        if let type = type as? any OptionalEnum.Type { return type.rawType }
+        func open<E: PersistableEnum>(_ type: E.Type) -> any _Persistable.Type { E.RawValue.self }
+        guard let type = type as? any PersistableEnum.Type else { return nil }
+        return open(type)
     }
 
     private func column(in object: ObjectBase) -> Int? {

@@ -40,8 +40,7 @@ extension ObjectBase {
         if !schema.plainForms.isEmpty, schema.plainForms[place] != .other {
             return plainValue(schema.plainForms[place], place)
         }
-        let property = schema.properties[place]
-        return property.get(self) ?? property.unknownRawValue(of: self)
+        return schema.properties[place].get(self)
     }
 
     /// Sets a property by its name; as `self[key] = value`.
@@ -55,8 +54,8 @@ extension ObjectBase {
         return value(forKey: head).flatMap { KeyPathParts.value(of: $0, at: rest) }
     }
 
-    /// Sets the property at the end of names joined by dots, of all elements where a collection is on the way;
-    /// nothing where a link on the way is nil.
+    /// Sets the property at the end of names joined by dots, of all elements where a list or a set is on the way, of
+    /// the value of the key that follows where it is a map; nothing where a link on the way is nil.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
         let (head, rest) = KeyPathParts.split(keyPath)
         guard let rest else { return setValue(value, forKey: head) }
@@ -120,6 +119,10 @@ enum KeyPathParts {
         switch owner {
         case let object as ObjectBase: object.setValue(value, forKeyPath: keyPath)
         case let collection as any RealmCollection: collection.setValue(value, forKeyPath: keyPath)
+        case let map as any RealmKeyedCollection:
+            let (key, rest) = split(keyPath)
+            guard let rest else { return map.setValue(value, forKey: key) }
+            if let next = map.value(forKey: key) { setValue(value, of: next, at: rest) }
         default: break
         }
     }

@@ -10,6 +10,8 @@ package final class LinkingObjectsHandle {
     /// The property of that class, a link or a list of links.
     package let originProperty: String
     private var state: ResultsState?
+    /// While a key path is traced: the name to record, where it is not recorded yet.
+    private var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
 
     package init(originType: ObjectBase.Type, originProperty: String) {
         self.originType = originType
@@ -39,6 +41,15 @@ package final class LinkingObjectsHandle {
         let copy = LinkingObjectsHandle(originType: originType, originProperty: originProperty)
         copy.state = state
         return copy
+    }
+
+    func trace(_ recorder: _KeyPathRecorder, as name: String?) { traced = (recorder, name, recorder.names.count) }
+
+    /// The object that stands for all, where a key path is traced.
+    func tracedElement() -> ObjectBase? {
+        guard let traced else { return nil }
+        if let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
+        return traced.recorder.makeTraced(originType)
     }
 
     /// Ends the binding: it is empty again, as of an unmanaged object.

@@ -49,7 +49,7 @@ extension _ResultsCollection {
             misuse("Index \(position) is out of bounds (must be less than \(count)).")
         }
         guard let binding = state.binding else {
-            return Element._fromRaw(_RawValue(state.currentValues()[position]))
+            return state.valueElements(position..<position + 1, as: Element.self)[0]
         }
         return Element._element(state.place(binding, state.key(at: position), nil))
     }
@@ -73,7 +73,7 @@ extension _ResultsCollection {
     func iterator() -> RLMIterator<Element> {
         guard let state = _handle.state else { return RLMIterator([]) }
         guard let binding = state.binding else {
-            return RLMIterator(state.currentValues().map { Element._fromRaw(_RawValue($0)) })
+            return RLMIterator(state.valueElements(0..<state.currentValues().count, as: Element.self))
         }
         state.check()
         let cursor =
@@ -91,8 +91,12 @@ extension _ResultsCollection {
     /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found.
     public func index(of object: Element) -> Int? {
         if let state = _handle.state, state.isOfValues {
-            let wanted = Element._toRaw(object).value
-            return state.currentValues().firstIndex { $0.matches(wanted) }
+            let raw = Element._toRaw(object)
+            let values = state.currentValues()
+            var wanted: Value? = raw.value
+            if let mixed = raw.mixed { wanted = state.realm.soughtMixedValue(mixed) }
+            guard let wanted else { return nil }
+            return values.firstIndex { $0.matches(wanted) }
         }
         guard let state = _handle.state, let object = Element._toRaw(object).object else { return nil }
         state.check()

@@ -41,59 +41,103 @@ extension ResultsState {
     }
 
     /// The values of now in their order; empty where the owner is gone.
-    func currentValues() -> [Value] {
+    func currentValues() -> [Value] { placedValues().values }
+
+    /// As `currentValues`, with the place of each in the collection.
+    private func placedValues() -> (values: [Value], places: [Int]) {
         check()
-        guard case .values(let owner, let column, let path, _) = source, owner.exists else { return [] }
+        guard case .values(let owner, let column, let path, _) = source, owner.exists else { return ([], []) }
         return realm.alone { valuesOfNow(owner, column, path) }
     }
 
-    private func valuesOfNow(_ owner: RowReference, _ column: Int, _ path: [NestedStep]?) -> [Value] {
+    /// The values of now at these positions, as elements. Links know their Realm, and lists and dictionaries where they
+    /// lie in the collection, whatever order they were put in.
+    func valueElements<Element: _HasPersistedType>(_ positions: Range<Int>, as type: Element.Type) -> [Element] {
+        let (values, places) = placedValues()
+        guard case .values(let owner, let column, let path, _) = source else { return [] }
+        let place = ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
+        var names: [String]?
+        var elements: [Element] = []
+        elements.reserveCapacity(positions.count)
+        for position in positions {
+            switch values[position] {
+            case .list, .dictionary:
+                if names == nil { names = place.isMap ? place.entries().map(\.key) : [] }
+                let index = places[position]
+                let step = names.flatMap { index < $0.count ? NestedStep.key($0[index]) : nil } ?? .index(index)
+                elements.append(place.nested(at: step).element(values[position], as: type))
+            case let value: elements.append(place.element(value, as: type))
+            }
+        }
+        return elements
+    }
+
+    /// A value that was at the position, as an element. A list or dictionary that is there no more has no place.
+    func valueElement<Element: _HasPersistedType>(
+        _ value: Value, from position: Int, as type: Element.Type
+    ) -> Element {
+        let values = currentValues()
+        if position < values.count, values[position] == value {
+            return valueElements(position..<position + 1, as: type)[0]
+        }
+        guard case .values(let owner, let column, let path, _) = source, case .typedLink = value else {
+            return Element._fromRaw(_RawValue(value))
+        }
+        return ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: path)
+            .element(value, as: type)
+    }
+
+    private func valuesOfNow(_ owner: RowReference, _ column: Int, _ path: [NestedStep]?)
+        -> (values: [Value], places: [Int])
+    {
         let now = realm.changeCount
-        if let valueCache, valueCache.stamp == now { return valueCache.values }
+        if let valueCache, valueCache.stamp == now { return (valueCache.values, valueCache.places) }
         let table = owner.binding.table
-        var values =
+        let values =
             path.map {
                 ManagedPlace(core: realm, binding: owner.binding, key: owner.key, column: column, path: $0)
                     .nestedElements
             }
             ?? engine { () throws(EngineError) in try table.listValues(column, of: owner.key) }
+        var places = Array(values.indices)
         for step in steps {
             switch step {
             case .sort(let descriptors):
                 guard let first = descriptors.first else { continue }
-                values = Self.sorted(values, ascending: first.ascending)
-            case .distinct(let names) where !names.isEmpty: values = Self.distinct(values)
+                places = Self.sorted(places, of: values, ascending: first.ascending)
+            case .distinct(let names) where !names.isEmpty: places = Self.distinct(places, of: values)
             case .slice(let offset, let limit):
-                let rest = values.dropFirst(offset)
-                values = Array(limit.map { rest.prefix($0) } ?? rest)
+                let rest = places.dropFirst(offset)
+                places = Array(limit.map { rest.prefix($0) } ?? rest)
             default: continue
             }
         }
-        valueCache = (now, values)
-        return values
+        let ordered = steps.isEmpty ? values : places.map { values[$0] }
+        valueCache = (now, ordered, places)
+        return (ordered, places)
     }
 
     /// Stable: equal values keep their order.
-    private static func sorted(_ values: [Value], ascending: Bool) -> [Value] {
-        values.enumerated().sorted { left, right in
-            let order = MixedOrder.compare(left.element, right.element)
+    private static func sorted(_ places: [Int], of values: [Value], ascending: Bool) -> [Int] {
+        places.enumerated().sorted { left, right in
+            let order = MixedOrder.compare(values[left.element], values[right.element])
             if order != 0 { return ascending ? order < 0 : order > 0 }
             return left.offset < right.offset
         }.map(\.element)
     }
 
     /// The first of those that are equal.
-    private static func distinct(_ values: [Value]) -> [Value] {
-        let order = values.indices.sorted { left, right in
-            let order = MixedOrder.compare(values[left], values[right])
+    private static func distinct(_ places: [Int], of values: [Value]) -> [Int] {
+        let order = places.indices.sorted { left, right in
+            let order = MixedOrder.compare(values[places[left]], values[places[right]])
             return order != 0 ? order < 0 : left < right
         }
         var kept: [Int] = []
         for index in order {
-            if let last = kept.last, MixedOrder.compare(values[last], values[index]) == 0 { continue }
+            if let last = kept.last, MixedOrder.compare(values[places[last]], values[places[index]]) == 0 { continue }
             kept.append(index)
         }
-        return kept.sorted().map { values[$0] }
+        return kept.sorted().map { places[$0] }
     }
 }
 

@@ -60,8 +60,8 @@ package final class ResultsState {
     /// The first keys, where only they were asked for.
     private var head: (stamp: UInt64, keys: [ObjectKey])?
     private var tail: (stamp: UInt64, key: ObjectKey?)?
-    /// Of `.values`: what the last evaluation found.
-    var valueCache: (stamp: UInt64, values: [Value])?
+    /// Of `.values`: what the last evaluation found, and where each value lies in the collection.
+    var valueCache: (stamp: UInt64, values: [Value], places: [Int])?
     /// What `steps` come to; nil where there are none.
     private(set) var query: ObjectQuery?
     /// See `place`.

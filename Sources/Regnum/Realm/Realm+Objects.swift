@@ -106,7 +106,7 @@ extension Realm {
     /// Deletes the objects in the list; the list is empty afterwards.
     public func delete<Element: ObjectBase>(_ objects: List<Element>) {
         core.requireWrite()
-        core.delete(Array(objects).filter { !$0.isInvalidated })
+        core.deleteElements(Array(objects))
         if !objects.isInvalidated && objects.count > 0 && !core.session.isRefused { objects.removeAll() }
     }
 
@@ -120,7 +120,7 @@ extension Realm {
     /// Deletes the objects that are values of the map; the map is empty afterwards.
     public func delete<Key, Value: ObjectBase>(_ map: Map<Key, Value?>) {
         core.requireWrite()
-        core.delete(Array(map.values).compactMap { $0 }.filter { !$0.isInvalidated })
+        core.deleteElements(map.values.compactMap { $0 })
         if !map.isInvalidated && map.count > 0 && !core.session.isRefused { map.removeAll() }
     }
 
@@ -155,6 +155,12 @@ extension RealmCore {
         }
         let rows = objects.map { rowToDelete($0) }
         engine { () throws(EngineError) in try session.delete(rows) }
+    }
+
+    /// The objects of a list or a map: one that is there twice is deleted once.
+    func deleteElements(_ objects: [ObjectBase]) {
+        var seen: Set<RowKey> = []
+        delete(objects.filter { !$0.isInvalidated && seen.insert(rowToDelete($0)).inserted })
     }
 
     func delete(_ object: ObjectBase) {

@@ -140,6 +140,9 @@ final class SchemaWork {
     /// The block stored a primary key.
     func noteKey(of table: TableKey) { rekeyed.insert(table) }
 
+    /// True where keys that are there twice are found at the end.
+    func hasUnprovedKeys(_ table: TableKey) -> Bool { rekeyed.contains(table) }
+
     /// Drops what nothing wants, and proves the keys. Throws `Failure` and `EngineError`.
     func finish() throws {
         for (table, columns) in halfway.sorted(by: { $0.key < $1.key }) {

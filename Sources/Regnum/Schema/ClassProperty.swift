@@ -41,6 +41,10 @@ package struct ClassProperty: @unchecked Sendable {
     let type: (any _Persistable.Type)?
     /// The type of the field in the object.
     let fieldType: Any.Type
+    /// Of an enum; nil for all other types.
+    let rawType: (any _Persistable.Type)?
+    /// How the column is read by name where it may hold what the type has no form for; else `other`.
+    let storedForm: PlainForm
 
     package init(
         name: String, offset: Int, shape: _PropertyShape, storage: Storage, type: (any _Persistable.Type)?,
@@ -53,6 +57,10 @@ package struct ClassProperty: @unchecked Sendable {
         self.storage = storage
         self.type = type
         self.fieldType = fieldType
+        rawType = storage == .wrapper ? Self.rawType(of: type) : nil
+        let isNarrow = shape.code == .int8 || shape.code == .int16 || shape.code == .int32
+        let isPartial = rawType != nil || isNarrow && storage == .wrapper && !shape.isCustom
+        storedForm = isPartial ? PlainForm(shape) : .other
     }
 
     /// True where there is no column: linking objects.
@@ -83,6 +91,7 @@ package struct ClassProperty: @unchecked Sendable {
     /// What a subscript shows: enums as raw values, collections themselves, nil for null.
     func get(_ object: ObjectBase) -> Any? {
         if storage == .column { return dynamicValue(of: object) }
+        if storedForm != .other, let stored = storedValue(of: object) { return stored }
         func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(persistedGet(object, offset)) }
         guard let type else { return box(in: object).dynamicValue }
         return open(type)
@@ -221,7 +230,9 @@ package struct ClassProperty: @unchecked Sendable {
             address.assumingMemoryBound(to: AnyObject?.self).pointee = box
         case .linkingField:
             func open<L: _LinkingObjectsProtocol>(_ type: L.Type) {
-                address.assumingMemoryBound(to: L.self).pointee = L(_originProperty: originProperty ?? "")
+                let links = L(_originProperty: originProperty ?? "")
+                (links as? any TraceableLinks)?.handle.trace(recorder, as: name)
+                address.assumingMemoryBound(to: L.self).pointee = links
             }
             if let type = fieldType as? any _LinkingObjectsProtocol.Type { open(type) }
         }

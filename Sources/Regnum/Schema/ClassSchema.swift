@@ -77,7 +77,7 @@ package final class ClassSchema: @unchecked Sendable {
         accessors = AccessorFactory(
             DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)
         isRecyclable = true
-        plainForms = properties.map { PlainForm($0) }
+        plainForms = properties.map { PlainForm($0.shape) }
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         placesByOffset = Dictionary(uniqueKeysWithValues: properties.indices.map { ($0, $0) })

@@ -131,26 +131,29 @@ extension ResultsSection: RealmSectionedResult {
     public var endIndex: Int { count }
 
     /// How many elements there are; 0 while there is no section of the key.
-    public var count: Int { withMembers { $0?.count ?? 0 } }
+    public var count: Int { withMembers { members, _ in members.count } }
 
     /// The element at a position; misuse where it is out of bounds.
     public subscript(position: Int) -> SectionElement {
-        state.element(
-            withMembers { members in
-                checkIndex(position, count: members?.count ?? 0)
-                return members.unsafelyUnwrapped[position]
-            })
+        withMembers { members, positions in
+            checkIndex(position, count: members.count)
+            return state.element(members[position], positions?[position])
+        }
     }
 
     /// Iterates over the order of now.
     public func makeIterator() -> SectionIterator<SectionElement> {
-        let state = state
-        return SectionIterator(withMembers { $0 ?? [] }.lazy.map { state.element($0) }.makeIterator())
+        withMembers { [state] members, positions in
+            let elements = members.indices.lazy.map { state.element(members[$0], positions?[$0]) }
+            return SectionIterator(elements.makeIterator())
+        }
     }
 
-    private func withMembers<R>(_ body: ([Value]?) -> R) -> R {
+    /// The members of now, and of values their positions; none while there is no such section.
+    private func withMembers<R>(_ body: ([Value], [Int]?) -> R) -> R {
         let sections = state.current()
-        return body(sections.place(of: groupKey).map { sections.members[$0] })
+        guard let place = sections.place(of: groupKey) else { return body([], nil) }
+        return body(sections.members[place], place < sections.positions.count ? sections.positions[place] : nil)
     }
 
     public var _sections: _SectionsHandle<Key, SectionElement> { _SectionsHandle(state: state, section: groupKey) }
@@ -192,9 +195,9 @@ public struct SectionedResultsIterator<Key: _Persistable & Hashable, SectionElem
 
 /// Iterates over the elements of a section as they were when the loop began. The objects themselves are live.
 public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
-    private var elements: LazyMapSequence<[Value], Element>.Iterator
+    private var elements: LazyMapSequence<Range<Int>, Element>.Iterator
 
-    init(_ elements: LazyMapSequence<[Value], Element>.Iterator) { self.elements = elements }
+    init(_ elements: LazyMapSequence<Range<Int>, Element>.Iterator) { self.elements = elements }
 
     /// The next element, or nil at the end.
     public mutating func next() -> Element? { elements.next() }

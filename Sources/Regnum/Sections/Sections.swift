@@ -12,22 +12,30 @@ struct Sections {
     var keys: [GroupKey] = []
     /// The elements of each section, in their order.
     var members: [[Value]] = []
+    /// Of values: the position of each member among the sorted elements. Empty for objects.
+    private(set) var positions: [[Int]] = []
     private var places: [GroupKey: Int] = [:]
 
     /// The position of the section of that key; nil where there is none.
     func place(of key: GroupKey) -> Int? { places[key] }
 
-    mutating func append(_ member: Value, to key: GroupKey) {
+    mutating func append(_ member: Value, to key: GroupKey, from position: Int? = nil) {
+        let section: Int
         // Elements of a section mostly come one after the other.
         if let last = keys.last, last == key {
-            members[members.count - 1].append(member)
+            section = members.count - 1
+            members[section].append(member)
         } else if let place = places[key] {
+            section = place
             members[place].append(member)
         } else {
-            places[key] = keys.count
+            section = keys.count
+            places[key] = section
             keys.append(key)
             members.append([member])
         }
+        guard let position else { return }
+        if section == positions.count { positions.append([position]) } else { positions[section].append(position) }
     }
 }
 
@@ -63,13 +71,13 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
     private func evaluate(_ state: ResultsState) -> Sections {
         var sections = Sections()
         var next = results.makeIterator()
-        func take(_ member: Value) -> Bool {
+        func take(_ member: Value, _ position: Int? = nil) -> Bool {
             guard let element = next.next() else { return false }
-            sections.append(member, to: groupKey(sectionKey(element)))
+            sections.append(member, to: groupKey(sectionKey(element)), from: position)
             return true
         }
         if state.isOfValues {
-            for value in state.currentValues() where !take(value) { break }
+            for (position, value) in state.currentValues().enumerated() where !take(value, position) { break }
         } else {
             for key in state.allKeys() where !take(.link(key)) { break }
         }
@@ -93,9 +101,12 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
 
     func key(_ key: GroupKey) -> Key { Key._fromRaw(_RawValue(key.value)) }
 
-    func element(_ member: Value) -> Element {
+    /// `position`: of values, that among the sorted elements when `member` was one of them.
+    func element(_ member: Value, _ position: Int?) -> Element {
+        let state = results.state
+        if let position { return state.valueElement(member, from: position, as: Element.self) }
         var raw = _RawValue(member)
-        raw.binding = results.state.binding
+        raw.binding = state.binding
         return Element._fromRaw(raw)
     }
 }

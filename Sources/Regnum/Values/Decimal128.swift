@@ -57,6 +57,8 @@ public final class Decimal128: Sendable {
     /// What a value of type Any is as a decimal number. nil where it is none.
     static func bits(of value: Any) -> DecimalBits? {
         guard let value = unwrapped(value) else { return nil }
+        // By its type: on Linux an NSNumber can be cast to the first type below that has its value.
+        if isInstance(value), let number = value as? NSNumber { return bits(of: number) }
         switch value {
         case let value as Decimal128: return value.bits
         case let value as String: return DecimalBits(value)

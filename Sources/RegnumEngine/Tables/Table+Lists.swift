@@ -108,8 +108,8 @@ extension Table {
         }
     }
 
-    /// The target of a link goes away: lists and sets of links lose the elements that lead there, in dictionaries
-    /// and mixed values the link becomes null; a set of mixed values loses the element. O(n).
+    /// The target of a link goes away: lists and sets lose the elements that lead there, and so do lists within mixed
+    /// values; in dictionaries the link becomes null. O(n).
     func clearLinks(inCollection column: Int, to word: UInt64, of key: ObjectKey) throws(EngineError) {
         var places: [Int] = []
         var start = 0
@@ -120,13 +120,13 @@ extension Table {
         }
         if places.isEmpty { return }
         guard try start == listCount(column, of: key) else { throw corrupted("the counts of a collection are wrong") }
-        let kind = definition.columns[column]
-        let isRemoved = kind.collection == .set || kind.collection == .list && kind.type == .link
+        let kind = definition.columns[column].collection
         for place in places.reversed() {
-            if isRemoved {
+            let value = try listValue(column, of: key, at: place)
+            // What else is in a set has its place by its value, which must not change.
+            if kind == .set || kind == .list && value.isLink(to: word) {
                 try listRemove(place..<place + 1, column, of: key)
             } else {
-                let value = try listValue(column, of: key, at: place)
                 try listSet(value.clearingLinks(to: word), column, of: key, at: place)
             }
         }
@@ -136,8 +136,7 @@ extension Table {
 extension Value {
     fileprivate func leads(to word: UInt64) -> Bool {
         switch self {
-        case .link(let key): key.rawValue == word
-        case .typedLink(let table, let key): Value.targetWord(table, key) == word
+        case .link, .typedLink: isLink(to: word)
         case .list(let values): values.contains { $0.leads(to: word) }
         case .dictionary(let entries): entries.contains { $0.value.leads(to: word) }
         default: false

@@ -57,12 +57,21 @@ extension Value {
         }
     }
 
-    /// The value with every link to `word` replaced by null.
+    /// True for the link itself, not for a collection that has it.
+    func isLink(to word: UInt64) -> Bool {
+        switch self {
+        case .link(let key): key.rawValue == word
+        case .typedLink(let table, let key): Value.targetWord(table, key) == word
+        default: false
+        }
+    }
+
+    /// The value without the links to `word`: lists lose them, elsewhere they become null.
     func clearingLinks(to word: UInt64) -> Value {
         switch self {
-        case .link(let key): key.rawValue == word ? .null : self
-        case .typedLink(let table, let key): Value.targetWord(table, key) == word ? .null : self
-        case .list(let values): .list(values.map { $0.clearingLinks(to: word) })
+        case .link, .typedLink: isLink(to: word) ? .null : self
+        case .list(let values):
+            .list(values.compactMap { $0.isLink(to: word) ? nil : $0.clearingLinks(to: word) })
         case .dictionary(let entries):
             .dictionary(
                 entries.map { DictionaryEntry(key: $0.key, value: $0.value.clearingLinks(to: word)) })

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values, collections and objects at the edges of their types: what is assigned, looked for, ordered, deleted, copied
+// and asked by name must be what it is elsewhere. Each test tells what went wrong without it.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+enum TypeFaults {
+    enum Size: Int, PersistableEnum { case small = 1, large = 2 }
+
+    class Model: Object {
+        override class func shouldIncludeInDefaultSchema() -> Bool { false }
+    }
+
+    class Dog: Model {
+        @Persisted var name = ""
+        @Persisted(originProperty: "dogs") var owners: LinkingObjects<Owner>
+    }
+
+    class Owner: Model {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+        @Persisted var age = 7
+        @Persisted var tags: List<String>
+        @Persisted var words: MutableSet<String>
+        @Persisted var scores: Map<String, Int>
+        @Persisted var dogs: List<Dog>
+        @Persisted var dogSet: MutableSet<Dog>
+        @Persisted var dogMap: Map<String, Dog?>
+    }
+
+    class Values: Model {
+        @Persisted var any: AnyRealmValue
+        @Persisted var anys: List<AnyRealmValue>
+        @Persisted var anySet: MutableSet<AnyRealmValue>
+        @Persisted var anyMap: Map<String, AnyRealmValue>
+        @Persisted var price: Decimal128
+        @Persisted var size = Size.small
+        @Persisted var maybeSize: Size?
+        @Persisted var int8: Int8 = 0
+    }
+
+    class DogView: Projection<Dog> {
+        @Projected(\Dog.owners.projectTo.name) var ownerNames: ProjectedCollection<String>
+    }
+
+    static func realm() throws -> Realm { try memoryRealm(Dog.self, Owner.self, Values.self) }
+
+    static func dog(_ name: String) -> Dog {
+        let dog = Dog()
+        dog.name = name
+        return dog
+    }
+}
+
+/// Things get a primary key.
+private enum TypeFaultsBefore {
+    class Thing: TypeFaults.Model {
+        @Persisted var name = ""
+        override class func _realmObjectName() -> String? { "TypeFaultsThing" }
+    }
+}
+
+private enum TypeFaultsKeyed {
+    class Thing: TypeFaults.Model {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+        override class func _realmObjectName() -> String? { "TypeFaultsThing" }
+    }
+}
+
+@Suite("Values and collections at the edges of their types")
+struct TypeFaultsTests {
+    private typealias Dog = TypeFaults.Dog
+    private typealias Owner = TypeFaults.Owner
+    private typealias Values = TypeFaults.Values
+
+    // MARK: Collections
+
+    // A property that was never read kept the instance that was assigned to it: two objects had one collection, and
+    // adding both lost the elements of the second.
+    @Test("collections assigned before the first read are copied")
+    func assigning() throws {
+        let realm = try TypeFaults.realm()
+        let first = Owner(value: ["id": 1])
+        let second = Owner(value: ["id": 2])
+        let third = Owner(value: ["id": 3])
+        first.tags.append("x")
+        first.words.insert("w")
+        first.scores["a"] = 1
+        second.tags = first.tags
+        second.words = first.words
+        second.scores = first.scores
+        let given = List<String>()
+        given.append("g")
+        third.tags = given
+        #expect(second.tags !== first.tags && third.tags !== given)
+        try realm.write {
+            realm.add([first, second, third])
+            first.tags.append("y")
+        }
+        #expect(Array(first.tags) == ["x", "y"] && Array(second.tags) == ["x"] && Array(third.tags) == ["g"])
+        #expect(Array(second.words) == ["w"] && second.scores["a"] == 1)
+        #expect(given.realm == nil && Array(given) == ["g"])
+    }
+
+    // The table of the object was asked although it has none.
+    @Test("an unmanaged object is in no managed collection of any values")
+    func strangers() throws {
+        let realm = try TypeFaults.realm()
+        try realm.write {
+            let values = realm.create(Values.self)
+            values.anys.append(objectsIn: [.int(1), .none])
+            values.anySet.insert(.int(1))
+            let stranger = AnyRealmValue.object(TypeFaults.dog("Rex"))
+            #expect(values.anys.index(of: stranger) == nil && !values.anySet.contains(stranger))
+            #expect(values.anys.index(of: .fromArray([stranger])) == nil)
+            #expect(values.anys.sorted().index(of: stranger) == nil)
+            values.anySet.remove(stranger)
+            #expect(values.anySet.count == 1 && realm.objects(Dog.self).isEmpty)
+        }
+    }
+
+    // Results of values did not know where their values lie: links read as none, lists as empty.
+    @Test("ordered values of any type are links and collections as in their list")
+    func orderedAnys() throws {
+        let realm = try TypeFaults.realm()
+        realm.beginWrite()
+        let dog = TypeFaults.dog("Rex")
+        realm.add(dog)
+        let values = realm.create(Values.self)
+        values.anys.append(objectsIn: [.object(dog), .fromArray([.int(1)]), .none, .int(5)])
+        values.anyMap["a"] = .fromArray([.int(2)])
+        values.anyMap["b"] = .object(dog)
+        let sorted = values.anys.sorted()
+        #expect(sorted[0] == .none && sorted[1] == .int(5) && sorted[2].object(Dog.self)?.name == "Rex")
+        #expect(sorted[3].listValue.map { Array($0) } == [.int(1)])
+        #expect(Array(sorted)[2].object(Dog.self)?.name == "Rex" && sorted.first == AnyRealmValue.none)
+        #expect(sorted.index(of: .object(dog)) == 2 && sorted.index(of: .none) == 0)
+        sorted[3].listValue?.append(.int(9))
+        #expect(values.anys[1].listValue?.count == 2 && sorted.last?.listValue?.count == 2)
+        let distinct = values.anys.distinct()
+        #expect(distinct.count == 4 && distinct[0].object(Dog.self)?.name == "Rex" && distinct[1].listValue?.count == 2)
+        let ofMap = values.anyMap.sorted()
+        #expect(ofMap[0].object(Dog.self)?.name == "Rex" && ofMap[1].listValue.map { Array($0) } == [.int(2)])
+        ofMap[1].listValue?.append(.int(3))
+        #expect(values.anyMap["a"]?.listValue?.count == 2)
+        let sections = values.anys.sectioned(by: { (value: AnyRealmValue) -> Bool in value.listValue != nil })
+        #expect(sections.allKeys == [false, true] && sections[0][2].object(Dog.self)?.name == "Rex")
+        #expect(sections[1].map { $0.listValue?.count } == [2] && sections[1][0].listValue?.count == 2)
+        realm.cancelWrite()
+    }
+
+    // The second accessor of the object was refused as deleted.
+    @Test("objects of a sequence, a list, a set and a map are deleted, each once")
+    func deleting() throws {
+        let realm = try TypeFaults.realm()
+        let owner = try realm.write { realm.create(Owner.self, value: ["id": 1]) }
+        try realm.write {
+            let (rex, max) = (TypeFaults.dog("Rex"), TypeFaults.dog("Max"))
+            owner.dogs.append(objectsIn: [rex, max, rex])
+            realm.delete(owner.dogs)
+            #expect(owner.dogs.isEmpty && rex.isInvalidated && max.isInvalidated)
+        }
+        try realm.write {
+            let dog = TypeFaults.dog("Rex")
+            owner.dogMap["a"] = dog
+            owner.dogMap["b"] = dog
+            owner.dogMap["c"] = .some(nil)
+            realm.delete(owner.dogMap)
+            #expect(owner.dogMap.count == 0 && dog.isInvalidated)
+        }
+        try realm.write {
+            owner.dogSet.insert(objectsIn: [TypeFaults.dog("Rex"), TypeFaults.dog("Max")])
+            realm.delete(owner.dogSet)
+            #expect(owner.dogSet.isEmpty && realm.objects(Dog.self).isEmpty)
+        }
+        try realm.write {
+            let dogs = [TypeFaults.dog("Rex"), TypeFaults.dog("Max")]
+            realm.add(dogs)
+            realm.delete(dogs)
+            #expect(dogs.allSatisfy(\.isInvalidated) && realm.objects(Dog.self).isEmpty)
+        }
+    }
+
+    // Lists of any values kept a null in place of the object.
+    @Test("lists of any values lose a deleted object, also within another value; dictionaries keep the key")
+    func deletedInAnys() throws {
+        let realm = try TypeFaults.realm()
+        try realm.write {
+            let dog = TypeFaults.dog("Rex")
+            realm.add(dog)
+            let values = realm.create(Values.self)
+            values.anys.append(objectsIn: [.object(dog), .int(1), .fromArray([.object(dog), .int(2), .object(dog)])])
+            values.any = .fromDictionary(["link": .object(dog), "list": .fromArray([.object(dog), .int(3)])])
+            values.anySet.insert(objectsIn: [.object(dog), .int(4)])
+            realm.delete(dog)
+            #expect(values.anys.count == 2 && values.anys[0] == .int(1))
+            #expect(values.anys[1].listValue.map { Array($0) } == [.int(2)])
+            #expect(values.any.dictionaryValue?["link"] == AnyRealmValue.none)
+            #expect(values.any.dictionaryValue?["list"]?.listValue.map { Array($0) } == [.int(3)])
+            #expect(Array(values.anySet) == [.int(4)])
+        }
+    }
+
+    // Keys were compared as Swift compares texts on the way to what is changed.
+    @Test("keys that differ only in how their letters are made up lead to entries of their own")
+    func composedKeys() throws {
+        let realm = try TypeFaults.realm()
+        try realm.write {
+            let values = realm.create(Values.self)
+            values.any = .fromDictionary([:])
+            let map = try #require(values.any.dictionaryValue)
+            let (decomposed, composed) = ("e\u{301}", "\u{e9}")
+            map[decomposed] = .fromArray([.int(1)])
+            map[composed] = .fromArray([.int(2)])
+            #expect(map.count == 2)
+            map[composed]?.listValue?.append(.int(3))
+            #expect(map[decomposed]?.listValue.map { Array($0) } == [.int(1)])
+            #expect(map[composed]?.listValue.map { Array($0) } == [.int(2), .int(3)])
+            #expect(map[composed]?.listValue != map[decomposed]?.listValue)
+        }
+    }
+
+    @Test("a description names the type of elements without a question mark")
+    func descriptions() {
+        #expect(List<Int?>().description.hasPrefix("List<int> "))
+        #expect(MutableSet<String?>().description.hasPrefix("MutableSet<string> "))
+        #expect(Map<String, Int?>().description.hasPrefix("Map<string, int> "))
+    }
+
+    // MARK: Values
+
+    // On Linux a number of 0 or 1 can be cast to Bool, and was refused as one.
+    @Test("decimals take the numbers 0 and 1 of Foundation")
+    func decimals() throws {
+        let realm = try TypeFaults.realm()
+        let json = try JSONSerialization.jsonObject(with: Data(#"{"price": 0}"#.utf8))
+        try realm.write {
+            let values = realm.create(Values.self, value: json)
+            #expect(values.price == 0)
+            values["price"] = NSNumber(value: 1)
+            #expect(values.price == 1)
+            values["price"] = NSNumber(value: 0.0)
+            #expect(values.price == 0)
+            values["price"] = NSDecimalNumber(decimal: 1)
+            #expect(values.price == 1)
+        }
+    }
+
+    // Only an optional enum kept a raw value without a case; one in the file ended the program however it was asked.
+    @Test("a raw value that an enum has no case for is shown, stored and copied by name")
+    func unknownCases() throws {
+        let (realm, other) = (try TypeFaults.realm(), try TypeFaults.realm())
+        let values = try realm.write { realm.create(Values.self) }
+        try realm.write {
+            values["size"] = 10
+            values["maybeSize"] = 11
+        }
+        #expect(values["size"] as? Int == 10 && values["maybeSize"] as? Int == 11 && values.maybeSize == nil)
+        #expect(values.description.contains("size = 10;") && values.value(forKey: "size") as? Int == 10)
+        let copy = try other.write { other.create(Values.self, value: values) }
+        #expect(copy["size"] as? Int == 10 && copy["maybeSize"] as? Int == 11)
+        #expect(values.detached().size == .small && values.detached().maybeSize == nil)
+        let words = try misuseText {
+            let realm = try TypeFaults.realm()
+            try realm.write {
+                let values = realm.create(Values.self)
+                values["size"] = 10
+                _ = values.size
+            }
+        }
+        #expect(words?.contains("Failed to convert persisted value '10'") == true)
+    }
+
+    // The typed getter was asked, which traps.
+    @Test("a number that its property is too small for is shown by name")
+    func wideNumbers() throws {
+        let realm = try TypeFaults.realm()
+        try realm.write {
+            let values = realm.create(Values.self)
+            realm.dynamicObjects("TypeFaults_Values")[0]["int8"] = 300
+            #expect(values["int8"] as? Int == 300 && values.description.contains("int8 = 300;"))
+            values["int8"] = -8
+            #expect(values.int8 == -8 && values["int8"] as? Int == -8)
+        }
+    }
+
+    // MARK: Objects
+
+    // Rows were compared by their keys alone, and those of rolled-back objects are given again.
+    @Test("an object that is gone is the same as itself only")
+    func identity() throws {
+        let realm = try TypeFaults.realm()
+        realm.beginWrite()
+        let gone = realm.create(Owner.self, value: ["id": 1])
+        realm.cancelWrite()
+        let there = try realm.write { realm.create(Owner.self, value: ["id": 2]) }
+        #expect(gone.isInvalidated && gone != there && !gone.isSameObject(as: there))
+        #expect(Set([gone, there]).count == 2 && gone.isEqual(gone) && gone.isSameObject(as: gone))
+        let again = try #require(realm.object(ofType: Owner.self, forPrimaryKey: 2))
+        #expect(again == there && again.isSameObject(as: there) && again.hash == there.hash)
+        try realm.write { realm.delete(there) }
+        #expect(again != there && !again.isSameObject(as: there))
+    }
+
+    // All defaults of the class were written into the row that has the default key.
+    @Test("an update without the key is one of the default key, and leaves what is not given")
+    func defaultKeys() throws {
+        let realm = try TypeFaults.realm()
+        try realm.write {
+            realm.create(Owner.self, value: ["id": 0, "name": "a", "age": 5, "tags": ["t"]])
+            realm.create(Owner.self, value: ["name": "b"], update: .modified)
+            let owner = try #require(realm.objects(Owner.self).first)
+            #expect(owner.name == "b" && owner.age == 5 && Array(owner.tags) == ["t"])
+            realm.create(Owner.self, value: ["name": "c"], update: .all)
+            #expect(owner.name == "c" && owner.age == 5 && realm.objects(Owner.self).count == 1)
+            realm.delete(owner)
+            #expect(realm.create(Owner.self, value: ["name": "d"], update: .modified).age == 7)
+        }
+    }
+
+    @Test("collections of an unmanaged object are read by names only")
+    func unmanagedByName() {
+        let owner = Owner(value: ["dogs": [["name": "Rex"]], "dogMap": ["m": ["name": "Max"]]])
+        owner.dogSet.insert(owner.dogs[0])
+        #expect(owner.dynamicList("dogs").count == 1 && owner.dynamicList("dogs")[0]["name"] as? String == "Rex")
+        #expect(owner.dynamicMutableSet("dogSet").count == 1)
+        #expect(owner.dynamicMap("dogMap")["m"]??["name"] as? String == "Max")
+        let words = catchMisuse { _ = Owner().dynamicList("tags") }
+        #expect(words?.contains("is not such a collection of objects") == true)
+    }
+
+    // Nothing was set, and nothing was said.
+    @Test("a key path goes through the keys of a map, also to set", arguments: [true, false])
+    func mapsInKeyPaths(isManaged: Bool) throws {
+        let realm = try TypeFaults.realm()
+        let owner = Owner(value: ["dogMap": ["rex": ["name": "Rex"]], "scores": ["a": 1]])
+        try realm.write {
+            if isManaged { realm.add(owner) }
+            owner.setValue("Max", forKeyPath: "dogMap.rex.name")
+            owner.setValue(5, forKeyPath: "scores.a")
+            owner.setValue(6, forKeyPath: "scores.b")
+            owner.setValue("nobody", forKeyPath: "dogMap.none.name")
+            #expect(owner.dogMap["rex"]??.name == "Max" && owner.scores["a"] == 5 && owner.scores["b"] == 6)
+            #expect(owner.value(forKeyPath: "dogMap.rex.name") as? String == "Max" && owner.dogMap.count == 1)
+            owner.setValue(nil, forKeyPath: "scores.a")
+            #expect(owner.scores.keys == ["b"])
+        }
+    }
+
+    // The path ended at the linking objects.
+    @Test("a projection of linking objects follows the property that it shows")
+    func projectedBacklinks() throws {
+        let realm = try TypeFaults.realm()
+        let dog = try realm.write {
+            let owner = realm.create(Owner.self, value: ["id": 1, "name": "Ann", "dogs": [["name": "Rex"]]])
+            return owner.dogs[0]
+        }
+        let view = TypeFaults.DogView(projecting: dog)
+        #expect(Array(view.ownerNames) == ["Ann"])
+        #expect(view.description.contains("ownerNames(\\.owners.name)"))
+    }
+
+    // MARK: Migrations
+
+    // The first object made with a key that unconverted ones still have was refused.
+    @Test("in a migration that adds a primary key objects may share one until its end")
+    func keysInMigrations() throws {
+        try withFile([TypeFaultsBefore.Thing.self]) { configuration in
+            func fill() throws {
+                let realm = try Realm(configuration: configuration)
+                try realm.write {
+                    for name in ["a", "b"] { realm.create(TypeFaultsBefore.Thing.self, value: ["name": name]) }
+                }
+            }
+            try fill()
+            let block: MigrationBlock = { migration, _ in
+                migration.create("TypeFaultsThing", value: ["id": 0, "name": "new"])
+                var id = 1
+                migration.enumerateObjects(ofType: "TypeFaultsThing") { _, new in
+                    new?["id"] = id
+                    id += 1
+                }
+            }
+            let realm = try Realm(
+                configuration: .init(
+                    fileURL: configuration.fileURL, schemaVersion: 1, migrationBlock: block,
+                    objectTypes: [TypeFaultsKeyed.Thing.self]))
+            let things = realm.objects(TypeFaultsKeyed.Thing.self).sorted(byKeyPath: "id")
+            #expect(things.map { $0.id } == [0, 1, 2] && things.map { $0.name } == ["new", "a", "b"])
+        }
+    }
+}
