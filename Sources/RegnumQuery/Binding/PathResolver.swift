@@ -12,6 +12,12 @@ struct ResolvedAggregate {
     var property: String
 }
 
+extension BoundAggregate {
+    init(_ aggregate: ResolvedAggregate, _ path: BoundPath) {
+        self.init(kind: aggregate.kind, path: path, column: aggregate.column, type: aggregate.type)
+    }
+}
+
 struct ResolvedPath {
     var written: String
     var bound: BoundPath

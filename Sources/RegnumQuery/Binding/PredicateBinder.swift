@@ -148,7 +148,7 @@ package struct PredicateBinder {
     private func compare(
         _ aggregate: ResolvedAggregate, _ path: ResolvedPath, _ comparison: Comparison, _ constant: Constant
     ) throws(QueryError) -> BoundPredicate {
-        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column, type: aggregate.type)
+        let bound = BoundAggregate(aggregate, path.bound)
         let test = try ConstantBinder.aggregateTest(aggregate, comparison.comparison, constant)
         return .aggregate(bound, test)
     }
@@ -162,9 +162,8 @@ package struct PredicateBinder {
             throw QueryError(.unsupported, "Comparing two collection columns is not permitted.")
         }
         let isNumber = [.int, .float, .double, .decimal128].contains(other.type)
-        guard isNumber && aggregate.type != .date || other.type == .date && aggregate.type == .date
-            || other.type == .mixed
-        else {
+        let fits = aggregate.type == .date ? other.type == .date : isNumber
+        guard fits || other.type == .mixed else {
             throw QueryError(
                 .value,
                 aggregate.kind == .count
@@ -177,7 +176,7 @@ package struct PredicateBinder {
                 .unsupported,
                 "Operator '\(comparison.rawValue)' not supported for type '\(aggregate.type.shown)'")
         }
-        let bound = BoundAggregate(kind: aggregate.kind, path: path.bound, column: aggregate.column, type: aggregate.type)
+        let bound = BoundAggregate(aggregate, path.bound)
         return .compareAggregate(bound, comparison, other.bound)
     }
 
