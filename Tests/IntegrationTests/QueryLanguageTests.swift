@@ -30,6 +30,17 @@ struct QueryLanguageTests {
         #expect(things.filter("%@", NSPredicate(format: "ANY friends == %@", friend)).map(\.id) == [3])
     }
 
+    @Test("without case and marks, letters with several small or longer capital forms are one")
+    func fullFolding() throws {
+        let realm = try FilterModels.realm()
+        try realm.write { realm.objects(Thing.self)[0].s = "οδυσσευς Straße İı" }
+        let things = realm.objects(Thing.self)
+        for text in ["ΟΔΥΣΣΕΥΣ", "οδυσσευσ", "strasse", "STRASSE", "straße", "iı"] {
+            #expect(things.filter("s CONTAINS[cd] %@", text).count == 1, "\(text)")
+        }
+        #expect(things.filter("s CONTAINS[cd] 'ii'").isEmpty)
+    }
+
     @Test("every placeholder of C takes a number, optionals are looked into, and %% is a per cent sign")
     func placeholders() throws {
         let things = try FilterModels.realm().objects(Thing.self)

@@ -36,9 +36,10 @@ struct SchemaUpdate {
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
+        let backup: MigrationBackup?
         do {
             // Another thread or process may have been faster: what counts is the file of now.
-            try update(try need())
+            backup = try update(try need())
         } catch {
             if session.isWriting { session.rollbackWrite() }
             Logger.log(.debug, "DB: Leave the schema as it was: \(error)")
@@ -49,7 +50,11 @@ struct SchemaUpdate {
         }
         do {
             try session.commitWrite()
-        } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
+        } catch {
+            // The file is as it was: nothing to go back to.
+            backup?.remove()
+            throw Realm.Error(opening: settings.place.name, readOnly: false, error)
+        }
     }
 
     private func need() throws -> Need {
@@ -79,25 +84,27 @@ struct SchemaUpdate {
         return work.isNeeded ? .additions : .nothing
     }
 
-    /// In the write.
-    private func update(_ need: Need) throws {
+    /// In the write. Gives the backup that was made.
+    private func update(_ need: Need) throws -> MigrationBackup? {
         let work = SchemaWork(session: session, classes: settings.schema.classes)
+        var backup: MigrationBackup?
         switch need {
-        case .nothing: return
+        case .nothing: return nil
         case .additions: try work.begin()
         case .reset:
             Logger.log(.debug, "DB: Delete all classes: \(settings.place.name)")
             try session.removeAllTables()
             try work.begin()
-        case .migration(let old): try migrate(from: old, work)
+        case .migration(let old): backup = try migrate(from: old, work)
         }
         if session.schemaVersion != configuration.schemaVersion {
             Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
             session.setSchemaVersion(configuration.schemaVersion)
         }
+        return backup
     }
 
-    private func migrate(from old: UInt64, _ work: SchemaWork) throws {
+    private func migrate(from old: UInt64, _ work: SchemaWork) throws -> MigrationBackup? {
         Logger.log(.detail, "DB: Migrate from schema version \(old): \(settings.place.name)")
         let control = configuration.extras.control
         control?.report(.preparing)
@@ -107,10 +114,10 @@ struct SchemaUpdate {
             if control?.isCancelled == true { throw CancellationError() }
             control?.report(.committing)
         } catch {
-            // The file is as it was: nothing to go back to.
             backup?.remove()
             throw error
         }
+        return backup
     }
 
     private func change(from old: UInt64, _ work: SchemaWork) throws {

@@ -176,13 +176,21 @@ package enum UnicodeFolding {
                 default: break
                 }
                 if ignoresCase {
-                    folded.append(contentsOf: scalar.properties.lowercaseMapping.utf8)
+                    folded.append(contentsOf: caseFolded(scalar).utf8)
                 } else {
                     folded.append(contentsOf: String(Character(scalar)).utf8)
                 }
             }
         }
         return folded
+    }
+
+    /// Lower case of upper case, so that ß is ss and both small sigmas are one; but the dotless i is not the other one.
+    private static func caseFolded(_ scalar: Unicode.Scalar) -> String {
+        if scalar.isASCII || scalar == "\u{131}" { return scalar.properties.lowercaseMapping }
+        return scalar.properties.uppercaseMapping.unicodeScalars.reduce(into: "") {
+            $0 += $1.properties.lowercaseMapping
+        }
     }
 
     /// The canonical decomposition. O(length).
