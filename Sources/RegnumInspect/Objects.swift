@@ -104,6 +104,23 @@ struct ObjectWriter {
     let session: Session
     /// Texts are cut to so many characters in lines.
     private static let shownCharacters = 80
+    /// Embedded objects inside each other that are written out; deeper ones are named. Bounds the stack.
+    private static let shownDepth = 256
+
+    /// Embedded objects written within the one that is being written. Each has one owner, so one that comes again is
+    /// damage, and may be a circle.
+    private final class Nested {
+        struct Row: Hashable {
+            var table: TableKey
+            var key: ObjectKey
+        }
+        var rows: Set<Row> = []
+        var depth = 0
+    }
+
+    private let nested = Nested()
+
+    init(session: Session) { self.session = session }
 
     func line(_ table: Table, _ key: ObjectKey) throws(EngineError) -> String {
         var words = ["\(table.definition.name) #\(key.rawValue)"]
@@ -176,7 +193,16 @@ struct ObjectWriter {
     private func link(_ key: ObjectKey, _ target: TableKey?, _ isJSON: Bool) throws(EngineError) -> String {
         guard let table = target.flatMap({ session.table($0) }), key != .none else { return "null" }
         let definition = table.definition
-        if definition.isEmbedded { return isJSON ? try json(table, key) : "(\(try line(table, key)))" }
+        if definition.isEmbedded, nested.depth < Self.shownDepth,
+            nested.rows.insert(Nested.Row(table: definition.key, key: key)).inserted
+        {
+            nested.depth += 1
+            defer {
+                nested.depth -= 1
+                if nested.depth == 0 { nested.rows.removeAll() }
+            }
+            return isJSON ? try json(table, key) : "(\(try line(table, key)))"
+        }
         if !isJSON { return "\(definition.name)#\(key.rawValue)" }
         guard let primary = definition.primaryKey else {
             return "{\"class\": \(Self.quoted(definition.name)), \"key\": \(key.rawValue)}"
@@ -219,6 +245,8 @@ struct ObjectWriter {
 
     /// ISO 8601 with as many digits of a second as it has.
     private static func date(_ time: Timestamp) -> String {
+        // Damage may have put it where no calendar goes.
+        if abs(Double(time.seconds)) > 1e14 { return "\(time.seconds) s since 1970" }
         let whole = Date(timeIntervalSince1970: Double(time.seconds)).formatted(.iso8601)
         if time.nanoseconds == 0 { return whole }
         // Times before 1970 count their nanoseconds backwards.

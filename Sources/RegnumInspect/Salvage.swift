@@ -52,11 +52,24 @@ extension Inspector {
             } catch { throw .system(error) }
             var options = Database.OpenOptions()
             options.encryptionKey = key
+            try Self.makeFile(path, like: database.path, fileSystem)
             let target = try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
             var salvage = Salvage(source: source, target: try target.makeSession())
             try salvage.run()
             return salvage.report
         }
+    }
+}
+
+extension Inspector {
+    /// An empty file that nobody may read who may not read the damaged one.
+    private static func makeFile(
+        _ path: String, like source: String, _ fileSystem: PosixFileSystem
+    ) throws(EngineError) {
+        do throws(SystemError) {
+            let permissions = try fileSystem.status(source)?.permissions ?? 0o600
+            try fileSystem.open(path, .createNew(permissions: permissions | 0o600)).close()
+        } catch { throw .system(error) }
     }
 }
 

@@ -66,6 +66,8 @@ package protocol FileSystem: AnyObject, Sendable {
     func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
     /// What `path` leads to, or nil where nothing is. Symbolic links are followed.
     func status(_ path: String) throws(SystemError) -> FileStatus?
+    /// Where the symbolic link `path` leads; `path` itself where it is none, or leads nowhere.
+    func linked(_ path: String) -> String
     /// Removes the file; `.notFound` where there is none.
     func remove(_ path: String) throws(SystemError)
     /// Atomically gives `source` the name `target`, replacing what was there.
@@ -80,6 +82,10 @@ package protocol FileSystem: AnyObject, Sendable {
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
     /// True where several processes can open one file, so that the shared file `<path>.lock` is kept.
     var isShared: Bool { get }
+}
+
+extension FileSystem {
+    package func linked(_ path: String) -> String { path }
 }
 
 /// An open file. `read`, `write`, `byteCount` and locks may be called from any thread.

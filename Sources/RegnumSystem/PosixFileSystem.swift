@@ -31,6 +31,8 @@ package final class PosixFileSystem: FileSystem {
         return information?.status
     }
 
+    package func linked(_ path: String) -> String { SystemCalls.linkedPath(path) ?? path }
+
     package func remove(_ path: String) throws(SystemError) {
         _ = try call("remove", path) { SystemCalls.removeFile($0) }
     }

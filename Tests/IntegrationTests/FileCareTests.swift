@@ -109,6 +109,27 @@ final class CareRow: Object {
         }
     }
 
+    @Test("a file that a symbolic link leads to is compacted in its own place, and has one lock file")
+    func linked() throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            var other = configuration
+            other.fileURL = url.deletingLastPathComponent().appendingPathComponent("link.realm")
+            other.shouldCompactOnLaunch = { _, _ in true }
+            let link = try #require(other.fileURL?.path)
+            try autoreleasepool {
+                let realm = try Realm(configuration: configuration)
+                try fill(realm, 0..<10)
+            }
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: url.path)
+            try expectRows(other, Array(0..<10))
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == url.path)
+            #expect(!FileManager.default.fileExists(atPath: link + ".lock"))
+            #expect(try schemaVersionAtURL(try #require(other.fileURL)) == 0)
+            try expectRows(configuration, Array(0..<10))
+        }
+    }
+
     @Test(
         "neither a copy nor the lock file can be read by more users than the Realm", arguments: [0o600, 0o640, 0o644])
     func permissions(mode: Int) throws {

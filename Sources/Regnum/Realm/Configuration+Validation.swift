@@ -93,7 +93,7 @@ extension Realm.Configuration {
             try FileManager.default.copyItem(at: source, to: temporary)
             // What is committed to it later must not be lost with its first bytes, or with its name.
             try PosixFileSystem.shared.open(temporary.path, .readOnly).sync(.full)
-            try FileManager.default.moveItem(at: temporary, to: target)
+            try PosixFileSystem.shared.renameIfAbsent(temporary.path, to: target.path)
             try PosixFileSystem.shared.syncDirectory(containing: target.path)
         } catch {
             try? FileManager.default.removeItem(at: temporary)

@@ -216,9 +216,15 @@ public final class Migration {
         guard ready(), let table = new.session.table(named: typeName) else { return false }
         let session = new.session
         engine { () throws(EngineError) in
-            if newSchema[typeName] == nil, !session.isTarget(table.definition.key) {
-                try session.removeTable(table.definition.key)
-                reshaped()
+            if newSchema[typeName] == nil {
+                if session.isTarget(table.definition.key) {
+                    // The columns whose links lead there go when the block has ended, and the table behind them.
+                    try table.deleteAllPlainly()
+                    work.remove(table.definition.key)
+                } else {
+                    try session.removeTable(table.definition.key)
+                    reshaped()
+                }
             } else {
                 try table.deleteAll()
             }

@@ -91,17 +91,12 @@ struct MigrationBackup {
     ) throws -> MigrationBackup? {
         guard configuration.extras.backsUp, case .file(let file) = place else { return nil }
         let path = path(of: file)
-        let temporary = path + "-\(UUID().uuidString)"
         let files = configuration.files
         do {
-            try session.writeCopy(to: temporary, in: files, key: configuration.engineKey)
-            // One of an attempt that was killed says the same: the file was never changed.
-            do {
-                try files.rename(temporary, to: path)
-                try files.syncDirectory(containing: path)
-            } catch { throw EngineError.system(error) }
+            // One of an attempt that was killed is replaced: it says the same, the file was never changed.
+            try session.writeCopy(to: path, in: files, key: configuration.engineKey, replacing: true)
         } catch {
-            try? files.remove(temporary)
+            try? files.remove(path)
             throw error
         }
         migrated.withLock { _ = $0.insert(file) }

@@ -31,7 +31,11 @@ extension Realm {
                 "Cannot delete files of an open Realm: '\(path)' is still in use. "
                     + "Release all Realms, objects and collections of it first, in other processes too.", fileURL: url)
         }
-        for suffix in [".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".compacting"] {
+        let sides = [
+            ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
+            ".compacting",
+        ]
+        for suffix in sides {
             let side = path + suffix
             if FileManager.default.fileExists(atPath: side) { try? FileManager.default.removeItem(atPath: side) }
         }

@@ -22,6 +22,7 @@ enum RealmOpening {
         {
             misuse(words)
         }
+        SchemaUpdate.refuseOwnMigration(place)
         let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
         if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {

@@ -14,6 +14,17 @@ struct SchemaUpdate {
     private var session: Session { core.session }
     private var configuration: Realm.Configuration { settings.configuration }
     private static let neverVersioned = UInt64.max
+    /// The files whose blocks run, and the threads that run them.
+    private static let migrating = Lock<[Realm.Configuration.Place: UInt]>([:])
+
+    /// Misuse within the migration block of the file: the opening would wait for its own thread.
+    static func refuseOwnMigration(_ place: Realm.Configuration.Place) {
+        if migrating.withLock({ $0[place] }) == CurrentThread.id {
+            misuse(
+                "Realm at path '\(place.name)' cannot be opened within its own migration block: use the `migration` "
+                    + "that the block is given.")
+        }
+    }
 
     /// What has to be done.
     private enum Need {
@@ -127,6 +138,8 @@ struct SchemaUpdate {
         defer { session.state.pointee.owner = owner }
         do {
             if let block = configuration.migrationBlock {
+                Self.migrating.withLock { $0[settings.place] = CurrentThread.id }
+                defer { Self.migrating.withLock { _ = $0.removeValue(forKey: settings.place) } }
                 let migration = Migration(work, before: try session.freeze(), settings: settings)
                 block(migration, old)
                 try migration.end()

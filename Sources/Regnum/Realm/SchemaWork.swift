@@ -21,6 +21,8 @@ final class SchemaWork {
     private var toEmbed: Set<TableKey> = []
     /// Tables whose primary keys may be there twice.
     private var rekeyed: Set<TableKey> = []
+    /// Tables of classes that are gone, without objects.
+    private var unwanted: Set<TableKey> = []
     /// Columns that the block renamed to names that no property has: it has to rename them again.
     private var halfway: [TableKey: Set<ColumnKey>] = [:]
 
@@ -143,6 +145,9 @@ final class SchemaWork {
     /// True where keys that are there twice are found at the end.
     func hasUnprovedKeys(_ table: TableKey) -> Bool { rekeyed.contains(table) }
 
+    /// The table goes with the last column whose links lead to it.
+    func remove(_ table: TableKey) { unwanted.insert(table) }
+
     /// Drops what nothing wants, and proves the keys. Throws `Failure` and `EngineError`.
     func finish() throws {
         for (table, columns) in halfway.sorted(by: { $0.key < $1.key }) {
@@ -160,6 +165,7 @@ final class SchemaWork {
         if !definitions.isEmpty { try session.reshape(definitions) }
         let embedded = toEmbed.filter { session.table($0) != nil }.sorted()
         if !embedded.isEmpty { try session.embed(embedded) }
+        for key in unwanted.sorted() where !session.isTarget(key) { try session.removeTable(key) }
         for key in rekeyed.sorted() {
             guard let table = session.table(key), let column = table.definition.primaryKey,
                 try table.sharedPrimaryKey() != nil

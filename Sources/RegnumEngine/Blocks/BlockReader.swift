@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a ref to bytes that can be believed. A block is checked against the tag in its ref at the first touch in
-// this process and remembered by the low 31 bits of its birth, one word a page: nothing needs invalidation,
-// because a page that is used again has another birth.
+// this process and remembered by a word that is made of all that the ref says of it, one word a page: nothing needs
+// invalidation, because a page that is used again has another birth. A ref that says anything else of a block that
+// was checked (its kind, its length) makes another word, so it is checked itself, and refused.
 //
 // Blocks of a plain file are read where the file is mapped. Those of an encrypted file are decrypted at the first
 // touch, to the same place in private memory of the same shape, so that all other code is the same for both.
@@ -23,10 +24,15 @@ package final class BlockReader: @unchecked Sendable {
     var fileBase: UnsafeRawPointer { region.base }
     /// Decrypted blocks; nil for a plain file.
     private let decrypted: ReservedMemory?
-    /// 31 bits of birth a page and a bit that is set; 0 = not verified. Reserved for the region's capacity, touched
-    /// where used.
+    /// 31 bits made of the ref a page and a bit that is set; 0 = not verified. Reserved for the region's capacity,
+    /// touched where used.
     private let verified: UnsafeMutablePointer<Atomic<UInt32>>
     private let verifiedMemory: ReservedMemory
+    /// What words are made with. Nobody knows them, so no file can be made with refs that lead to the same word. Odd,
+    /// so that none of a number's bits is lost.
+    private let keys = (
+        UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1
+    )
     private let extending = Lock(())
     /// Held while private memory is written.
     private let touching = Lock(())
@@ -73,15 +79,21 @@ package final class BlockReader: @unchecked Sendable {
         return try verify(ref)
     }
 
+    /// Birth, tag, length and kind; the page is the word's place. Rows and the like are nothing that a block is checked
+    /// against.
     @inline(__always)
-    private static func word(_ ref: BlockRef) -> UInt32 { UInt32(truncatingIfNeeded: ref.birth) | 1 << 31 }
+    private func word(_ ref: BlockRef) -> UInt32 {
+        let shape = UInt64(ref.kind) &<< 16 | ref.location & 0xffff
+        let mixed = ref.birth &* keys.0 &+ (ref.tagLow ^ ref.tagHigh) &* keys.1 &+ shape &* keys.2
+        return UInt32(truncatingIfNeeded: mixed &>> 32) | 1
+    }
 
     @inline(__always)
     private func isVerified(_ ref: BlockRef) -> Bool {
-        verified[Int(ref.page)].load(ordering: .acquiring) == Self.word(ref)
+        verified[Int(ref.page)].load(ordering: .acquiring) == word(ref)
     }
 
-    private func setVerified(_ ref: BlockRef) { verified[Int(ref.page)].store(Self.word(ref), ordering: .releasing) }
+    private func setVerified(_ ref: BlockRef) { verified[Int(ref.page)].store(word(ref), ordering: .releasing) }
 
     /// Says that a block just written by this process needs no check; `bytes` are the plain ones.
     package func keep(_ ref: BlockRef, _ bytes: UnsafeRawPointer) {
@@ -113,16 +125,30 @@ package final class BlockReader: @unchecked Sendable {
                 throw corrupted("a block does not match its checksum", page: ref.page)
             }
             try check(ref, bytes)
+            setVerified(ref)
             return bytes
         }
         try touching.withLock { _ throws(EngineError) in
             if isVerified(ref) { return }
-            guard cipher.open(fileBase + Int(ref.page) << 12, ref, to: decrypted.base + Int(ref.page) << 12) else {
-                throw corrupted("an encrypted block does not match its tag", page: ref.page)
-            }
-            try check(ref, bytes)
+            try decrypt(ref, cipher, to: decrypted.base + Int(ref.page) << 12)
         }
         return bytes
+    }
+
+    /// Inside `touching`.
+    private func decrypt(
+        _ ref: BlockRef, _ cipher: BlockCipher, to target: UnsafeMutableRawPointer
+    ) throws(EngineError) {
+        // Others may be reading what was decrypted there before: it stays until this block has passed every check.
+        let isUsed = verified[Int(ref.page)].load(ordering: .acquiring) != 0
+        let plain = isUsed ? UnsafeMutableRawPointer.allocate(byteCount: ref.byteCount, alignment: 16) : target
+        defer { if isUsed { plain.deallocate() } }
+        guard cipher.open(fileBase + Int(ref.page) << 12, ref, to: plain) else {
+            throw corrupted("an encrypted block does not match its tag", page: ref.page)
+        }
+        try check(ref, UnsafeRawPointer(plain))
+        if isUsed { Memory.copy(target, UnsafeRawPointer(plain), ref.byteCount) }
+        setVerified(ref)
     }
 
     private func check(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) {
@@ -130,6 +156,5 @@ package final class BlockReader: @unchecked Sendable {
             throw corrupted("a block is not what its parent expects", page: ref.page)
         }
         try BlockLayout.check(ref, bytes)
-        setVerified(ref)
     }
 }

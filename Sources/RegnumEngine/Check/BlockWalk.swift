@@ -30,6 +30,7 @@ package enum BlockWalk {
             _ = try database.reader.bytes(ref)
             try vacant.checkTaken(ref)
         }
+        var left = ElementTree.blockLimit(session.space)
         for table in session.tables {
             try table.groups.forEachBlock { ref throws(EngineError) in try visit(ref) }
             var trees = table.valueTrees
@@ -37,7 +38,7 @@ package enum BlockWalk {
             for tree in trees {
                 try tree.forEachBlock { ref throws(EngineError) in try visit(ref) }
             }
-            if !table.byteColumns.isEmpty { try checkBlobs(table, visit) }
+            if !table.byteColumns.isEmpty { try checkBlobs(table, &left, visit) }
         }
     }
 
@@ -65,8 +66,9 @@ package enum BlockWalk {
         return pages
     }
 
+    /// `left`: visits to blocks of values that are left for all tables together.
     private static func checkBlobs(
-        _ table: Table, _ visit: (BlockRef) throws(EngineError) -> Void
+        _ table: Table, _ left: inout Int, _ visit: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {
         try table.forEachGroup { group throws(EngineError) in
             for column in table.byteColumns {
@@ -74,7 +76,9 @@ package enum BlockWalk {
                 guard view.blobs != nil || view.form == .slots else { continue }
                 for row in 0..<group.pointee.count where view.isBlob(row) {
                     let location = RowLocation(group: group, row: row)
-                    try table.forEachValueBlock(column, location) { (ref, _) throws(EngineError) in try visit(ref) }
+                    try table.forEachValueBlock(column, location, &left) { (ref, _) throws(EngineError) in
+                        try visit(ref)
+                    }
                 }
             }
             return true

@@ -11,6 +11,8 @@ extension IntegrityCheck.Walk {
         var unreadable = 0
         var unordered = 0
         var miscounted = 0
+        // For all rows together: each may lead to the same blocks of a damaged file.
+        var left = ElementTree.blockLimit(table.session.space)
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
@@ -18,10 +20,10 @@ extension IntegrityCheck.Walk {
                     do throws(EngineError) { _ = try table.value(column, at: location) } catch { unreadable += 1 }
                     continue
                 }
-                if case .ref(let ref) = try table.storedCollection(column, location),
-                    try table.elementTree(column).countedAnew(ref) == nil
-                {
-                    miscounted += 1
+                if case .ref(let ref) = try table.storedCollection(column, location) {
+                    let tree = table.elementTree(column)
+                    try ElementTree.forEachBlock(ref, tree.space, &left) { _, _ in }
+                    if try tree.countedAnew(ref) == nil { miscounted += 1 }
                 }
                 if definition.type == .mixed || definition.type == .string {
                     unreadable += try CollectionCheck.unreadable(table, column, location)

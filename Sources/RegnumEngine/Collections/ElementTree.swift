@@ -62,19 +62,34 @@ struct ElementTree {
     static func forEachBlock(
         _ ref: BlockRef, _ space: BlockSpace, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
-        guard isNode(ref) else { return try body(ref, .max) }
+        var left = blockLimit(space)
+        try forEachBlock(ref, space, &left, body)
+    }
+
+    /// As above, with the visits that are left where more than one collection is walked through.
+    static func forEachBlock(
+        _ ref: BlockRef, _ space: BlockSpace, _ left: inout Int, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
+    ) throws(EngineError) {
         let tree = ElementTree(space: space, type: .int, isDictionary: false)
-        // A damaged tree may come by a block more than once; there are no more blocks than pages.
-        var left = Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1
         try tree.visit(ref, parentBirth: .max, level: nil, &left, body)
+    }
+
+    /// A damaged tree may come by a block more than once; there are no more blocks than pages.
+    static func blockLimit(_ space: BlockSpace) -> Int {
+        Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1
+    }
+
+    /// Counts a visit to a block.
+    private static func visit(_ ref: BlockRef, _ left: inout Int) throws(EngineError) {
+        left -= 1
+        guard left >= 0 else { throw corrupted("a tree of elements is too large", page: ref.page) }
     }
 
     private func visit(
         _ ref: BlockRef, parentBirth: UInt64, level: Int?, _ left: inout Int,
         _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
-        left -= 1
-        guard left >= 0 else { throw corrupted("a tree of elements is too large", page: ref.page) }
+        try Self.visit(ref, &left)
         guard Self.isNode(ref) else { return try body(ref, parentBirth) }
         let node = try nodeBytes(ref, below: level)
         try body(ref, parentBirth)
@@ -101,17 +116,25 @@ struct ElementTree {
 
     /// Calls `body` with each leaf in order until it returns false; gives false then.
     func forEachLeaf(
-        _ child: ElementChild, level: Int? = nil, _ body: (LeafAccess) throws(EngineError) -> Bool
+        _ child: ElementChild, _ body: (LeafAccess) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
+        var left = Self.blockLimit(space)
+        return try forEachLeaf(child, level: nil, &left, body)
+    }
+
+    private func forEachLeaf(
+        _ child: ElementChild, level: Int?, _ left: inout Int, _ body: (LeafAccess) throws(EngineError) -> Bool
+    ) throws(EngineError) -> Bool {
+        if case .ref(let ref) = child { try Self.visit(ref, &left) }
         switch child {
         case .node(let node):
-            for child in node.children where try !forEachLeaf(child, level: node.level, body) { return false }
+            for child in node.children where try !forEachLeaf(child, level: node.level, &left, body) { return false }
             return true
         case .ref(let ref) where Self.isNode(ref):
             let node = try nodeBytes(ref, below: level)
             for i in 0..<ElementNodeLayout.count(node) {
                 let child = ElementChild.ref(ElementNodeLayout.ref(node, i))
-                if try !forEachLeaf(child, level: ElementNodeLayout.level(node), body) { return false }
+                if try !forEachLeaf(child, level: ElementNodeLayout.level(node), &left, body) { return false }
             }
             return true
         default:
@@ -229,11 +252,17 @@ struct ElementTree {
     // MARK: Checking
 
     /// The elements that are there, or nil where a node counts others or a leaf is empty.
-    func countedAnew(_ ref: BlockRef, level: Int? = nil) throws(EngineError) -> Int? {
+    func countedAnew(_ ref: BlockRef) throws(EngineError) -> Int? {
+        var left = Self.blockLimit(space)
+        return try countedAnew(ref, level: nil, &left)
+    }
+
+    private func countedAnew(_ ref: BlockRef, level: Int?, _ left: inout Int) throws(EngineError) -> Int? {
+        try Self.visit(ref, &left)
         guard Self.isNode(ref) else { return try leaf(.ref(ref))?.count }
         let node = try nodeBytes(ref, below: level)
         for i in 0..<ElementNodeLayout.count(node) {
-            let count = try countedAnew(ElementNodeLayout.ref(node, i), level: ElementNodeLayout.level(node))
+            let count = try countedAnew(ElementNodeLayout.ref(node, i), level: ElementNodeLayout.level(node), &left)
             guard let count, count > 0, count == ElementNodeLayout.end(node, i) - ElementNodeLayout.start(node, i)
             else { return nil }
         }

@@ -8,9 +8,9 @@ extension Session {
     /// Writes what the session sees, changes not yet committed too, into a new file at `path`, encrypted
     /// where there is a key. Throws `.fileExists` where there is something. Inside a write it takes the time of a commit without the sync besides.
     package func writeCopy(
-        to path: String, in fileSystem: any FileSystem, key: EncryptionKey? = nil
+        to path: String, in fileSystem: any FileSystem, key: EncryptionKey? = nil, replacing: Bool = false
     ) throws(EngineError) {
-        try FileCopy.write(self, to: path, in: fileSystem, key: key, replacing: false)
+        try FileCopy.write(self, to: path, in: fileSystem, key: key, replacing: replacing)
     }
 }
 
@@ -38,7 +38,7 @@ extension Database {
         try DatabaseRegistry.shared.whileClosed(path: path, fileSystem: fileSystem, options: options) {
             database throws(EngineError) in
             try FileCopy.write(
-                try database.makeSession(), to: path, in: fileSystem, key: options.encryptionKey,
+                try database.makeSession(), to: database.path, in: fileSystem, key: options.encryptionKey,
                 replacing: true)
         } != nil
     }

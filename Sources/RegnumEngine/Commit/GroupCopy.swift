@@ -30,9 +30,13 @@ struct GroupCopy {
         keyByteCount = Self.keyByteCount(group)
         keyOffset = (RowGroupLayout.headByteCount + descriptors.count * RowGroupLayout.descriptorByteCount + 7) & ~7
         var offset = (keyOffset + keyByteCount + 7) & ~7
+        let limit = Self.byteCountLimit(ref, group, source)
         for descriptor in descriptors {
             var d = descriptor
             let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
+            guard offset + (Int(d.byteCount) + 7) & ~7 <= limit else {
+                throw corrupted("the columns of a row group overlap", page: ref.page)
+            }
             (d.source, d.byteOffset) = (0, UInt32(offset))
             segments.append((d, segment))
             if d.has(RowGroupLayout.Flags.blobs) {
@@ -63,6 +67,16 @@ struct GroupCopy {
             Memory.copy(
                 block.bytes + Int(segment.descriptor.byteOffset), segment.bytes, Int(segment.descriptor.byteCount))
         }
+    }
+
+    /// A copy is no longer than the blocks it is made of, unless segments of a damaged group overlap: many columns may
+    /// then name the same bytes. Nor is it longer than a block may be.
+    private static func byteCountLimit(_ ref: BlockRef, _ group: UnsafeRawPointer, _ source: BlockSpace) -> Int {
+        var held = source.byteCount(ref)
+        for i in 0..<RowGroupLayout.externalCount(group) {
+            held += source.byteCount(RowGroupLayout.external(group, i))
+        }
+        return min(held, Sealer.blockPageLimit * FormatLimits.pageByteCount)
     }
 
     private static func keyByteCount(_ group: UnsafeRawPointer) -> Int {

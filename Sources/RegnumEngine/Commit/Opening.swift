@@ -25,6 +25,8 @@ struct Opening {
     let file: any File
 
     init(path: String, fileSystem: any FileSystem, options: Database.OpenOptions) throws(EngineError) {
+        // There is one lock file beside a file, and a compacted copy takes the file's place and not that of a link.
+        let path = fileSystem.linked(path)
         self.path = path
         self.fileSystem = fileSystem
         self.options = options
@@ -340,6 +342,9 @@ struct Opening {
         let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
         guard !overflow, needed <= UInt64(byteCount) else { return false }
         if options.mutant == .manifestNotChecked { return true }
+        // No commit writes a longer one; all the runs of a damaged one may be the same 256 MiB.
+        let manifestPages = slot.manifest.reduce(0) { $0 + $1.extent.pageCount }
+        guard manifestPages << 12 <= Database.manifestByteLimit else { return false }
         for run in slot.manifest {
             guard run.extent.page >= FormatLimits.reservedPages, run.extent.end <= slot.highWater else { return false }
             let tag = reader.hash.tag(reader.fileBase + Int(run.extent.page) << 12, run.extent.pageCount << 12)

@@ -26,6 +26,8 @@ package enum FormatLimits {
     package static let columnNameByteCount = 63
     /// Depth of any tree at most; more is damage.
     package static let treeDepth = 12
+    /// Entries of an index tree at most: sums of such numbers do not overflow.
+    package static let treeEntryCount: UInt64 = 1 << 44
     /// Commits above this are made durable in two steps and carry no manifest, which bounds the time of an open.
     package static let manifestByteCount = 1 << 20
 }

@@ -89,6 +89,26 @@ package final class ColumnIndex {
         }
     }
 
+    /// True where exactly this object is entered with the row's value. O(log n), however many have that value.
+    func contains(
+        _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table
+    ) throws(EngineError) -> Bool {
+        let view = location.group.pointee.columns[column]
+        if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
+            return try tree.containsNull(key: key)
+        }
+        switch type {
+        case .int: return try tree.contains(value: IndexKey.encode(view.integer(location.row)), key: key)
+        case .bool: return try tree.contains(value: IndexKey.encode(view.bit(location.row) ? 1 : 0), key: key)
+        default:
+            var isThere = false
+            try withBytes(location, column, table) { bytes throws(EngineError) in
+                isThere = try tree.contains(bytes: bytes, key: key)
+            }
+            return isThere
+        }
+    }
+
     // MARK: Looking up
 
     /// The highest value of an Int column; nil where there is none.
@@ -115,29 +135,35 @@ package final class ColumnIndex {
         }
     }
 
-    func all(_ value: Value, _ table: Table) throws(EngineError) -> [ObjectKey] {
+    /// `limit`: as many are enough, there may be more.
+    func all(_ value: Value, _ table: Table, limit: Int = .max) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         if type == .mixed { return try allMixed(value, table) }
         switch value {
-        case .null: try tree.forEachNullKey { keys.append(ObjectKey($0)) }
-        case .int(let integer): try tree.forEachKey(value: IndexKey.encode(integer)) { keys.append(ObjectKey($0)) }
-        case .bool(let bit): try tree.forEachKey(value: IndexKey.encode(bit ? 1 : 0)) { keys.append(ObjectKey($0)) }
+        case .null: try tree.forEachNullKey(limit: limit) { keys.append(ObjectKey($0)) }
+        case .int(let integer):
+            try tree.forEachKey(value: IndexKey.encode(integer), limit: limit) { keys.append(ObjectKey($0)) }
+        case .bool(let bit):
+            try tree.forEachKey(value: IndexKey.encode(bit ? 1 : 0), limit: limit) { keys.append(ObjectKey($0)) }
         default:
             let bytes = Self.bytes(value)
-            keys = try self.keys(bytes)
+            keys = try self.keys(bytes, limit: limit)
             if !IndexKey.isExact(byteCount: bytes.count) {
+                let found = keys.count
                 keys = try exact(keys, value, table)
+                // Some only seemed to be alike: those behind them may be.
+                if found == limit, keys.count < limit { return try all(value, table) }
             }
         }
         return keys
     }
 
-    private func keys(_ bytes: [UInt8]) throws(EngineError) -> [ObjectKey] {
+    private func keys(_ bytes: [UInt8], limit: Int = .max) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         var error: EngineError?
         bytes.withUnsafeBytes { buffer in
             do throws(EngineError) {
-                try tree.forEachKey(bytes: buffer) { keys.append(ObjectKey($0)) }
+                try tree.forEachKey(bytes: buffer, limit: limit) { keys.append(ObjectKey($0)) }
             } catch let thrown { error = thrown }
         }
         if let error { throw error }

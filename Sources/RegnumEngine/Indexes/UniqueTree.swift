@@ -17,13 +17,19 @@ final class UniqueTree {
     @exclusivity(unchecked) var suspects: [UInt64] = []
     private let names: [String]
 
-    init(_ unique: UniqueDefinition, _ table: TableDefinition, _ record: TreeRecord?, _ session: Session) {
+    /// `places`: numbers of the table's columns by their keys.
+    init(
+        _ unique: UniqueDefinition, _ table: TableDefinition, _ places: [ColumnKey: Int], _ record: TreeRecord?,
+        _ session: Session
+    ) {
         definition = unique
-        columns = unique.columns.compactMap { key in table.columns.firstIndex { $0.key == key } }
+        let numbers = unique.columns.compactMap { places[$0] }
+        columns = numbers
         precondition(columns.count == unique.columns.count, "a constraint of columns that are not there")
         names = columns.map { table.columns[$0].name }
+        let isIndexed = numbers.map { table.columns[$0].isIndexed || table.columns[$0].isPrimaryKey } == [true]
         tree =
-            table.isIndex(for: unique)
+            isIndexed
             ? nil
             : IndexTree(space: session.space, kind: .bytes, root: record?.root ?? .none, count: record?.count ?? 0)
     }
@@ -49,9 +55,8 @@ final class UniqueTree {
     }
 
     /// Points at another version; nobody is suspected any more.
-    func show(_ record: TableRecord) {
+    func show(_ found: TreeRecord?) {
         suspects.removeAll()
-        let found = record.trees.first { $0.column == definition.key && $0.role == .unique }
         tree?.rollback(root: found?.root ?? .none, count: found?.count ?? 0)
     }
 
@@ -84,9 +89,8 @@ extension TableDefinition {
     /// True where a constraint names columns that can have one, and nothing else has its key.
     package func allows(_ unique: UniqueDefinition) -> Bool {
         let found = unique.columns.compactMap { key in columns.first { $0.key == key } }
-        let types: [ColumnType] = [.bool, .int, .string, .date, .objectID, .uuid, .link]
         return !found.isEmpty && found.count == unique.columns.count && Set(unique.columns).count == found.count
-            && found.allSatisfy { $0.collection == .none && types.contains($0.type) }
+            && found.allSatisfy(\.mayBeUnique)
             && !columns.contains { $0.key == unique.key } && !uniques.contains { $0.key == unique.key }
     }
 
@@ -123,7 +127,7 @@ extension Table {
 
     func enter(_ location: RowLocation, _ key: UInt64, in unique: UniqueTree) throws(EngineError) {
         guard let tree = unique.tree, let bytes = try bytes(unique, location) else { return }
-        if try !keys(tree, bytes).isEmpty { unique.suspects.append(key) }
+        if try !keys(tree, bytes, limit: 1).isEmpty { unique.suspects.append(key) }
         try withCopy(bytes) { bytes throws(EngineError) in try tree.insert(bytes: bytes, key: key) }
     }
 
@@ -139,7 +143,7 @@ extension Table {
                 let location = RowLocation(group: group, row: row)
                 if unique.tree != nil {
                     try enter(location, location.key.rawValue, in: unique)
-                } else if try holders(unique, location).count > 1 {
+                } else if try holders(unique, location, limit: 2).count > 1 {
                     unique.suspects.append(location.key.rawValue)
                 }
             }
@@ -155,32 +159,55 @@ extension Table {
         return UniqueTree.bytes(values)
     }
 
-    private func keys(_ tree: IndexTree, _ bytes: [UInt8]) throws(EngineError) -> [ObjectKey] {
+    private func keys(_ tree: IndexTree, _ bytes: [UInt8], limit: Int) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         try withCopy(bytes) { bytes throws(EngineError) in
-            try tree.forEachKey(bytes: bytes) { keys.append(ObjectKey($0)) }
+            try tree.forEachKey(bytes: bytes, limit: limit) { keys.append(ObjectKey($0)) }
         }
         return keys
     }
 
-    /// The objects that have the same values as the row; none where one of these is null.
-    private func holders(_ unique: UniqueTree, _ location: RowLocation) throws(EngineError) -> [ObjectKey] {
+    /// The objects that have the same values as the row; none where one of these is null. `limit`: as many are
+    /// enough, there may be more.
+    private func holders(
+        _ unique: UniqueTree, _ location: RowLocation, limit: Int = .max
+    ) throws(EngineError) -> [ObjectKey] {
         var values: [Value] = []
         for column in unique.columns { values.append(try value(column, at: location)) }
-        return try holders(unique, values)
+        return try holders(unique, values, limit: limit)
     }
 
-    private func holders(_ unique: UniqueTree, _ values: [Value]) throws(EngineError) -> [ObjectKey] {
+    private func holders(
+        _ unique: UniqueTree, _ values: [Value], limit: Int = .max
+    ) throws(EngineError) -> [ObjectKey] {
         guard let wanted = UniqueTree.bytes(values) else { return [] }
-        guard let tree = unique.tree else { return try keys(inIndexOf: unique.columns[0], equalTo: values[0]) }
-        let found = try keys(tree, wanted)
+        guard let tree = unique.tree else {
+            return try keys(inIndexOf: unique.columns[0], equalTo: values[0], limit: limit)
+        }
+        let found = try keys(tree, wanted, limit: limit)
         if IndexKey.isExact(byteCount: wanted.count) { return found }
         var kept: [ObjectKey] = []
         for key in found {
             guard let location = try locate(key) else { continue }
             if try bytes(unique, location) == wanted { kept.append(key) }
         }
+        // Some only seemed to be alike: those behind them may be.
+        if found.count == limit, kept.count < limit { return try holders(unique, values) }
         return kept
+    }
+
+    /// True where exactly this object is entered with these bytes of its values.
+    private func isEntered(
+        _ location: RowLocation, _ bytes: [UInt8], in unique: UniqueTree
+    ) throws(EngineError) -> Bool {
+        let key = location.key.rawValue
+        guard let tree = unique.tree else {
+            let column = unique.columns[0]
+            return try indexes[column]?.contains(location, column, key, self) ?? false
+        }
+        var isThere = false
+        try withCopy(bytes) { bytes throws(EngineError) in isThere = try tree.contains(bytes: bytes, key: key) }
+        return isThere
     }
 
     /// The object that has those values in the columns of a constraint, in the order of its definition; nil where
@@ -229,11 +256,10 @@ extension Table {
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
-                if try bytes(unique, location) == nil { continue }
+                guard let bytes = try bytes(unique, location) else { continue }
                 entries += 1
-                let holders = try holders(unique, location)
-                if !holders.contains(location.key) { missing += 1 }
-                if holders.count > 1 { doubled += 1 }
+                if try !isEntered(location, bytes, in: unique) { missing += 1 }
+                if try holders(unique, location, limit: 2).count > 1 { doubled += 1 }
             }
             return true
         }

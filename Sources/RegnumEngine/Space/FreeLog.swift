@@ -165,14 +165,7 @@ package struct RecordedSpace: Sendable {
                 }
                 try space.free.take(extent, outOf: &pending)
             }
-            for entry in record.freed {
-                guard let extent = entry.extent.below(highWater) else { continue }
-                if entry.death == 0 {
-                    try space.free.release(extent)
-                } else {
-                    pending.append(PendingExtent(extent: extent, birth: entry.birth, death: entry.death))
-                }
-            }
+            try space.free.release(record.freed, below: highWater, &pending)
             // What the commit gave up at the end is not free any more, but new when it is taken again.
             if record.highWater < highWater {
                 let tail = Extent(page: record.highWater, pageCount: Int(highWater - record.highWater))
@@ -198,12 +191,21 @@ package struct RecordedSpace: Sendable {
             // The next commit writes a snapshot: a delta could not say it.
             space.deltaByteCount = FreeLog.deltaByteLimit + 1
         }
+        try Self.requireDisjoint(pending)
         for entry in pending { space.free.addPending(entry) }
         return space
     }
 }
 
 extension RecordedSpace {
+    /// Throws where a page waits twice to become free.
+    private static func requireDisjoint(_ pending: [PendingExtent]) throws(EngineError) {
+        let extents = pending.map(\.extent).sorted { $0.page < $1.page }
+        for (extent, next) in zip(extents, extents.dropFirst()) where extent.end > next.page {
+            throw corrupted("a page is free twice", page: next.page)
+        }
+    }
+
     /// Cuts `extent` out of what is pending.
     fileprivate static func remove(_ extent: Extent, from pending: inout [PendingExtent]) {
         guard pending.contains(where: { $0.extent.page < extent.end && extent.page < $0.extent.end }) else { return }
@@ -231,6 +233,24 @@ extension RecordedSpace {
 }
 
 extension FreeSpace {
+    /// What a recorded commit freed of the pages below `limit`: free at once, or pending. No more pages can be pending
+    /// than there are; as each extent taken later is looked for in all that is pending, a longer list would cost time.
+    fileprivate mutating func release(
+        _ freed: [PendingExtent], below limit: UInt64, _ pending: inout [PendingExtent]
+    ) throws(EngineError) {
+        var pendingPages = pending.reduce(0) { $0 + $1.extent.pageCount }
+        for entry in freed {
+            guard let extent = entry.extent.below(limit) else { continue }
+            if entry.death == 0 {
+                try release(extent)
+                continue
+            }
+            pendingPages += extent.pageCount
+            guard pendingPages <= limit else { throw corrupted("a page is free twice", page: extent.page) }
+            pending.append(PendingExtent(extent: extent, birth: entry.birth, death: entry.death))
+        }
+    }
+
     /// As `take`, for a recorded commit: what it took may have been pending when it was recorded.
     mutating func take(_ extent: Extent, outOf pending: inout [PendingExtent]) throws(EngineError) {
         RecordedSpace.remove(extent, from: &pending)

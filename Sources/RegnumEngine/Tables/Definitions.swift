@@ -177,6 +177,22 @@ extension ColumnDefinition {
 
     /// True where nulls are told by the validity bits (a null link is key 0).
     package var hasValidity: Bool { isNullable && collection == .none && type != .link }
+    /// True for what an index can take in; of others it would read bytes that are not there.
+    package var mayBeIndexed: Bool {
+        guard collection == .none else { return false }
+        switch type {
+        case .bool, .int, .string, .data, .date, .objectID, .uuid, .mixed: return true
+        case .float, .double, .link, .decimal128: return false
+        }
+    }
+    /// True where a unique constraint may name the column.
+    package var mayBeUnique: Bool {
+        guard collection == .none else { return false }
+        switch type {
+        case .bool, .int, .string, .date, .objectID, .uuid, .link: return true
+        case .float, .double, .data, .decimal128, .mixed: return false
+        }
+    }
     /// True where the column keeps the reverse of its links.
     package var hasBacklinks: Bool { type == .link || type == .mixed }
 }

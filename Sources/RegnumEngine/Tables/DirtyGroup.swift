@@ -344,8 +344,13 @@ package final class DirtyGroup {
         if isValid { validity[row &>> 6] |= bit } else { validity[row &>> 6] &= ~bit }
     }
 
-    /// Appends all rows of `other`, whose keys must all be above the keys here. Used to merge small neighbours.
-    package func append(rowsOf other: DirtyGroup) {
+    /// Appends all rows of `other`, whose keys must all be above the keys here. Used to merge small neighbours. Throws
+    /// where a damaged tree made neighbours of groups that do not fit together.
+    package func append(rowsOf other: DirtyGroup) throws(EngineError) {
+        let (mine, its) = (view.pointee, other.view.pointee)
+        guard mine.count + its.count <= FormatLimits.rowsPerGroup,
+            mine.count == 0 || its.count == 0 || mine.key(at: mine.count - 1) < its.key(at: 0)
+        else { throw corrupted("a table's groups are too large or out of order") }
         other.makeAllWritable(capacity: other.view.pointee.count)
         for row in 0..<other.view.pointee.count {
             let target = append(other.view.pointee.key(at: row))

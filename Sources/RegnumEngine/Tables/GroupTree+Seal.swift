@@ -72,9 +72,9 @@ extension GroupTree {
                 i += 1
                 continue
             }
-            let left = try inMemory(node.entries[i])
-            let right = try inMemory(node.entries[i + 1])
-            left.append(rowsOf: right)
+            let left = try inMemory(node, i)
+            let right = try inMemory(node, i + 1)
+            try left.append(rowsOf: right)
             right.freeSources(space)
             node.entries[i].child = .group(left)
             node.entries.remove(at: i + 1)
@@ -86,10 +86,14 @@ extension GroupTree {
         return false
     }
 
-    private func inMemory(_ entry: Entry) throws(EngineError) -> DirtyGroup {
-        switch entry.child {
+    private func inMemory(_ node: Node, _ i: Int) throws(EngineError) -> DirtyGroup {
+        switch node.entries[i].child {
         case .group(let group): return group
-        case .ref(let ref): return try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+        case .ref(let ref):
+            let group = try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+            let end = i + 1 < node.entries.count ? node.entries[i + 1].firstKey : .max
+            try Self.check(group, node.entries[i], below: end)
+            return group
         case .node: preconditionFailure("a node among groups")
         }
     }

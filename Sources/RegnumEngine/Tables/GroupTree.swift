@@ -319,28 +319,25 @@ package final class GroupTree {
             lastDirty = group
             return group
         }
-        let (made, group) = try dirtied(top, key)
+        let (made, group) = try dirtied(top, key, below: .max)
         if let made { root = made }
         directory?.setChanged(group.view, for: key)
         lastDirty = group
         return group
     }
 
-    /// The child as it must be to hold a dirty group for `key`: nil where it is in memory already.
-    private func dirtied(_ child: Child, _ key: UInt64) throws(EngineError) -> (Child?, DirtyGroup) {
+    /// The child as it must be to hold a dirty group for `key`: nil where it is in memory already. All keys below the
+    /// child must be below `end`.
+    private func dirtied(
+        _ child: Child, _ key: UInt64, below end: UInt64
+    ) throws(EngineError) -> (Child?, DirtyGroup) {
         switch child {
         case .group(let group): return (nil, group)
-        case .node(let node):
-            let i = node.child(for: key)
-            let (made, group) = try dirtied(node.entries[i].child, key)
-            if let made { node.entries[i].child = made }
-            return (nil, group)
+        case .node(let node): return (nil, try dirtiedBelow(node, key, below: end))
         case .ref(let ref):
             if ref.kind == BlockKind.groupNode.rawValue {
                 let node = try loadNode(ref)
-                let i = node.child(for: key)
-                let (made, group) = try dirtied(node.entries[i].child, key)
-                if let made { node.entries[i].child = made }
+                let group = try dirtiedBelow(node, key, below: end)
                 space.free(ref)
                 return (.node(node), group)
             }
@@ -350,6 +347,26 @@ package final class GroupTree {
             lastGroup = nil
             return (.group(group), group)
         }
+    }
+
+    private func dirtiedBelow(_ node: Node, _ key: UInt64, below end: UInt64) throws(EngineError) -> DirtyGroup {
+        let i = node.child(for: key)
+        let next = i + 1 < node.entries.count ? node.entries[i + 1].firstKey : end
+        let (made, group) = try dirtied(node.entries[i].child, key, below: next)
+        if let made {
+            if node.level == 1 { try Self.check(group, node.entries[i], below: next) }
+            node.entries[i].child = made
+        }
+        return group
+    }
+
+    /// Throws where a group just read holds other rows than the node above it says. Appending and joining rely on
+    /// that; groups in memory have been checked already.
+    static func check(_ group: DirtyGroup, _ entry: Entry, below end: UInt64) throws(EngineError) {
+        let view = group.view.pointee
+        guard view.count > 0, UInt64(view.count) == entry.count, view.key(at: 0) >= entry.firstKey,
+            view.key(at: view.count - 1) < end
+        else { throw corrupted("a row group holds other rows than its node says") }
     }
 
     private func loadNode(_ ref: BlockRef) throws(EngineError) -> Node {
@@ -403,6 +420,10 @@ package final class GroupTree {
         guard view.pointee.count < FormatLimits.rowsPerGroup else { return }
         if view.pointee.count < Self.smallTailRows {
             tail = try findDirtyGroup(last)
+            // A damaged tree may lead to another group that has the key too.
+            if let rows = tail?.view.pointee, rows.key(at: rows.count - 1) != last {
+                throw corrupted("a table's groups are out of order")
+            }
             // What stands before it tells how far it may grow.
             if let before = try roomBefore(view.pointee.firstKey), before > 0 { tailLimit = Self.smallTailRows }
         } else {
@@ -427,7 +448,7 @@ package final class GroupTree {
             let large = try findDirtyGroup(try lastKey(before: firstKey)), let top = root
         else { return }
         dropShortcuts()
-        large.append(rowsOf: small)
+        try large.append(rowsOf: small)
         small.freeSources(space)
         _ = try Self.take(out: small, of: top)
         tail = large
@@ -502,6 +523,9 @@ package final class GroupTree {
 
     private func attach(_ entry: Entry, to node: Node) throws(EngineError) {
         if node.level == 1 {
+            if let last = node.entries.last, last.firstKey >= entry.firstKey {
+                throw corrupted("a table's next key is in use already")
+            }
             node.entries.append(entry)
             return
         }

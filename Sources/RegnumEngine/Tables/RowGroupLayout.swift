@@ -179,8 +179,10 @@ package enum RowGroupLayout {
         case .dense:
             guard span == UInt64(rows) else { throw corrupted("a dense row group has gaps", page: ref.page) }
         case .bitmap:
+            // First, because the words of a span near 2^64 cannot be counted.
+            guard span <= 65536 else { throw corrupted("a row group's keys lie outside of it", page: ref.page) }
             let words = Int((span + 63) / 64)
-            guard span <= 65536, offset % 8 == 0, offset >= headEnd, offset + words * 10 <= ref.byteCount else {
+            guard offset % 8 == 0, offset >= headEnd, offset + words * 10 <= ref.byteCount else {
                 throw corrupted("a row group's keys lie outside of it", page: ref.page)
             }
             var seen = 0
@@ -218,7 +220,12 @@ package enum RowGroupLayout {
         if d.has(Flags.nanoseconds), count - parts.heap < rows * 4 {
             throw corrupted("a column's nanoseconds lie outside of its segment", page: page)
         }
-        guard isText(d.form), !d.has(Flags.zeros) else { return }
+        let hasOffsets = isText(d.form) && !d.has(Flags.zeros)
+        // Without offsets there is nothing that says where a blob record would lie.
+        guard hasOffsets || !d.has(Flags.blobs) else {
+            throw corrupted("a column without values has blob records", page: page)
+        }
+        guard hasOffsets else { return }
         let heap = count - parts.heap
         let data = block + start + parts.data
         var last = 0

@@ -196,12 +196,21 @@ extension Table {
     func forEachValueBlock(
         _ column: Int, _ location: RowLocation, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
+        var left = ElementTree.blockLimit(session.space)
+        try forEachValueBlock(column, location, &left, body)
+    }
+
+    /// As above, with the visits that are left where more than one value is walked through.
+    func forEachValueBlock(
+        _ column: Int, _ location: RowLocation, _ left: inout Int,
+        _ body: (BlockRef, UInt64) throws(EngineError) -> Void
+    ) throws(EngineError) {
         let view = location.group.pointee.columns[column]
         guard view.isBlob(location.row) else { return }
         let bytes = view.bytes(location.row)
         guard bytes.count == BlobRecord.byteCount, let record = bytes.baseAddress else {
             throw corrupted("a blob record has the wrong size")
         }
-        try ElementTree.forEachBlock(BlockRef(reading: record), session.space, body)
+        try ElementTree.forEachBlock(BlockRef(reading: record), session.space, &left, body)
     }
 }

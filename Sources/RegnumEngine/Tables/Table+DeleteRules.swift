@@ -41,12 +41,13 @@ package struct DeletePlan: Sendable {
 
 extension Table {
     /// Called when the session's tables change.
-    func resolveDeleteRules() {
+    /// `links`: columns whose links lead here; mixed values have no rules.
+    func resolveDeleteRules(_ links: [LinkOrigin]) {
         deleteRules = TableDeleteRules()
         for (i, column) in definition.columns.enumerated() where column.deleteRule != .nullify {
             deleteRules.forward.append((i, column.deleteRule))
         }
-        for origin in origins {
+        for origin in links {
             guard let column = session.table(origin.table)?.definition.columns[origin.column],
                 column.originRule != .nullify
             else { continue }

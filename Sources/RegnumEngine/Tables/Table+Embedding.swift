@@ -48,7 +48,8 @@ private struct Embedding {
         for key in tables.sorted() {
             guard let table = session.table(key) else { continue }
             for object in try table.allKeys() { queue.append((key, ObjectKey(object))) }
-            for origin in table.origins { limit += Int(clamping: session.links(of: origin)) * 16 }
+            // There may be any number of columns whose trees say that they are full.
+            for origin in table.origins { limit = min(limit + Int(clamping: session.links(of: origin)) * 16, 1 << 60) }
         }
         queue.reverse()
         while let (key, object) = queue.popLast() {

@@ -28,11 +28,18 @@ extension Table {
         }
     }
 
+    /// Deletes the rows that only columns lead to which `definition` no longer has.
+    func deleteOwned(notIn definition: TableDefinition) throws(EngineError) {
+        for (i, column) in self.definition.columns.enumerated()
+        where !definition.columns.contains(where: { $0.key == column.key }) {
+            try deleteOwned(by: i)
+        }
+    }
+
     /// Frees what hangs on the columns that `definition` no longer has, and the indexes it no longer wants.
     func release(notIn definition: TableDefinition) throws(EngineError) {
         for (i, column) in self.definition.columns.enumerated() {
             guard let kept = definition.columns.first(where: { $0.key == column.key }) else {
-                try deleteOwned(by: i)
                 try freeBlobs(i)
                 try indexes[i]?.tree.freeAll()
                 try contentIndexes[i]?.tree.freeAll()
@@ -180,7 +187,7 @@ extension Table {
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let value = try value(column, at: RowLocation(group: group, row: row))
-                if try index.all(value, self).count > 1 {
+                if try index.all(value, self, limit: 2).count > 1 {
                     shared = value
                     return false
                 }
@@ -230,8 +237,10 @@ extension Session {
                     "Property name '\(column.name)' is longer than \(FormatLimits.columnNameByteCount) bytes.")
             }
             try table.flushOpenCollection()
-            try table.release(notIn: definition)
         }
+        // All that is owned goes before anything else is freed: its rows may have values in blocks of dropped columns.
+        for definition in definitions { try table(definition.key)?.deleteOwned(notIn: definition) }
+        for definition in definitions { try table(definition.key)?.release(notIn: definition) }
         for definition in definitions {
             guard let place = tables.firstIndex(where: { $0.definition.key == definition.key }) else { continue }
             let old = tables[place]

@@ -297,7 +297,7 @@ extension Table {
     }
 
     /// As `deleteAll`, whatever the rules say.
-    func deleteAllPlainly() throws(EngineError) {
+    package func deleteAllPlainly() throws(EngineError) {
         try flushOpenCollection()
         if count == 0 { return }
         for origin in origins where origin.table != definition.key {
@@ -416,7 +416,9 @@ extension Table {
                 tree.rollback(root: r.root, count: r.count)
             }
         }
-        for unique in uniques { unique.show(record) }
+        for unique in uniques {
+            unique.show(record.trees.first { $0.column == unique.definition.key && $0.role == .unique })
+        }
     }
 
     /// After a rollback: nothing of the transaction may be left.

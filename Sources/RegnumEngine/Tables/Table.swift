@@ -17,7 +17,7 @@ package final class Table {
     @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
     @exclusivity(unchecked) var uniques: [UniqueTree]
     /// Columns of all tables whose links lead here; see `resolveOrigins`.
-    @exclusivity(unchecked) var origins: [(table: TableKey, column: Int)] = []
+    @exclusivity(unchecked) var origins: [LinkOrigin] = []
     /// By column number: whether the rows it leads to are embedded; see Table+Ownership.
     @exclusivity(unchecked) var owns: [Bool] = []
     @exclusivity(unchecked) var ownsRows = false
@@ -41,10 +41,12 @@ package final class Table {
         self.definition = definition
         self.session = session
         map = ColumnMap(definition.columns)
+        let trees = TreeRecords(record)
+        let inUnique = Set(definition.uniques.flatMap(\.columns))
         let guarded = definition.columns.map { column in
             column.isIndexed || column.isPrimaryKey || column.isContentIndexed || column.hasBacklinks
                 || column.collection != .none
-                || definition.uniques.contains { $0.columns.contains(column.key) }
+                || inUnique.contains(column.key)
         }
         hasGuards = guarded.contains(true)
         treeColumns = definition.columns.indices.filter {
@@ -53,7 +55,7 @@ package final class Table {
         }
         isPlainLink = definition.columns.map { column in
             column.type == .link && column.collection == .none && !column.isIndexed && !column.isPrimaryKey
-                && !column.isContentIndexed && !definition.uniques.contains { $0.columns.contains(column.key) }
+                && !column.isContentIndexed && !inUnique.contains(column.key)
         }
         byteColumns = definition.columns.indices.filter { definition.columns[$0].writableForm == .slots }
         groups = GroupTree(
@@ -64,18 +66,22 @@ package final class Table {
         indexes = []
         contentIndexes = []
         backlinkTrees = []
-        uniques = definition.uniques.map { unique in
-            UniqueTree(
-                unique, definition, record.trees.first { $0.column == unique.key && $0.role == .unique }, session)
+        uniques = []
+        if !definition.uniques.isEmpty {
+            var places: [ColumnKey: Int] = [:]
+            for (i, column) in definition.columns.enumerated() { places[column.key] = i }
+            uniques = definition.uniques.map { unique in
+                UniqueTree(unique, definition, places, trees.first(unique.key, .unique), session)
+            }
         }
         for column in definition.columns {
-            let index = record.trees.first { $0.column == column.key && $0.role == .index }
-            let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
+            let index = trees.first(column.key, .index)
+            let links = trees.first(column.key, .backlinks)
             indexes.append(
                 column.isIndexed || column.isPrimaryKey
                     ? ColumnIndex(column, space: session.space, root: index?.root ?? .none, count: index?.count ?? 0)
                     : nil)
-            let text = record.trees.first { $0.column == column.key && $0.role == .content }
+            let text = trees.first(column.key, .content)
             contentIndexes.append(
                 column.isContentIndexed
                     ? ContentIndex(column, space: session.space, root: text?.root ?? .none, count: text?.count ?? 0)
@@ -94,30 +100,29 @@ package final class Table {
         count = Int(record.count)
         openCollection = nil
         lastLeaf = nil
+        let trees = TreeRecords(record)
         for (i, column) in definition.columns.enumerated() {
-            let index = record.trees.first { $0.column == column.key && $0.role == .index }
-            let links = record.trees.first { $0.column == column.key && $0.role == .backlinks }
+            let index = trees.first(column.key, .index)
+            let links = trees.first(column.key, .backlinks)
             indexes[i]?.tree.rollback(root: index?.root ?? .none, count: index?.count ?? 0)
             backlinkTrees[i]?.rollback(root: links?.root ?? .none, count: links?.count ?? 0)
             guard let text = contentIndexes[i] else { continue }
-            let record = record.trees.first { $0.column == column.key && $0.role == .content }
+            let record = trees.first(column.key, .content)
             text.tree.rollback(root: record?.root ?? .none, count: record?.count ?? 0)
         }
-        for unique in uniques { unique.show(record) }
+        for unique in uniques { unique.show(trees.first(unique.definition.key, .unique)) }
     }
 
     /// Which columns of which tables may lead here: links to this table, and all mixed values. Called when the
-    /// session's tables change.
-    func resolveOrigins() {
-        origins = []
-        for table in session.tables {
-            for (i, column) in table.definition.columns.enumerated()
-            where column.hasBacklinks && (column.type == .mixed || column.target == definition.key) {
-                origins.append((table.definition.key, i))
-            }
+    /// session's tables change. `links` lead to this table alone, `mixed` anywhere; both are in order.
+    func resolveOrigins(_ links: [LinkOrigin], _ mixed: [LinkOrigin]) {
+        // Most tables share one array: there are as many of them as tables.
+        origins = links.isEmpty ? mixed : links
+        if !links.isEmpty && !mixed.isEmpty {
+            origins = (links + mixed).sorted { ($0.table, $0.column) < ($1.table, $1.column) }
         }
         resolveOwnership()
-        resolveDeleteRules()
+        resolveDeleteRules(links)
     }
 
     /// Tells whether the rows of the table are those of another time; no write may be running.
@@ -253,9 +258,12 @@ package final class Table {
     }
 
     /// The objects whose indexed column holds `value`, ascending.
-    package func keys(inIndexOf column: Int, equalTo value: Value) throws(EngineError) -> [ObjectKey] {
+    /// `limit`: as many are enough, there may be more.
+    package func keys(
+        inIndexOf column: Int, equalTo value: Value, limit: Int = .max
+    ) throws(EngineError) -> [ObjectKey] {
         guard let index = indexes[column] else { preconditionFailure("no index") }
-        return try index.all(value, self)
+        return try index.all(value, self, limit: limit)
     }
 
     /// A number above all in an indexed Int column, and above the number of objects ever made; nil where there is none

@@ -12,6 +12,8 @@ package struct IndexCursor: ~Copyable {
     private let steps: UnsafeMutablePointer<Step>
     /// Nodes on the path, 0 where the cursor stands nowhere.
     private(set) var depth = 0
+    /// Sealed nodes that were come to since the last seek.
+    private var visited = 0
 
     package init(_ tree: IndexTree) {
         self.tree = tree
@@ -41,6 +43,7 @@ package struct IndexCursor: ~Copyable {
 
     mutating func seek(_ probe: IndexProbe) throws(EngineError) -> Bool {
         depth = 0
+        visited = 0
         guard var view = try tree.rootView() else { return false }
         while view.level > 0 {
             push(view, view.child(probe, isBytes: tree.isBytes, orEqual: false))
@@ -53,6 +56,7 @@ package struct IndexCursor: ~Copyable {
     /// Moves to the entry that has `rank` others before it; false where there is none. O(log n).
     package mutating func seek(rank: Int) throws(EngineError) -> Bool {
         depth = 0
+        visited = 0
         guard rank >= 0, var view = try tree.rootView() else { return false }
         var rest = rank
         while view.level > 0 {
@@ -95,9 +99,17 @@ package struct IndexCursor: ~Copyable {
             }
             let view = steps[depth - 1].view
             if view.level == 0 { return true }
-            push(try tree.childView(view, steps[depth - 1].slot), 0)
+            let child = try tree.childView(view, steps[depth - 1].slot)
+            if child.node == nil { try countVisit() }
+            push(child, 0)
         }
         return false
+    }
+
+    /// A damaged tree may come by its blocks over and over. The limit is looked up now and then only.
+    private mutating func countVisit() throws(EngineError) {
+        visited &+= 1
+        if visited & 1023 == 0, visited > tree.blockLimit { throw corrupted("an index tree is too large") }
     }
 
     // MARK: The entry (only where the last move returned true)

@@ -191,7 +191,7 @@ package enum IndexNodeLayout {
                 throw corrupted("an index branch refers to something else than its children", page: ref.page)
             }
             let (sum, overflow) = total.addingReportingOverflow(branch.entryCount(i))
-            guard !overflow, sum <= UInt64(Int.max), level > 1 || branch.entryCount(i) == UInt64(child.rows)
+            guard !overflow, sum <= FormatLimits.treeEntryCount, level > 1 || branch.entryCount(i) == UInt64(child.rows)
             else {
                 throw corrupted("an index branch has wrong counts", page: ref.page)
             }

@@ -7,9 +7,10 @@ extension IndexTree {
     /// where a block cannot be read at all.
     package func findings() throws(EngineError) -> [String] {
         var result: [String] = []
+        var left = blockLimit
         let total =
             try rootView().map { (root) throws(EngineError) -> Int in
-                try check(root, path: "root", lower: .null(key: 0), upper: nil, isRoot: true, &result)
+                try check(root, path: "root", lower: .null(key: 0), upper: nil, isRoot: true, &left, &result)
             } ?? 0
         if total != state.pointee.count {
             result.append("the tree should have \(state.pointee.count) entries and has \(total)")
@@ -25,8 +26,9 @@ extension IndexTree {
     /// Returns the entries below; all of them must lie between `lower` and `upper`, both included.
     private func check(
         _ view: IndexNodeView, path: String, lower: IndexProbe, upper: IndexProbe?, isRoot: Bool,
-        _ result: inout [String]
+        _ left: inout Int, _ result: inout [String]
     ) throws(EngineError) -> Int {
+        if view.node == nil { try visit(&left) }
         if view.count == 0, view.node == nil { result.append("\(path) is empty") }
         if view.level == 0 {
             checkLeaf(view, path: path, lower: lower, upper: upper, &result)
@@ -43,7 +45,7 @@ extension IndexTree {
                 result.append("\(path): separator \(i) is above the next of the parent")
             }
             let child = try childView(view, i)
-            let n = try check(child, path: "\(path)/\(i)", lower: own, upper: next, isRoot: false, &result)
+            let n = try check(child, path: "\(path)/\(i)", lower: own, upper: next, isRoot: false, &left, &result)
             if n != view.entryCount(i) {
                 result.append("\(path): child \(i) should have \(view.entryCount(i)) entries and has \(n)")
             }

@@ -165,25 +165,29 @@ extension IndexTree {
         return try cursor.seek(probe) && cursor.isAt(probe, withKey: true)
     }
 
-    /// The keys with that value, ascending. The body must not change the tree.
-    package func forEachKey(value: UInt64, _ body: (UInt64) -> Void) throws(EngineError) {
-        try forEachKey(IndexProbe(value: value, key: 0), body)
+    /// The keys with that value, ascending, `limit` of them at most. The body must not change the tree.
+    package func forEachKey(value: UInt64, limit: Int = .max, _ body: (UInt64) -> Void) throws(EngineError) {
+        try forEachKey(IndexProbe(value: value, key: 0), limit, body)
     }
 
-    package func forEachKey(bytes: UnsafeRawBufferPointer, _ body: (UInt64) -> Void) throws(EngineError) {
-        try forEachKey(probe(bytes, key: 0), body)
+    package func forEachKey(
+        bytes: UnsafeRawBufferPointer, limit: Int = .max, _ body: (UInt64) -> Void
+    ) throws(EngineError) {
+        try forEachKey(probe(bytes, key: 0), limit, body)
     }
 
-    package func forEachNullKey(_ body: (UInt64) -> Void) throws(EngineError) {
-        try forEachKey(.null(key: 0), body)
+    package func forEachNullKey(limit: Int = .max, _ body: (UInt64) -> Void) throws(EngineError) {
+        try forEachKey(.null(key: 0), limit, body)
     }
 
-    private func forEachKey(_ probe: IndexProbe, _ body: (UInt64) -> Void) throws(EngineError) {
+    private func forEachKey(_ probe: IndexProbe, _ limit: Int, _ body: (UInt64) -> Void) throws(EngineError) {
         var cursor = IndexCursor(self)
         var isThere = try cursor.seek(probe)
-        while isThere, cursor.isAt(probe, withKey: false) {
+        var left = limit
+        while isThere, left > 0, cursor.isAt(probe, withKey: false) {
             body(cursor.key)
-            isThere = try cursor.next()
+            left &-= 1
+            if left > 0 { isThere = try cursor.next() }
         }
     }
 

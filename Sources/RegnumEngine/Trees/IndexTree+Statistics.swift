@@ -16,32 +16,43 @@ extension IndexTree {
     /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Leaves are
     /// not read. O(leaves).
     package func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
-        if let node = state.pointee.rootNode { return try forEachBlock(node, body) }
-        if !state.pointee.root.isNone { try forEachBlock(state.pointee.root, parentLevel: nil, body) }
+        var left = blockLimit
+        if let node = state.pointee.rootNode { return try forEachBlock(node, &left, body) }
+        if !state.pointee.root.isNone { try forEachBlock(state.pointee.root, parentLevel: nil, &left, body) }
+    }
+
+    /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.
+    var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
+
+    /// Counts a visit to a sealed block.
+    func visit(_ left: inout Int) throws(EngineError) {
+        left -= 1
+        guard left >= 0 else { throw corrupted("an index tree is too large") }
     }
 
     private func forEachBlock(
-        _ node: IndexNodePointer, _ body: (BlockRef) throws(EngineError) -> Void
+        _ node: IndexNodePointer, _ left: inout Int, _ body: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {
         guard let links = node.pointee.links else { return }
         for i in 0..<node.pointee.count {
             if let child = links[i].node {
-                try forEachBlock(child, body)
+                try forEachBlock(child, &left, body)
             } else {
-                try forEachBlock(links[i].ref, parentLevel: node.pointee.level, body)
+                try forEachBlock(links[i].ref, parentLevel: node.pointee.level, &left, body)
             }
         }
     }
 
     private func forEachBlock(
-        _ ref: BlockRef, parentLevel: Int?, _ body: (BlockRef) throws(EngineError) -> Void
+        _ ref: BlockRef, parentLevel: Int?, _ left: inout Int, _ body: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {
+        try visit(&left)
         if ref.kind == BlockKind.indexLeaf.rawValue { return try body(ref) }
         let branch = IndexBranchView(try view(ref, parentLevel: parentLevel).bytes)
         let level = Int(branch.bytes.load(fromByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self))
         // The body may free the block, but its bytes stay until the transaction ends.
         try body(ref)
-        for i in 0..<branch.count { try forEachBlock(branch.ref(i), parentLevel: level, body) }
+        for i in 0..<branch.count { try forEachBlock(branch.ref(i), parentLevel: level, &left, body) }
     }
 
     /// Of the sealed blocks.

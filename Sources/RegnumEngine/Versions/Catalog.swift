@@ -142,10 +142,30 @@ package struct SchemaBlock: Sendable, Equatable {
         try reader.require(tables, of: 14)
         for _ in 0..<tables { schema.tables.append(try table(&reader, page: ref.page)) }
         if schema.features.contains(.unique) { try schema.readUniques(&reader, page: ref.page) }
+        // What a newer version needs may break the rules of this one; such a file is refused for its feature.
+        let isKnown = schema.features.allSatisfy { !$0.isRequired || Feature.known.contains($0) }
+        if isKnown { try schema.check(page: ref.page) }
         return schema
     }
 
+    /// Throws where the tables are not such as a writer makes: what is built on them does not look again.
+    private func check(page: UInt64) throws(EngineError) {
+        let keys = Set(tables.map(\.key))
+        var names: Set<String> = []
+        var last = TableKey(0)
+        for table in tables {
+            guard table.key > last, names.insert(table.name).inserted else {
+                throw corrupted("two tables have one key or name", page: page)
+            }
+            last = table.key
+            try table.check(among: keys, page: page)
+        }
+    }
+
     private mutating func readUniques(_ reader: inout ByteReader, page: UInt64) throws(EngineError) {
+        var places: [TableKey: Int] = [:]
+        for (i, table) in tables.enumerated() { places[table.key] = i }
+        var columnKeys: [TableKey: Set<ColumnKey>] = [:]
         let count = Int(try reader.integer(UInt32.self))
         try reader.require(count, of: 14)
         for _ in 0..<count {
@@ -154,9 +174,15 @@ package struct SchemaBlock: Sendable, Equatable {
             let columns = Int(try reader.integer(UInt16.self))
             try reader.require(columns, of: 4)
             for _ in 0..<columns { unique.columns.append(ColumnKey(try reader.integer(UInt32.self))) }
-            guard let place = tables.firstIndex(where: { $0.key == key }), tables[place].allows(unique) else {
-                throw corrupted("a unique constraint of columns that it cannot have", page: page)
+            guard let place = places[key] else {
+                throw corrupted("a unique constraint of no table", page: page)
             }
+            // Once a table: there may be as many constraints as columns.
+            let allowed = columnKeys[key] ?? tables[place].uniqueColumns
+            columnKeys[key] = allowed
+            guard !unique.columns.isEmpty, Set(unique.columns).count == columns,
+                unique.columns.allSatisfy({ allowed.contains($0) })
+            else { throw corrupted("a unique constraint of columns that it cannot have", page: page) }
             tables[place].uniques.append(unique)
         }
     }
@@ -193,6 +219,42 @@ package struct SchemaBlock: Sendable, Equatable {
             table.columns.append(column)
         }
         return table
+    }
+}
+
+extension TableDefinition {
+    /// Below this are all keys of tables and columns, so that there is always a next one.
+    fileprivate static let keyLimit: UInt32 = 1 << 31
+
+    /// Throws where columns share a key or a name, or one is what no column can be.
+    fileprivate func check(among tables: Set<TableKey>, page: UInt64) throws(EngineError) {
+        guard nextColumnKey < Self.keyLimit else { throw corrupted("a table has no next column key", page: page) }
+        var keys: Set<ColumnKey> = []
+        var names: Set<String> = []
+        for column in columns {
+            guard column.key.rawValue < nextColumnKey, keys.insert(column.key).inserted else {
+                throw corrupted("a column has a key that is not its own", page: page)
+            }
+            guard column.isHidden || names.insert(column.name).inserted else {
+                throw corrupted("two columns have one name", page: page)
+            }
+            guard !column.isIndexed && !column.isPrimaryKey || column.mayBeIndexed else {
+                throw corrupted("a column that cannot have an index has one", page: page)
+            }
+            guard column.type != .link || column.target.map({ tables.contains($0) }) ?? false else {
+                throw corrupted("a column links to no table", page: page)
+            }
+        }
+        for unique in uniques {
+            guard unique.key.rawValue < nextColumnKey, keys.insert(unique.key).inserted else {
+                throw corrupted("a unique constraint has a key that is not its own", page: page)
+            }
+        }
+    }
+
+    /// Columns that a constraint may name.
+    fileprivate var uniqueColumns: Set<ColumnKey> {
+        Set(columns.filter(\.mayBeUnique).map(\.key))
     }
 }
 
@@ -233,11 +295,20 @@ package struct Catalog: Sendable, Equatable {
         var catalog = Catalog()
         catalog.schema = try reader.ref()
         catalog.schemaVersion = try reader.integer(UInt64.self)
-        catalog.nextTableKey = UInt32(truncatingIfNeeded: try reader.integer(UInt64.self))
+        let nextTableKey = try reader.integer(UInt64.self)
+        guard nextTableKey < UInt64(TableDefinition.keyLimit) else {
+            throw corrupted("the catalog has no next table key", page: ref.page)
+        }
+        catalog.nextTableKey = UInt32(nextTableKey)
         let tables = Int(try reader.integer(UInt32.self))
         try reader.require(tables, of: 64)
+        var last = TableKey(0)
         for _ in 0..<tables {
             let key = TableKey(try reader.integer(UInt32.self))
+            guard key > last, key.rawValue < catalog.nextTableKey else {
+                throw corrupted("a table has a key that is not its own", page: ref.page)
+            }
+            last = key
             let trees = Int(try reader.integer(UInt32.self))
             var table = TableRecord(
                 key: key, nextObjectKey: try reader.integer(UInt64.self), count: try reader.integer(UInt64.self),
@@ -248,9 +319,11 @@ package struct Catalog: Sendable, Equatable {
                 guard let role = TreeRole(rawValue: try reader.integer(UInt32.self)) else {
                     throw corrupted("a tree has an unknown role", page: ref.page)
                 }
-                table.trees.append(
-                    TreeRecord(
-                        column: column, role: role, count: try reader.integer(UInt64.self), root: try reader.ref()))
+                let count = try reader.integer(UInt64.self)
+                guard count <= FormatLimits.treeEntryCount else {
+                    throw corrupted("a tree has impossible counts", page: ref.page)
+                }
+                table.trees.append(TreeRecord(column: column, role: role, count: count, root: try reader.ref()))
             }
             guard table.nextObjectKey >= 1, table.nextObjectKey < 1 << 62, table.count < 1 << 56 else {
                 throw corrupted("a table has impossible counts", page: ref.page)
@@ -258,5 +331,13 @@ package struct Catalog: Sendable, Equatable {
             catalog.tables.append(table)
         }
         return catalog
+    }
+    /// Throws where a table says that it has more objects than a file of `highWater` pages can hold: memory is taken
+    /// for as many.
+    func checkCounts(highWater: UInt64) throws(EngineError) {
+        let limit = UInt64(FormatLimits.rowsPerGroup)
+        for table in tables where table.count / limit >= highWater {
+            throw corrupted("a table has more objects than the file can hold")
+        }
     }
 }

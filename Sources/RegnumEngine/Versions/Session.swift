@@ -129,12 +129,6 @@ package final class Session {
     /// Tells whether the definitions of the tables are those of another time.
     package var schemaStamp: BlockRef { catalog.schema }
 
-    package func table(_ key: TableKey) -> Table? {
-        let index = Int(key.rawValue) - 1
-        if index >= 0, index < tables.count, tables[index].definition.key == key { return tables[index] }
-        return tables.first { $0.definition.key == key }
-    }
-
     package func table(named name: String) -> Table? { tables.first { $0.definition.name == name } }
 
     /// Advances to the newest version; false where there is none newer, while writing and when frozen.
@@ -165,7 +159,7 @@ package final class Session {
             try load(next)
         } catch {
             database.versions.unpin(next.number)
-            try? load(last)
+            try? load(last, isKnown: true)
             throw error
         }
         current = next
@@ -207,14 +201,19 @@ package final class Session {
         try come(to: other.current, other.ticket)
     }
 
-    /// Shows `version`: reads its catalog and points the tables at its roots.
-    private func load(_ version: Version) throws(EngineError) {
+    /// Shows `version`: reads its catalog and points the tables at its roots. `isKnown`: it has been shown before.
+    private func load(_ version: Version, isKnown: Bool = false) throws(EngineError) {
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
+        if !isKnown { try next.checkCounts(highWater: version.highWater) }
         if next.schema != catalog.schema || tables.isEmpty {
             schema = try SchemaBlock.read(next.schema, try database.reader.bytes(next.schema))
             try schema.requireKnownFeatures(database.path)
+            try schema.checkOrigins()
             try rebuildTables(next)
         } else {
+            guard next.tables.elementsEqual(tables, by: { $0.key == $1.definition.key }) else {
+                throw corrupted("the catalog has other tables than its schema")
+            }
             for (table, record) in zip(tables, next.tables) { try table.show(record) }
         }
         catalog = next
@@ -222,12 +221,13 @@ package final class Session {
 
     /// After a change of schema: tables whose definition is the same keep their identity.
     private func rebuildTables(_ next: Catalog) throws(EngineError) {
+        // Both are ordered by key.
+        guard next.tables.elementsEqual(schema.tables, by: { $0.key == $1.key }) else {
+            throw corrupted("the catalog has other tables than its schema")
+        }
         var made: [Table] = []
-        for record in next.tables {
-            guard let definition = schema.tables.first(where: { $0.key == record.key }) else {
-                throw corrupted("a table has no schema")
-            }
-            if let old = tables.first(where: { $0.definition == definition }) {
+        for (record, definition) in zip(next.tables, schema.tables) {
+            if let old = table(definition.key), old.definition == definition {
                 try old.show(record)
                 made.append(old)
             } else {
@@ -235,7 +235,7 @@ package final class Session {
             }
         }
         tables = made
-        for table in tables { table.resolveOrigins() }
+        resolveOrigins()
     }
 
     /// Pointers and rows may have moved: whoever keeps some looks anew.
@@ -443,7 +443,7 @@ package final class Session {
             // The catalog of `current` was read when the session came to it, so this finds it verified.
             catalog = Catalog()
             for table in tables { table.abandon() }
-            try load(current)
+            try load(current, isKnown: true)
         } catch {
             fatalError("the version before the transaction cannot be read any more: \(error)")
         }
@@ -504,7 +504,7 @@ package final class Session {
     /// In a write: definitions have changed. Who leads where is worked out anew.
     func schemaMoved() {
         isSchemaChanged = true
-        for table in tables { table.resolveOrigins() }
+        resolveOrigins()
         moved()
     }
 

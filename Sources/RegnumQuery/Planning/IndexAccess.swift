@@ -41,6 +41,8 @@ extension Access {
     private static let entryCost = 60.0
     /// About ns to find the beginning of a range.
     private static let rangeCost = 300.0
+    /// Entries are counted up to here: a damaged index may say any number.
+    private static let estimateLimit = 1 << 48
 
     /// The cheapest way. O(log n) for each condition with an index.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
@@ -75,7 +77,7 @@ extension Access {
             for part in parts {
                 guard let access = try through(part, table) else { return nil }
                 whole.indexes += access.indexes
-                whole.estimate += access.estimate
+                whole.estimate = min(whole.estimate + access.estimate, estimateLimit)
                 if access.rest != nil { isExact = false }
             }
             whole.rest = isExact ? nil : predicate
@@ -100,7 +102,7 @@ extension Access {
             let estimate = try places.placeCount(in: ranges, inIndexOf: test.coordinatesColumn)
             let area = AreaAccess(test: test, places: target, ranges: ranges)
             let index = IndexAccess(column: column, ranges: [], estimate: estimate, isExact: true, area: area)
-            return Access(indexes: [index], estimate: estimate * 8)
+            return Access(indexes: [index], estimate: min(estimate, estimateLimit) * 8)
         default: return nil
         }
     }
@@ -111,7 +113,9 @@ extension Access {
         let sample = 32
         var sum = 0
         for range in ranges.prefix(sample) { sum += try table.count(inIndexOf: column, range) }
-        return ranges.count <= sample ? sum : max(ranges.count, sum * ranges.count / sample)
+        if ranges.count <= sample { return sum }
+        let (product, overflow) = sum.multipliedReportingOverflow(by: ranges.count)
+        return overflow ? estimateLimit : max(ranges.count, product / sample)
     }
 
     /// True where the entries are the matches, each once, and `estimate` is their number.

@@ -11,6 +11,14 @@
 #endif
 
 enum SystemCalls {
+    /// Where a symbolic link leads; nil where `path` is none, or leads nowhere.
+    static func linkedPath(_ path: String) -> String? {
+        var byte: CChar = 0
+        guard readlink(path, &byte, 1) > 0, let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        return String(cString: found)
+    }
+
     /// Linux moves at most 2 GiB - 4 KiB in one call, so longer transfers are split well below that.
     static let longestTransfer = 1 << 30
 

@@ -345,12 +345,12 @@ import Testing
         Case("the most entries", nil) {
             $0.put(UInt8(2), 39)
             for i in 0..<3 { $0.putRef(.indexBranch, 112 + i * 40) }
-            $0.put(UInt64(Int.max - 10), 96)
+            $0.put(FormatLimits.treeEntryCount - 10, 96)
         },
         Case("too many entries", branchCounts) {
             $0.put(UInt8(2), 39)
             for i in 0..<3 { $0.putRef(.indexBranch, 112 + i * 40) }
-            $0.put(UInt64(Int.max - 9), 96)
+            $0.put(FormatLimits.treeEntryCount - 9, 96)
         },
         Case("an overflow of entries", branchCounts) {
             $0.put(UInt8(2), 39)
