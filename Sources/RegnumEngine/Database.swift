@@ -295,8 +295,8 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to read it once, apart from others of this process: as one that may write, so that what is read
-    /// stays although others write meanwhile; where it must not be written, as one that nobody changes.
+    /// Opens the file to read it once, apart from others of this process: where it has been opened to write, as one that
+    /// may write too, so that what is read stays although others write meanwhile; else as one that nobody changes.
     package static func openToRead(
         path: String, fileSystem: any FileSystem, encryptionKey: EncryptionKey?
     ) throws(EngineError) -> Database {
@@ -305,11 +305,12 @@ package final class Database: @unchecked Sendable {
         options.syncDelay = nil
         options.makesFile = false
         do throws(EngineError) {
-            if (try? fileSystem.status(path)) != nil {
+            if (try? fileSystem.status(fileSystem.linked(path) + ".lock")) != nil {
                 return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
             }
         } catch {
-            guard case .system(let refusal) = error, refusal.kind == .permissionDenied else { throw error }
+            guard case .system(let refusal) = error, [.permissionDenied, .noSpace, .notFound].contains(refusal.kind)
+            else { throw error }
         }
         options.isReadOnly = true
         return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)

@@ -123,6 +123,32 @@ struct LiveFaultsTests {
         }
     }
 
+    @Test("what a rolled back write has made is found by no reference, though another object has its key by now")
+    func ofRolledBack() throws {
+        let (stage, _) = try filled()
+        let configuration = stage.configuration
+        let (lost, kept) = try stage.on { realm in
+            realm.beginWrite()
+            let row = realm.create(FaultRow.self, value: ["id": 50])
+            let references = (ThreadSafeReference(to: row), ThreadSafeReference(to: realm.objects(FaultRow.self)[0]))
+            realm.cancelWrite()
+            try realm.write { _ = realm.create(FaultRow.self, value: ["id": 60]) }
+            return references
+        }
+        #expect(try elsewhere { try Realm(configuration: configuration).resolve(lost)?.id } == nil)
+        #expect(try elsewhere { try Realm(configuration: configuration).resolve(kept)?.id } == 0)
+    }
+
+    @Test("a loop over changes ends when the Realm is invalidated") @MainActor
+    func loops() async throws {
+        let realm = try Realm(configuration: Self.configuration())
+        let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }
+        let (changes, versions) = (row.changes(), realm.objects(FaultRow.self).changes())
+        realm.invalidate()
+        for await _ in changes { Issue.record("a change") }
+        for await _ in versions {}
+    }
+
     @Test("what a write has made is observed on a queue from the commit on")
     func observedInWrite() throws {
         let (stage, _) = try filled()

@@ -120,29 +120,6 @@ struct MigrationFaultTests {
         #expect(failed > 5)
     }
 
-    @Test("no backup is left by a migration whose commit fails")
-    func backupOfFailed() throws {
-        let migration = try SimulatedMigration()
-        let path = migration.path + ".before-migration"
-        let clean = migration.files()
-        var configuration = migration.configuration(clean, Renamed.types, 1)
-        configuration.backsUpBeforeMigration = true
-        _ = try Realm(configuration: configuration)
-        #expect(clean.contents(of: path) != nil)
-        var failed = 0
-        for call in 0..<clean.operationCount(of: "sync") {
-            let files = migration.files()
-            configuration.extras.fileSystem = files
-            files.failure = SimulatedFailure(call: call, kind: .io, isPersistent: false, operation: "sync")
-            guard (try? Realm(configuration: configuration)) == nil else { continue }
-            failed += 1
-            files.failure = nil
-            #expect(files.contents(of: path) == nil, "sync \(call)")
-            #expect(try migration.isOld(files, "sync \(call)"))
-        }
-        #expect(failed > 1)
-    }
-
     @Test("a disk that is full when the file is to grow leaves it bit for bit")
     func fullDisk() throws {
         let migration = try SimulatedMigration()

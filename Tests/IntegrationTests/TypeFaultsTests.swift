@@ -264,6 +264,8 @@ struct TypeFaultsTests {
         let copy = try other.write { other.create(Values.self, value: values) }
         #expect(copy["size"] as? Int == 10 && copy["maybeSize"] as? Int == 11)
         #expect(values.detached().size == .small && values.detached().maybeSize == nil)
+        let unmanaged = Values(value: values)
+        #expect(unmanaged.size == .small && unmanaged.maybeSize == nil)
         let words = try misuseText {
             let realm = try TypeFaults.realm()
             try realm.write {

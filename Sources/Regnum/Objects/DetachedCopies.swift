@@ -87,8 +87,11 @@ private struct Detaching {
     private mutating func fill(_ copy: ObjectBase, from object: ObjectBase, _ depth: Int) {
         for property in ClassSchema.of(type(of: object)).properties where !property.isComputed {
             let value = property.get(object)
-            // There is no case for it in memory: the copy has the class's default.
-            if let value, property.unknownRaw(value) != nil { continue }
+            // There is no case for it in memory: the copy has nil, or the class's default.
+            if let value, property.unknownRaw(value) != nil {
+                if property.shape.isOptional { ObjectFilling.set(Any?.none as Any, property, copy) }
+                continue
+            }
             if property.shape.isCustom {
                 // Made for this read, so it is a copy already.
                 ObjectFilling.set(value as Any, property, copy)

@@ -42,8 +42,12 @@ enum ObjectFilling {
 
     /// Sets what `value` gives.
     static func fill(_ object: ObjectBase, from value: Any) {
+        let isCopy = unwrapped(value).flatMap { objectBase($0) } != nil
         for (property, value) in entries(value, of: object.classSchema) {
-            set(value, property, object)
+            // What no case of an enum has is in files only.
+            let isUnknown = isCopy && property.unknownRaw(value) != nil
+            if isUnknown, !property.shape.isOptional { continue }
+            set(isUnknown ? Any?.none as Any : value, property, object)
         }
     }
 

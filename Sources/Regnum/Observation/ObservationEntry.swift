@@ -31,6 +31,8 @@ final class ObservationEntry: @unchecked Sendable {
     /// True for tokens of a Realm, which RealmSwift warns about.
     let warnsWhenDropped: Bool
     private let ended = Atomic(false)
+    /// Called where the Realm ends the observation, and not its token.
+    var onInvalidation: (() -> Void)?
 
     init(core: RealmCore, observer: any ChangeObserver, warnsWhenDropped: Bool = false) {
         self.core = core

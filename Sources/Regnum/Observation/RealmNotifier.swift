@@ -104,7 +104,10 @@ final class RealmNotifier: @unchecked Sendable {
     /// After `Realm.invalidate`: what was observed is gone from this Realm, though it may well exist. Its observations
     /// end without a call; those of the Realm itself go on.
     func didInvalidate() {
-        for weak in entries { weak.entry?.end() }
+        for entry in entries.compactMap(\.entry) {
+            entry.end()
+            entry.onInvalidation?()
+        }
         dropEnded()
     }
 

@@ -49,7 +49,7 @@ extension _ResultsCollection {
             misuse("Index \(position) is out of bounds (must be less than \(count)).")
         }
         guard let binding = state.binding else {
-            return state.valueElements(position..<position + 1, as: Element.self)[0]
+            return state.valueElement(at: position, as: Element.self)
         }
         return Element._element(state.place(binding, state.key(at: position), nil))
     }

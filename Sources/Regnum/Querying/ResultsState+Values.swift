@@ -72,6 +72,15 @@ extension ResultsState {
         return elements
     }
 
+    /// As `valueElements`, of one.
+    func valueElement<Element: _HasPersistedType>(at position: Int, as type: Element.Type) -> Element {
+        let value = currentValues()[position]
+        switch value {
+        case .typedLink, .list, .dictionary, .link: return valueElements(position..<position + 1, as: type)[0]
+        default: return Element._fromRaw(_RawValue(value))
+        }
+    }
+
     /// A value that was at the position, as an element. A list or dictionary that is there no more has no place.
     func valueElement<Element: _HasPersistedType>(
         _ value: Value, from position: Int, as type: Element.Type

@@ -92,13 +92,8 @@ struct MigrationBackup {
         guard configuration.extras.backsUp, case .file(let file) = place else { return nil }
         let path = path(of: file)
         let files = configuration.files
-        do {
-            // One of an attempt that was killed is replaced: it says the same, the file was never changed.
-            try session.writeCopy(to: path, in: files, key: configuration.engineKey, replacing: true)
-        } catch {
-            try? files.remove(path)
-            throw error
-        }
+        // One of an attempt that was killed is replaced: it says the same, the file was never changed.
+        try session.writeCopy(to: path, in: files, key: configuration.engineKey, replacing: true)
         migrated.withLock { _ = $0.insert(file) }
         return MigrationBackup(path: path, files: files)
     }

@@ -188,16 +188,19 @@ extension Realm {
     func commitLater(_ onDone: @escaping @Sendable (EngineError?) -> Void) throws {
         let (database, own) = (core.settings.database, core.notifier)
         // Others see the changes once they are durable.
+        let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
         do {
             try core.session.commitWriteLater { [weak database] error in
                 if error == nil, let database { CommitBoard.committed(database, by: own) }
+                if error != nil { fate?.rollBack() }
                 for work in waiting { work() }
                 onDone(error)
             }
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has rolled back.
+            fate?.rollBack()
             core.afterRollback()
             for work in waiting { work() }
             throw core.error("write", error)
@@ -322,6 +325,7 @@ extension RealmCore {
     func afterRollback() {
         reloadTables()
         noteRollback()
+        settings.writeFate?.rollBack()
         for work in takeAfterWrite() { work() }
     }
 
@@ -332,6 +336,7 @@ extension RealmCore {
 
     /// What waits for the end of the write, to be done by the caller.
     fileprivate func takeAfterWrite() -> [@Sendable () -> Void] {
+        settings.writeFate = nil
         if settings.afterWrite.isEmpty { return [] }
         defer { settings.afterWrite = [] }
         return settings.afterWrite

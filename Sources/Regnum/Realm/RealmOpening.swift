@@ -22,7 +22,6 @@ enum RealmOpening {
         {
             misuse(words)
         }
-        SchemaUpdate.refuseOwnMigration(place)
         let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
         if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {
@@ -31,6 +30,7 @@ enum RealmOpening {
             open.listen()
             return open
         }
+        SchemaUpdate.refuseOwnMigration(place)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
         let database = try openDatabase(configuration, place)

@@ -30,6 +30,8 @@ final class RealmSettings {
     var invalidations = 0
     /// What waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
+    /// Of the running write, where something was handed over within it.
+    var writeFate: WriteFate?
 
     init(
         configuration: Realm.Configuration, place: Realm.Configuration.Place, database: Database,

@@ -47,10 +47,9 @@ struct SchemaUpdate {
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
-        let backup: MigrationBackup?
         do {
             // Another thread or process may have been faster: what counts is the file of now.
-            backup = try update(try need())
+            try update(try need())
         } catch {
             if session.isWriting { session.rollbackWrite() }
             Logger.log(.debug, "DB: Leave the schema as it was: \(error)")
@@ -61,11 +60,8 @@ struct SchemaUpdate {
         }
         do {
             try session.commitWrite()
-        } catch {
-            // The file is as it was: nothing to go back to.
-            backup?.remove()
-            throw Realm.Error(opening: settings.place.name, readOnly: false, error)
-        }
+            // On a disk that goes on failing nobody knows which version it holds: a backup stays.
+        } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
     private func need() throws -> Need {
@@ -95,27 +91,25 @@ struct SchemaUpdate {
         return work.isNeeded ? .additions : .nothing
     }
 
-    /// In the write. Gives the backup that was made.
-    private func update(_ need: Need) throws -> MigrationBackup? {
+    /// In the write.
+    private func update(_ need: Need) throws {
         let work = SchemaWork(session: session, classes: settings.schema.classes)
-        var backup: MigrationBackup?
         switch need {
-        case .nothing: return nil
+        case .nothing: return
         case .additions: try work.begin()
         case .reset:
             Logger.log(.debug, "DB: Delete all classes: \(settings.place.name)")
             try session.removeAllTables()
             try work.begin()
-        case .migration(let old): backup = try migrate(from: old, work)
+        case .migration(let old): try migrate(from: old, work)
         }
         if session.schemaVersion != configuration.schemaVersion {
             Logger.log(.debug, "DB: Set schema version \(configuration.schemaVersion)")
             session.setSchemaVersion(configuration.schemaVersion)
         }
-        return backup
     }
 
-    private func migrate(from old: UInt64, _ work: SchemaWork) throws -> MigrationBackup? {
+    private func migrate(from old: UInt64, _ work: SchemaWork) throws {
         Logger.log(.detail, "DB: Migrate from schema version \(old): \(settings.place.name)")
         let control = configuration.extras.control
         control?.report(.preparing)
@@ -125,10 +119,10 @@ struct SchemaUpdate {
             if control?.isCancelled == true { throw CancellationError() }
             control?.report(.committing)
         } catch {
+            // The file is as it was: nothing to go back to.
             backup?.remove()
             throw error
         }
-        return backup
     }
 
     private func change(from old: UInt64, _ work: SchemaWork) throws {

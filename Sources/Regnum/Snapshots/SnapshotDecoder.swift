@@ -182,6 +182,8 @@ private struct ObjectContainer<Key: CodingKey>: LiveContainer {
         if let linking = value as? any Collection & ThreadConfined, property.isComputed {
             value = linking.map { $0 as Any }
         }
+        // No type of the reader's can hold it.
+        if let raw = value, property.shape.isOptional, property.unknownRaw(raw) != nil { value = nil }
         return LiveNode(value: value, path: codingPath + [key])
     }
 }

@@ -3,6 +3,7 @@
 
 internal import RegnumEngine
 internal import RegnumSystem
+internal import Synchronization
 
 /// Something of a Realm on its way to another thread.
 ///
@@ -25,8 +26,8 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         // Sendable: frozen.
         let value: Confined
         let home: RealmCore
-        /// Made in a write: what it stands for may be in no version before the next one.
-        let isOfWrite: Bool
+        /// Of the write in which it was made: what it stands for may be in no version before the next one.
+        let fate: WriteFate?
     }
 
     /// Misuse where `threadConfined` is unmanaged or invalid.
@@ -42,7 +43,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         guard let value = threadConfined._moved(to: _RealmHome(core: home), mayBeMissing: true) else {
             misuse("Cannot construct reference to an object whose class the Realm does not know")
         }
-        parcel = Lock(Parcel(value: value, home: home, isOfWrite: realm.core.isWriting))
+        parcel = Lock(Parcel(value: value, home: home, fate: realm.core.writeFate()))
     }
 
     /// True once it has been resolved.
@@ -59,7 +60,10 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         if core.isFrozen {
             return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
         }
-        core.show(atLeast: taken.home, orNext: taken.isOfWrite)
+        let isRolledBack = taken.fate?.isRolledBack == true
+        // Its key may be another object's by now.
+        if isRolledBack, taken.value.isInvalidated { return nil }
+        core.show(atLeast: taken.home, orNext: taken.fate != nil && !isRolledBack)
         return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
     }
 }
@@ -75,7 +79,23 @@ extension Realm {
     }
 }
 
+/// What has become of a write, for what was handed over within it.
+final class WriteFate: Sendable {
+    private let rolledBack = Atomic(false)
+    var isRolledBack: Bool { rolledBack.load(ordering: .acquiring) }
+    func rollBack() { rolledBack.store(true, ordering: .releasing) }
+}
+
 extension RealmCore {
+    /// Of the running write; nil where there is none.
+    fileprivate func writeFate() -> WriteFate? {
+        guard isWriting else { return nil }
+        if let fate = settings.writeFate { return fate }
+        let fate = WriteFate()
+        settings.writeFate = fate
+        return fate
+    }
+
     /// Comes to a version in which what was handed over can be found: that of `other`, or `orNext` the one behind it.
     fileprivate func show(atLeast other: RealmCore, orNext: Bool) {
         if isWriting || isReadOnly { return }

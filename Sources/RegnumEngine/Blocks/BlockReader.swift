@@ -24,14 +24,15 @@ package final class BlockReader: @unchecked Sendable {
     var fileBase: UnsafeRawPointer { region.base }
     /// Decrypted blocks; nil for a plain file.
     private let decrypted: ReservedMemory?
-    /// 31 bits made of the ref a page and a bit that is set; 0 = not verified. Reserved for the region's capacity,
+    /// 63 bits made of the ref a page and a bit that is set; 0 = not verified. Reserved for the region's capacity,
     /// touched where used.
-    private let verified: UnsafeMutablePointer<Atomic<UInt32>>
+    private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedMemory: ReservedMemory
     /// What words are made with. Nobody knows them, so no file can be made with refs that lead to the same word. Odd,
     /// so that none of a number's bits is lost.
     private let keys = (
-        UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1
+        UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1,
+        UInt64.random(in: 0 ... .max) | 1
     )
     private let extending = Lock(())
     /// Held while private memory is written.
@@ -44,8 +45,8 @@ package final class BlockReader: @unchecked Sendable {
         self.seal = seal
         decrypted = seal.cipher == nil ? nil : try ReservedMemory(byteCount: region.capacity)
         base = decrypted.map { UnsafeRawPointer($0.base) } ?? region.base
-        verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 10, 4096))
-        verified = verifiedMemory.base.assumingMemoryBound(to: Atomic<UInt32>.self)
+        verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 9, 4096))
+        verified = verifiedMemory.base.assumingMemoryBound(to: Atomic<UInt64>.self)
         readable.store(UInt64(region.byteCount >> 12), ordering: .releasing)
     }
 
@@ -79,13 +80,11 @@ package final class BlockReader: @unchecked Sendable {
         return try verify(ref)
     }
 
-    /// Birth, tag, length and kind; the page is the word's place. Rows and the like are nothing that a block is checked
-    /// against.
+    /// All that a block is checked against; the page is the word's place.
     @inline(__always)
-    private func word(_ ref: BlockRef) -> UInt32 {
-        let shape = UInt64(ref.kind) &<< 16 | ref.location & 0xffff
-        let mixed = ref.birth &* keys.0 &+ (ref.tagLow ^ ref.tagHigh) &* keys.1 &+ shape &* keys.2
-        return UInt32(truncatingIfNeeded: mixed &>> 32) | 1
+    private func word(_ ref: BlockRef) -> UInt64 {
+        ref.birth &* keys.0 &+ (ref.tagLow ^ ref.tagHigh) &* keys.1 &+ ref.info &* keys.2
+            &+ (ref.location & 0xffff) &* keys.3 | 1
     }
 
     @inline(__always)
@@ -140,7 +139,9 @@ package final class BlockReader: @unchecked Sendable {
         _ ref: BlockRef, _ cipher: BlockCipher, to target: UnsafeMutableRawPointer
     ) throws(EngineError) {
         // Others may be reading what was decrypted there before: it stays until this block has passed every check.
-        let isUsed = verified[Int(ref.page)].load(ordering: .acquiring) != 0
+        let isUsed = (ref.page..<ref.page + UInt64(ref.pageCount)).contains {
+            verified[Int($0)].load(ordering: .acquiring) != 0
+        }
         let plain = isUsed ? UnsafeMutableRawPointer.allocate(byteCount: ref.byteCount, alignment: 16) : target
         defer { if isUsed { plain.deallocate() } }
         guard cipher.open(fileBase + Int(ref.page) << 12, ref, to: plain) else {

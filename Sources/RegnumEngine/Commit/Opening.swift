@@ -35,7 +35,8 @@ struct Opening {
             if let status = try fileSystem.status(path), status.kind != .file {
                 throw EngineError.notADatabase(path: path, why: .directory)
             }
-            file = try fileSystem.open(path, options.isReadOnly ? .readOnly : .readWriteCreate)
+            let mode: OpenMode = options.isReadOnly ? .readOnly : options.makesFile ? .readWriteCreate : .readWrite
+            file = try fileSystem.open(path, mode)
         } catch let error as SystemError {
             throw .system(error)
         } catch let error as EngineError {
@@ -58,12 +59,14 @@ struct Opening {
                     file.close()
                     return nil
                 }
-                for _ in 0..<Self.looksForOthers where try shared.hasOthers() {
-                    if shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
+                var looks = 0
+                while try shared.hasOthers() {
+                    if try shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
+                    looks += 1
+                    // Its lock file has gone, or the database file has two names.
+                    if looks > Self.looksForOthers { throw .lockFile(path: path + ".lock") }
                     CurrentThread.sleep(nanoseconds: 1_000_000)
                 }
-                // Its lock file has gone, or the database file has two names.
-                if try shared.hasOthers() { throw .lockFile(path: path + ".lock") }
                 return try openAlone(shared)
             }
         } catch {

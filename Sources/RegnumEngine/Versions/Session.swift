@@ -346,10 +346,10 @@ package final class Session {
         }
         longValuesSeen = longValueBytes
         space.spillIfLarge()
-        if space.sealer.isNearlyFull {
-            throw .limit("The transaction writes more than it can hold (48 GiB): commit it in parts.")
-        }
         reliefDue = changeCount &+ database.options.spillLimits.interval
+        if space.sealer.isNearlyFull {
+            throw .limit("The transaction writes more than there is address space for: commit it in parts.")
+        }
     }
 
     /// In a write: from now on it can only be rolled back; `commitWrite` throws `.refused` with those words, or with

@@ -128,10 +128,15 @@ final class SharedFile: @unchecked Sendable {
 
     /// True where processes use the lock file beside this path. Another name of the database file may have led them to
     /// one beside that name; or they are just leaving.
-    func isLockFileInUse() -> Bool {
-        guard let found = try? fileSystem.open(path, .readWriteNoFollow) else { return false }
-        defer { found.close() }
-        return (try? found.isLocked(bytes: Self.slotBytes)) == true
+    func isLockFileInUse() throws(EngineError) -> Bool {
+        do throws(SystemError) {
+            let found = try fileSystem.open(path, .readWriteNoFollow)
+            defer { found.close() }
+            return try found.isLocked(bytes: Self.slotBytes)
+        } catch {
+            if error.kind == .permissionDenied || error.kind == .tooManyFiles { throw .system(error) }
+            return false
+        }
     }
 
     /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
