@@ -269,12 +269,17 @@ extension [UInt8] {
         }
     }
 
-    /// Cuts, or lengthens with zeros.
+    /// Cuts, or lengthens with zeros. All bytes at once: one by one took five sixths of the time of a debug build's tests.
     mutating func setCount(_ newCount: Int) {
-        if newCount < count {
-            removeLast(count - newCount)
-        } else if newCount > count {
-            append(contentsOf: repeatElement(0, count: newCount - count))
+        if newCount <= count { return removeLast(count - newCount) }
+        let kept = count
+        self = withUnsafeBytes { old in
+            [UInt8](unsafeUninitializedCapacity: newCount) { target, initializedCount in
+                initializedCount = newCount
+                guard let start = target.baseAddress.map({ UnsafeMutableRawPointer($0) }) else { return }
+                if let old = old.baseAddress { Memory.copy(start, old, kept) }
+                Memory.zero(start + kept, newCount - kept)
+            }
         }
     }
 }

@@ -111,13 +111,5 @@ class EncryptionRow: Object {
             #expect(words?.contains("already opened with different encryption key") == true)
             #expect(realm.objects(EncryptionRow.self).count == 500)
         }
-    #else
-        @Test("a build without the trait refuses a key by name and makes no file")
-        func withoutTrait() {
-            let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration(1)) }
-            #expect(error?.reason == .unavailableFeature)
-            #expect(error?.localizedDescription.contains("trait `Encryption`") == true)
-            #expect(folder.names.isEmpty)
-        }
     #endif
 }

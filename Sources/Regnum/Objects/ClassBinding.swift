@@ -153,7 +153,9 @@ package final class ClassBinding {
 
     /// Makes `object` the accessor of a row. It looks its row up at the first access.
     package func bind(_ object: ObjectBase, _ key: ObjectKey) {
-        object.rowHolder = core
+        precondition(object.rowHolder == nil, "an object that is bound already")
+        core.countAccessor()
+        object.rowHolder = Unmanaged.passUnretained(core)
         object.rowKey = key
         object.rowEpoch = .min
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)

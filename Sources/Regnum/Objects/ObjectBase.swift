@@ -18,11 +18,17 @@ open class ObjectBase {
     /// How many roll-backs of the Realm were before this accessor.
     @exclusivity(unchecked) final var rowRollbacks: Int32 = 0
     @exclusivity(unchecked) final var rowKey = ObjectKey(rawValue: 0)
-    /// Managed: the `RealmCore`, kept alive. Traced: the `_KeyPathRecorder`.
-    @exclusivity(unchecked) final var rowHolder: AnyObject?
+    /// Managed: the `RealmCore`, kept alive by `RealmCore.countAccessor`. Traced: the `_KeyPathRecorder`, retained.
+    @exclusivity(unchecked) final var rowHolder: Unmanaged<AnyObject>?
 
     /// An unmanaged object with the values its class declares.
     public required init() {}
+
+    deinit {
+        guard let rowHolder, let context = rowContext else { return }
+        if context.pointee.kind == .traced { return rowHolder.release() }
+        rowHolder._withUnsafeGuaranteedRef { unsafeDowncast($0, to: RealmCore.self).dropAccessor() }
+    }
 
     // MARK: What a class tells about itself
 
@@ -131,7 +137,9 @@ extension ObjectBase: Hashable, CustomStringConvertible, CustomDebugStringConver
 
 extension ObjectBase {
     /// Of a managed or retired object.
-    final var core: RealmCore { unsafeDowncast(rowHolder.unsafelyUnwrapped, to: RealmCore.self) }
+    final var core: RealmCore {
+        unsafeDowncast(rowHolder.unsafelyUnwrapped.takeUnretainedValue(), to: RealmCore.self)
+    }
 
     /// Of a managed or retired object.
     final var binding: ClassBinding {
@@ -151,19 +159,29 @@ extension ObjectBase {
 
     /// Looks the row up where it may have moved. False where it is gone. The caller has checked the thread.
     final func resolve() -> Bool {
-        let epoch = core.session.state.pointee.epoch
-        if rowEpoch == epoch { return true }
+        let session = rowContext.unsafelyUnwrapped.pointee.session
+        if rowEpoch == session.pointee.epoch { return true }
         guard let location = binding.locate(rowKey, rollbacks: Int(rowRollbacks)) else { return false }
         rowRollbacks = Int32(truncatingIfNeeded: binding.rollbackFloors.count)
         rowColumns = location.group.pointee.columns
         rowNumber = Int32(truncatingIfNeeded: location.row)
-        rowEpoch = core.session.state.pointee.epoch
+        rowEpoch = session.pointee.epoch
+        return true
+    }
+
+    /// True where both objects are managed by one Realm; then misuse unless this one can be used on this thread.
+    @inline(__always)
+    final func isOfRealm(of other: ObjectBase) -> Bool {
+        guard let context = rowContext, context.pointee.kind == .managed, let others = other.rowContext,
+            context.pointee.session == others.pointee.session
+        else { return false }
+        requireValid()
         return true
     }
 
     /// Misuse unless the object can be used on this thread. Managed objects only.
     final func requireValid() {
-        // Not through `core`: it is counted slowly, because a cache refers to it weakly.
+        // Not through `core`: see `RealmCore.countAccessor`.
         let context = rowContext.unsafelyUnwrapped
         if context.pointee.kind == .managed {
             let session = context.pointee.session

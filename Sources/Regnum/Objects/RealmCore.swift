@@ -33,6 +33,7 @@ package final class RealmCore {
     private var retired: [ClassBinding] = []
     /// Of a frozen Realm, which several threads may read at once: held while something is made on demand.
     private let sharing: NSRecursiveLock?
+    private let accessorCount = Atomic(0)
     /// Observations that have not ended.
     let observationCount = Atomic(0)
     /// True where code that a test kit has abandoned may hold references for ever.
@@ -59,6 +60,22 @@ package final class RealmCore {
         isUntouched = !isFrozen
         // Nobody owns it, so every access comes to `checkSlowly`.
         if isFrozen { session.state.pointee.owner = 0 }
+    }
+
+    /// Keeps this alive for one more accessor. All accessors together hold one reference: a cache refers to this weakly,
+    /// so that its references are counted slowly. May be called on any thread by whoever holds a reference.
+    @inline(__always)
+    func countAccessor() {
+        if accessorCount.add(1, ordering: .relaxed).oldValue == 0 { _ = Unmanaged.passUnretained(self).retain() }
+    }
+
+    /// The end of an accessor, on any thread. Each way from none to one takes a reference and each way back lets go of
+    /// one, in whatever order they come.
+    @inline(__always)
+    func dropAccessor() {
+        if accessorCount.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+            Unmanaged.passUnretained(self).release()
+        }
     }
 
     /// Runs `body` while no other thread does so on this Realm: for what a frozen Realm makes on demand.

@@ -16,7 +16,7 @@ public final class _KeyPathRecorder {
     func makeTraced(_ type: ObjectBase.Type) -> ObjectBase {
         let schema = ClassSchema.of(type)
         let object = schema.accessors.make()
-        object.rowHolder = self
+        object.rowHolder = Unmanaged.passRetained(self)
         object.rowKey = ObjectKey(rawValue: UInt64(names.count))
         object.rowContext = TracedContext.pointer
         for property in schema.properties where property.isField { property.placeTraced(in: object, self) }
@@ -54,7 +54,7 @@ private enum TracedContext {
 
 /// A read of a traced object.
 func recordRead<Value: _Persistable>(of object: ObjectBase, _ offset: Int) -> Value {
-    let recorder = unsafeDowncast(object.rowHolder.unsafelyUnwrapped, to: _KeyPathRecorder.self)
+    let recorder = unsafeDowncast(object.rowHolder.unsafelyUnwrapped.takeUnretainedValue(), to: _KeyPathRecorder.self)
     let schema = ClassSchema.of(type(of: object))
     guard let property = schema.property(at: offset) else { return unmanagedGet(object, offset) }
     recorder.record(property.name, from: object)

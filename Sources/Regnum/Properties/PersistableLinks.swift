@@ -42,12 +42,12 @@ extension _ObjectValue {
     }
 
     public static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int) {
-        let binding = object.binding
-        if let value, binding.table.isLinkAlone(column) {
-            value.requireClass(_optionalShape.target, for: .property)
-            let key = binding.core.adopt(value, for: .property)
-            engine { () throws(EngineError) in try binding.table.setLink(key, column, of: object.rowKey) }
-            return
+        if let value, Swift.type(of: value) == Self.self, value.isOfRealm(of: object) {
+            let table = object.binding.table
+            if table.isLinkAlone(column) {
+                engine { () throws(EngineError) in try table.setLink(value.rowKey, column, of: object.rowKey) }
+                return
+            }
         }
         assignRaw(value.map { _toRaw($0) } ?? _RawValue(.null), _optionalShape.target, object, column)
     }

@@ -23,10 +23,10 @@ extension Results: _ResultsCollection {
     public typealias SubSequence = Slice<Results>
 
     public var startIndex: Int { 0 }
-    public var endIndex: Int { count }
+    public var endIndex: Int { state.count }
 
     /// The element at a position; misuse where it is out of bounds.
-    public subscript(position: Int) -> Element { element(at: position) }
+    public subscript(position: Int) -> Element { state.element(at: position, as: Element.self) }
 
     /// A part of the collection.
     public subscript(bounds: Range<Int>) -> Slice<Results> { Slice(base: self, bounds: bounds) }
@@ -56,7 +56,10 @@ extension LinkingObjects: _ResultsCollection {
     public var endIndex: Int { count }
 
     /// The element at a position; misuse where it is out of bounds.
-    public subscript(position: Int) -> Element { element(at: position) }
+    public subscript(position: Int) -> Element {
+        guard let state = handle.results else { refuseIndex(position, 0) }
+        return state.element(at: position, as: Element.self)
+    }
 
     /// A part of the collection.
     public subscript(bounds: Range<Int>) -> Slice<LinkingObjects> { Slice(base: self, bounds: bounds) }

@@ -33,31 +33,12 @@ extension _ResultsCollection {
         Element._element(_RowPlace(binding: binding, key: key, location: nil))
     }
 
-    func element(at position: Int) -> Element {
-        if position < 0 { misuse("Cannot pass a negative value for 'index'.") }
-        let state = _handle.state
-        if let state, state.isWholeTable, let binding = state.binding {
-            state.check()
-            let table = binding.table
-            if position < table.count {
-                let location = engine { () throws(EngineError) in try table.location(atPosition: position) }
-                return Element._element(state.place(binding, location.key, location))
-            }
-        }
-        let count = state?.count ?? 0
-        guard position < count, let state else {
-            misuse("Index \(position) is out of bounds (must be less than \(count)).")
-        }
-        guard let binding = state.binding else {
-            return state.valueElement(at: position, as: Element.self)
-        }
-        return Element._element(state.place(binding, state.key(at: position), nil))
-    }
-
     /// The first element, or nil where there is none.
     public var first: Element? {
         guard let state = _handle.state else { return nil }
-        guard let binding = state.binding else { return state.count == 0 ? nil : element(at: 0) }
+        guard let binding = state.binding else {
+            return state.count == 0 ? nil : state.element(at: 0, as: Element.self)
+        }
         guard let key = state.firstKey() else { return nil }
         return element(key, binding)
     }
@@ -65,7 +46,9 @@ extension _ResultsCollection {
     /// The last element, or nil where there is none.
     public var last: Element? {
         guard let state = _handle.state else { return nil }
-        guard let binding = state.binding else { return state.count == 0 ? nil : element(at: state.count - 1) }
+        guard let binding = state.binding else {
+            return state.count == 0 ? nil : state.element(at: state.count - 1, as: Element.self)
+        }
         guard let key = state.lastKey() else { return nil }
         return element(key, binding)
     }

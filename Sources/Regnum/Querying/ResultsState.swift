@@ -40,6 +40,8 @@ package final class ResultsState {
     package let binding: ClassBinding?
     package let source: Source
     package let steps: [Step]
+    /// True where positions can be asked of the table itself.
+    let isWholeTable: Bool
     let elementType: ObjectBase.Type
     /// `RealmSettings.invalidations` when it was made.
     private let invalidations: Int
@@ -79,6 +81,7 @@ package final class ResultsState {
             self.source = binding == nil ? .nothing : source
         }
         self.steps = steps
+        if steps.isEmpty, case .table = self.source { isWholeTable = true } else { isWholeTable = false }
         isTracked = binding?.context.pointee.isTracked ?? false
         invalidations = realm.settings.invalidations
     }
@@ -131,12 +134,6 @@ package final class ResultsState {
         if isTracked { trackRead() }
     }
 
-    /// True where positions can be asked of the table itself.
-    var isWholeTable: Bool {
-        guard steps.isEmpty, case .table = source else { return false }
-        return true
-    }
-
     // MARK: What is known already
 
     /// The change count of now. Where other tables have changed and none that the elements depend on, what was found
@@ -176,10 +173,28 @@ package final class ResultsState {
 
     // MARK: Elements
 
-    /// An element that a subscript asked for. The accessors of the last two are kept, and pointed at other rows where
-    /// nobody else holds them.
+    /// The element at a position; misuse where it is out of bounds. A method of the class, because one of the protocol
+    /// looks its witnesses up at each call, which takes longer than the rest.
+    func element<Element: RealmCollectionValue>(at position: Int, as type: Element.Type) -> Element {
+        guard let binding else {
+            checkIndex(position, count: count)
+            return valueElement(at: position, as: type)
+        }
+        if isWholeTable {
+            check()
+            let table = binding.table
+            checkIndex(position, count: table.count)
+            let location = engine { () throws(EngineError) in try table.location(atPosition: position) }
+            return Element._element(place(binding, location.key, location))
+        }
+        checkIndex(position, count: count)
+        return Element._element(place(binding, key(at: position), nil))
+    }
+
+    /// What a subscript hands out. The accessors of the last two are kept, and pointed at other rows where nobody else
+    /// holds them.
     @inline(__always)
-    func place(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> _RowPlace {
+    private func place(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> _RowPlace {
         // Frozen objects go from thread to thread.
         let isRecyclable = binding.schema.isRecyclable && !realm.isFrozen
         return _RowPlace(

@@ -33,6 +33,19 @@ private final class Folder {
 struct RealmTests {
     private struct Failure: Error {}
 
+    #if !Encryption
+        @Test("a build without the trait refuses a key by name and makes no file")
+        func withoutEncryption() throws {
+            let folder = Folder()
+            var configuration = folder.configuration()
+            configuration.encryptionKey = Data(repeating: 1, count: 64)
+            let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
+            #expect(error?.reason == .unavailableFeature)
+            #expect(error?.localizedDescription.contains("trait `Encryption`") == true)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+        }
+    #endif
+
     @Test("the same configuration on one thread is the same Realm, another one is not")
     func equality() throws {
         let configuration = memory()
