@@ -88,8 +88,15 @@ private let misuses: [MisuseCase] = [
     MisuseCase("Property 'same' appears more than once in the schema for type 'SameColumns'.") {
         _ = try memoryRealm(SameColumns.self)
     },
-    MisuseCase("Property 'Alias.b' has an alias 'b' that conflicts with a property of the same name.") {
+    MisuseCase("Property 'Alias.a' has an alias 'b' that conflicts with a property of the same name.") {
         _ = try memoryRealm(Alias.self)
+    },
+    MisuseCase("Property 'b' appears more than once in the schema for type 'Alias'.") {
+        _ = try memoryRealm(Alias.self)
+    },
+    // RealmSwift names the property by its column there.
+    MisuseCase("Property 'TakenAlias.x' has an alias 'a' that conflicts with a property of the same name.") {
+        _ = try memoryRealm(TakenAlias.self)
     },
     MisuseCase("Property name '\(String(repeating: "p", count: 64))' is too long: at most 63 bytes") {
         _ = try memoryRealm(LongName.self)
@@ -166,6 +173,12 @@ private final class Alias: Object {
     @Persisted var a = 1
     @Persisted var b = 1
     override class func propertiesMapping() -> [String: String] { ["a": "b"] }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+private final class TakenAlias: Object {
+    @Persisted var a = 1
+    @Persisted var b = 1
+    override class func propertiesMapping() -> [String: String] { ["a": "x", "b": "a"] }
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 

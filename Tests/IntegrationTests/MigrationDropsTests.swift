@@ -129,14 +129,21 @@ struct MigrationDropsTests {
         }
     }
 
-    @Test func `a read-only Realm of another version is opened again with its own configuration`() throws {
+    @Test func `a read-only Realm is opened again with its own configuration, and not with another version`() throws {
         try withFile([DropsBefore.Project.self]) { configuration in
             _ = try autoreleasepool { try Realm(configuration: configuration) }
-            var other = configuration
-            other.readOnly = true
-            other.schemaVersion = 7
-            let realm = try Realm(configuration: other)
+            var reading = configuration
+            reading.readOnly = true
+            let realm = try Realm(configuration: reading)
             #expect(try Realm(configuration: realm.configuration).objects(DropsBefore.Project.self).isEmpty)
+            let url = try #require(configuration.fileURL)
+            let words = try misuseText {
+                let other = Realm.Configuration(
+                    fileURL: url, readOnly: true, schemaVersion: 7, objectTypes: [DropsBefore.Project.self])
+                _ = try Realm(configuration: other)
+            }
+            #expect(words?.contains("already opened with different schema version") == true, "\(words ?? "")")
+            withExtendedLifetime(realm) {}
         }
     }
 }

@@ -381,12 +381,29 @@ enum SchemaMisuse: String, CaseIterable, Codable, Sendable {
     func readOnly() throws {
         try open([Before.Pet.self])
         do {
-            let realm = try open([After.AddedAndRemoved.self, After.NewClass.self], version: 7, readOnly: true)
+            let realm = try open([After.AddedAndRemoved.self, After.NewClass.self], readOnly: true)
             #expect(realm.objects(After.NewClass.self).count == 0)
             #expect(realm.objects(After.AddedAndRemoved.self).count == 0)
         }
         let error = #expect(throws: Realm.Error.self) { try open([After.Types.self], readOnly: true) }
         #expect(error?.code == .schemaMismatch)
+    }
+
+    // The version was not looked at: a program could read values that a migration had still to change.
+    @Test("a read-only file is opened with its own schema version only")
+    func readOnlyVersions() throws {
+        try open([Before.Pet.self], version: 10)
+        for (version, words) in [
+            (5, "Provided schema version 5 is less than last set version 10."),
+            (11, "Provided schema version 11 does not equal last set version 10."),
+        ] as [(UInt64, String)] {
+            let error = #expect(throws: Realm.Error.self) {
+                try open([Before.Pet.self], version: version, readOnly: true)
+            }
+            #expect(error?.code == .fail && error?.localizedDescription.contains(words) == true, "\(version)")
+        }
+        let realm = try open([Before.Pet.self], version: 10, readOnly: true)
+        #expect(realm.isEmpty && realm.configuration.schemaVersion == 10)
     }
 
     @Test("nested, private and local classes have names that are the same in each run")

@@ -104,7 +104,8 @@ extension ObjectBase {
 // MARK: For those who do not know the type of the elements
 
 extension List: AnyList {
-    var anyElements: [Any] { map { $0 as Any } }
+    var anyElements: [Any] { typedElements(self) }
+    func storableElements(of value: Any) -> OwnedElements? { storable(value, .list) }
     func dropItems() { items = [] }
 
     func replaceElements(with value: Any) -> Bool {
@@ -112,6 +113,7 @@ extension List: AnyList {
             removeAll()
             return true
         }
+        if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
         if let list = value as? List {
             _assign(list)
             return true
@@ -135,6 +137,10 @@ extension List: _OwnedCollection {
 
     public func _assign(_ other: List) {
         if self === other || isManaged && other.isManaged && self == other { return }
+        if Element._shape.isPartial, let place = writablePlace() {
+            _ = replaceStored(with: other, place)
+            return
+        }
         let elements = Array(other)
         place?.requireNoOwners(elements, .list)
         removeAll()

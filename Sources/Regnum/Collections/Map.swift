@@ -236,6 +236,7 @@ extension Map: AnyMap {
     static var words: CollectionWords { .dictionary }
     static var elementName: String { Regnum.elementName(Value.self) }
     static var targetClass: ObjectBase.Type? { Value._shape.target }
+    static var elementType: PropertyType { Value._shape.type }
     var isManaged: Bool { place != nil }
     func becomeManaged(_ place: ManagedPlace) { self.place = place }
     // Both in the dictionary's own order, which stays while it does not change.
@@ -246,8 +247,36 @@ extension Map: AnyMap {
             return $0.text
         }
     }
-    var anyElements: [Any] { values.map { $0 as Any } }
-    var anyEntries: [(key: String, value: Any?)] { pairs.map { ($0.key._mapKey, Value._dynamic($0.value)) } }
+    var anyElements: [Any] {
+        guard Value._shape.isPartial, let place = checkedPlace() else { return values.map { $0 as Any } }
+        return place.entries().map { formed($0.value, as: Value.self) }
+    }
+    var anyEntries: [(key: String, value: Any?)] {
+        guard Value._shape.isPartial, let place = checkedPlace() else {
+            return pairs.map { ($0.key._mapKey, Value._dynamic($0.value)) }
+        }
+        return place.entries().map { ($0.key, Value._shown(_RawValue($0.value))) }
+    }
+    static func held(_ value: Any) -> Any? { Regnum.held(value, as: Value.self) }
+
+    func storableElements(of value: Any) -> OwnedElements? {
+        if let map = value as? Map {
+            guard let place = map.checkedPlace() else {
+                return OwnedElements(kind: .dictionary, keys: map.rawKeys, values: map.engineValues)
+            }
+            let entries = place.entries()
+            return OwnedElements(kind: .dictionary, keys: entries.map(\.key), values: entries.map(\.value))
+        }
+        guard let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) else {
+            return nil
+        }
+        for (key, _) in given { checkKey(key) }
+        let isKnown = value is any AnyOwnedCollection
+        return OwnedElements(
+            kind: .dictionary, keys: given.map(\.key),
+            values: given.map { storedElement($0.value as Any, as: Value.self, .dictionary, isKnown: isKnown) })
+    }
+
     func dropItems() { entries = [:] }
 
     func trace(_ recorder: _KeyPathRecorder, as name: String?) {
@@ -265,6 +294,7 @@ extension Map: AnyMap {
             removeAll()
             return true
         }
+        if Value._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
         if let map = value as? Map {
             _assign(map)
             return true
@@ -299,6 +329,10 @@ extension Map: _OwnedCollection {
 
     public func _assign(_ other: Map) {
         if self === other || isManaged && other.isManaged && self == other { return }
+        if Value._shape.isPartial, let place = writablePlace() {
+            _ = replaceStored(with: other, place)
+            return
+        }
         let pairs = other.pairs
         place?.requireNoOwners(pairs.map(\.value), .dictionary)
         removeAll()

@@ -135,6 +135,7 @@ extension MutableSet {
         guard let place = writablePlace() else {
             for object in objects where !members.contains(object, in: items) {
                 requireClass(of: CollectionOfOne(object), .set)
+                if Element.self == AnyRealmValue.self { (object as? AnyRealmValue)?.requireSetElement() }
                 members.insert(object)
                 items.append(object)
             }
@@ -221,7 +222,8 @@ extension MutableSet: Codable where Element: Codable {
 // MARK: For those who do not know the type of the elements
 
 extension MutableSet: AnyList {
-    var anyElements: [Any] { map { $0 as Any } }
+    var anyElements: [Any] { typedElements(self) }
+    func storableElements(of value: Any) -> OwnedElements? { storable(value, .set) }
 
     func dropItems() {
         items = []
@@ -233,6 +235,7 @@ extension MutableSet: AnyList {
             removeAll()
             return true
         }
+        if Element._shape.isPartial, let place = writablePlace() { return replaceStored(with: value, place) }
         if let set = value as? MutableSet {
             _assign(set)
             return true
@@ -255,6 +258,10 @@ extension MutableSet: _OwnedCollection {
 
     public func _assign(_ other: MutableSet) {
         if self === other || isManaged && other.isManaged && self == other { return }
+        if Element._shape.isPartial, let place = writablePlace() {
+            _ = replaceStored(with: other, place)
+            return
+        }
         let elements = Array(other)
         removeAll()
         insert(objectsIn: elements)

@@ -102,9 +102,7 @@ extension ManagedPlace {
         if Element.self == Double.self { return .double(unsafeBitCast(element, to: Double.self)) }
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed {
-            if words.kind == CollectionWords.set.kind, mixed.listValue != nil || mixed.dictionaryValue != nil {
-                misuse("Sets cannot hold lists or dictionaries.")
-            }
+            if words.kind == CollectionWords.set.kind { mixed.requireSetElement() }
             return core.mixedValue(mixed, depth: (path?.count ?? 0) + 1) { core.adopt($0, for: .property) }
         }
         guard let object = raw.object else { return raw.value }
@@ -294,6 +292,7 @@ protocol AnyOwnedCollection: AnyObject {
     static var elementName: String { get }
     /// The class of the elements; nil where they are values.
     static var targetClass: ObjectBase.Type? { get }
+    static var elementType: PropertyType { get }
     var isManaged: Bool { get }
     /// Where it lies while it is managed.
     var place: ManagedPlace? { get }
@@ -305,7 +304,13 @@ protocol AnyOwnedCollection: AnyObject {
     var engineValues: [Value] { get }
     /// Of a map the keys that belong to `rawItems`; else empty.
     var rawKeys: [String] { get }
+    /// The elements by their type; what that has no form for as it is stored.
     var anyElements: [Any] { get }
+    /// What a collection in memory can have of an element; nil where it has none.
+    static func held(_ value: Any) -> Any?
+    /// Of elements of a partial type those of a value of type Any, to be stored; also of a collection of the same type.
+    /// Nil where it is none; misuse for what cannot be stored.
+    func storableElements(of value: Any) -> OwnedElements?
     /// Lets go of the elements it had before it became managed.
     func dropItems()
     /// Replaces all elements by those of a value of type Any: a sequence, of a map a dictionary. False where
@@ -341,6 +346,7 @@ func coercedElement<Element: _HasPersistedType>(
 extension _StoredCollection {
     static var elementName: String { Regnum.elementName(Element.self) }
     static var targetClass: ObjectBase.Type? { Element._shape.target }
+    static var elementType: PropertyType { Element._shape.type }
     final var isManaged: Bool { place != nil }
     final var isTraced: Bool { traced != nil }
     final func becomeManaged(_ place: ManagedPlace) { self.place = place }

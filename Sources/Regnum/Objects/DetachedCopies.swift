@@ -7,8 +7,9 @@ internal import RegnumEngine
 extension ThreadConfined where Self: ObjectBase {
     /// An unmanaged copy of the object and of what it links to, `depth` links deep: it may be changed without a write
     /// and go to any thread. Objects that are linked to twice, and circles, are copied once. Links beyond `depth` are
-    /// nil or missing from their collections. Linking objects are empty. A raw value that an enum has no case for
-    /// becomes the default of the class. Misuse where the object is invalid or dynamic.
+    /// nil or missing from their collections, also in values of any type. Linking objects are empty. A stored value
+    /// that the type has no form for, as a raw value without a case, becomes the default of the class and is missing
+    /// from collections. Misuse where the object is invalid or dynamic.
     ///
     /// A circle of unmanaged objects keeps itself in memory: break it, or copy less deep. Cost: reads every object it
     /// copies once.
@@ -87,22 +88,31 @@ private struct Detaching {
     private mutating func fill(_ copy: ObjectBase, from object: ObjectBase, _ depth: Int) {
         for property in ClassSchema.of(type(of: object)).properties where !property.isComputed {
             let value = property.get(object)
-            // There is no case for it in memory: the copy has nil, or the class's default.
+            // There is no form for it in memory: the copy has nil, or the class's default.
             if let value, property.unknownRaw(value) != nil {
                 if property.shape.isOptional { ObjectFilling.set(Any?.none as Any, property, copy) }
                 continue
             }
-            if property.shape.isCustom {
+            if property.isOwnedCollection, let collection = value as? any AnyOwnedCollection {
+                ObjectFilling.set(elements(collection, property, copy, depth), property, copy)
+            } else if property.shape.isCustom {
                 // Made for this read, so it is a copy already.
                 ObjectFilling.set(value as Any, property, copy)
-            } else if let map = value as? any AnyMap {
-                ObjectFilling.set(entries(map, depth), property, copy)
-            } else if property.isOwnedCollection, let collection = value as? any AnyOwnedCollection {
-                ObjectFilling.set(collection.anyElements.compactMap { detached($0, depth) }, property, copy)
             } else {
                 ObjectFilling.set(value.flatMap { detached($0, depth) } as Any, property, copy)
             }
         }
+    }
+
+    private mutating func elements(
+        _ collection: any AnyOwnedCollection, _ property: ClassProperty, _ copy: ObjectBase, _ depth: Int
+    ) -> Any {
+        // Values of a type of the user's own are made for this read, so they are copies already.
+        if property.isPartial || property.shape.isCustom {
+            return property.collection(in: copy).heldElements(of: collection)
+        }
+        if let map = collection as? any AnyMap { return entries(map, depth) }
+        return collection.anyElements.compactMap { detached($0, depth) }
     }
 
     private mutating func entries(_ map: any AnyMap, _ depth: Int) -> [String: Any] {
@@ -116,7 +126,42 @@ private struct Detaching {
 
     /// A value as it is, an object as its copy; nil for one beyond the depth.
     private mutating func detached(_ value: Any, _ depth: Int) -> Any? {
-        guard let object = unwrapped(value) as? ObjectBase else { return value }
-        return depth > 0 ? started(object, depth - 1) : copies[Source(object)]
+        if isPlain(value) { return value }
+        switch unwrapped(value) {
+        case let object as ObjectBase: return linked(object, depth)
+        case let mixed as AnyRealmValue: return copied(mixed, depth).map { $0 as Any }
+        case let list as List<AnyRealmValue>: return copied(.list(list), depth).map { $0 as Any }
+        case let map as Map<String, AnyRealmValue>: return copied(.dictionary(map), depth).map { $0 as Any }
+        default: return value
+        }
+    }
+
+    private mutating func linked(_ object: ObjectBase, _ depth: Int) -> ObjectBase? {
+        depth > 0 ? started(object, depth - 1) : copies[Source(object)]
+    }
+
+    /// Lists and dictionaries with copies of what they hold: those of a managed object are views of it. `level`: how
+    /// many of them the value lies in; one that is an element of itself has no end.
+    private mutating func copied(_ value: AnyRealmValue, _ depth: Int, _ level: Int = 0) -> AnyRealmValue? {
+        if level >= MixedCodec.depthLimit { return value }
+        switch value {
+        case .object(let object):
+            guard let copy = linked(object, depth) as? Object else { return nil }
+            return .object(copy)
+        case .list(let list):
+            let copy = List<AnyRealmValue>()
+            for element in list {
+                if let element = copied(element, depth, level + 1) { copy.append(element) }
+            }
+            return .list(copy)
+        case .dictionary(let map):
+            let copy = Map<String, AnyRealmValue>()
+            for entry in map {
+                // An object beyond the depth leaves its key.
+                copy.updateValue(copied(entry.value, depth, level + 1) ?? AnyRealmValue(), forKey: entry.key)
+            }
+            return .dictionary(copy)
+        default: return value
+        }
     }
 }

@@ -35,7 +35,7 @@ enum ObjectDescription {
         if collection.isInvalidated { return start + "\n)" }
         let count = collection.count
         let lines = (0..<min(count, elementCount)).map {
-            "\t[\($0)] \(inner(Element._dynamic(collection.element(at: $0)), depth))"
+            "\t[\($0)] \(inner(collection.shownElement(at: $0), depth))"
         }
         return start + lines.joined(separator: ",\n") + skipped(count) + "\n)"
     }

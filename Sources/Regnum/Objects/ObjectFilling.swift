@@ -44,7 +44,13 @@ enum ObjectFilling {
     static func fill(_ object: ObjectBase, from value: Any) {
         let isCopy = unwrapped(value).flatMap { objectBase($0) } != nil
         for (property, value) in entries(value, of: object.classSchema) {
-            // What no case of an enum has is in files only.
+            // What a type has no form for is in files only.
+            if isCopy, property.isPartial, property.isOwnedCollection,
+                let collection = unwrapped(value) as? any AnyOwnedCollection
+            {
+                set(property.collection(in: object).heldElements(of: collection), property, object)
+                continue
+            }
             let isUnknown = isCopy && property.unknownRaw(value) != nil
             if isUnknown, !property.shape.isOptional { continue }
             set(isUnknown ? Any?.none as Any : value, property, object)
@@ -61,9 +67,11 @@ enum ObjectFilling {
         let type = (property.targetName ?? property.typeName) + (property.shape.isOptional ? "?" : "")
         let kind = property.isList ? " array" : property.isSet ? " set" : property.isMap ? " dictionary" : ""
         let given = unwrapped(value)
+        let isTooWide = property.shape.type == .int && given.flatMap { Coercion.integer($0) } != nil
         misuse(
             "Invalid value '\(describe(value))' of type "
                 + "'\(given.map { "\(Swift.type(of: $0))" } ?? "NSNull")' for '\(type)'"
-                + "\(kind) property '\(schema.name).\(property.name)'.")
+                + "\(kind) property '\(schema.name).\(property.name)'."
+                + (isTooWide ? " The type that it is declared with has no such value." : ""))
     }
 }

@@ -48,6 +48,8 @@ private struct Creation {
     var copies: [Source: ObjectKey] = [:]
     /// Embedded objects whose copies are being made: each place gets a copy of its own, so a circle has no end.
     private var running: Set<Source> = []
+    /// The values are those of an object, so that what is in a file already is not refused.
+    private var isCopy = false
 
     /// A managed object by its row, because each read of a link makes another accessor; others by instance.
     struct Source: Hashable {
@@ -70,7 +72,11 @@ private struct Creation {
     mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
-        let source = schema.isEmbedded ? nil : unwrapped(value).flatMap(objectBase)
+        let given = unwrapped(value).flatMap(objectBase)
+        let source = schema.isEmbedded ? nil : given
+        let outer = isCopy
+        isCopy = given != nil
+        defer { isCopy = outer }
         var fresh: ObjectBase?
         let found = unique.flatMap { existing(binding, entries, on: $0) } ?? existing(binding, entries, &fresh)
         if let existing = found {
@@ -82,9 +88,17 @@ private struct Creation {
         }
         let object = fresh ?? schema.type.init()
         var later: [(property: ClassProperty, value: Any)] = []
+        var stored: [(property: ClassProperty, elements: OwnedElements)] = []
         for (property, value) in entries {
+            if property.isPartial, property.isOwnedCollection {
+                // Some may not fit into the unmanaged object. Those that fit nowhere are refused before it is added.
+                stored.append((property, elements(value, property, binding, OwnedTargets())))
+                continue
+            }
             // What is copied may lead back to this object.
-            if property.hasTarget || leadsElsewhere(value, property) || property.unknownRaw(value) != nil {
+            if property.hasTarget || leadsElsewhere(value, property)
+                || property.unknownRaw(value, isKnown: isCopy) != nil
+            {
                 later.append((property, value))
                 // The default of a link that is given is not to be added.
                 if property.hasTarget { _ = property.set(object, NSNull()) }
@@ -95,6 +109,10 @@ private struct Creation {
         core.add(object, update: schema.primaryKey == nil ? .error : update)
         if let source { copies[Source(source)] = object.rowKey }
         for (property, value) in later { store(value, property, binding, object.rowKey, .all) }
+        for (property, elements) in stored {
+            guard let place = schema.place(named: property.name) else { continue }
+            core.replace(elements, binding, binding.columns[place], object.rowKey, .all)
+        }
         return object.rowKey
     }
 
@@ -139,7 +157,9 @@ private struct Creation {
 
     private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
         if let raw = property.coercedRaw(value) { return core.storedValue(raw, update) }
-        guard let raw = property.unknownRaw(value) else { ObjectFilling.refuse(value, property, binding.schema) }
+        guard let raw = property.unknownRaw(value, isKnown: isCopy) else {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
         return raw
     }
 
@@ -155,7 +175,7 @@ private struct Creation {
             core.replace(elements(value, property, binding, owned), binding, column, key, update)
         } else if property.hasTarget {
             core.replace(link(value, property, binding, owned[0]), binding, column, key, update)
-        } else if property.storage == .boxField {
+        } else if property.storage == .boxField, property.unknownRaw(value, isKnown: isCopy) == nil {
             let accessor = binding.makeAccessor(key)
             ObjectFilling.set(value, property, accessor)
         } else {
@@ -171,6 +191,12 @@ private struct Creation {
         guard property.hasTarget else {
             // Through an unmanaged collection of the right type, which refuses what does not fit.
             let collection = property.newCollection()
+            if property.isPartial {
+                guard let stored = collection.storableElements(of: present) else {
+                    ObjectFilling.refuse(value, property, binding.schema)
+                }
+                return stored
+            }
             guard collection.replaceElements(with: present) else {
                 ObjectFilling.refuse(value, property, binding.schema)
             }
@@ -231,6 +257,9 @@ private struct Creation {
         }
         defer { if let source { running.remove(source) } }
         guard let existing else { return create(binding, value) }
+        let outer = isCopy
+        isCopy = source != nil
+        defer { isCopy = outer }
         for (property, value) in ObjectFilling.entries(value, of: binding.schema) {
             store(value, property, binding, existing, .modified)
         }

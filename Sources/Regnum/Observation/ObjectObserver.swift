@@ -122,12 +122,11 @@ extension ClassProperty {
             guard let known, known.holds(key) else { return nil }
             raw.place = ManagedPlace(object, column: column, path: [])
         case .list, .dictionary: return nil
-        // Enums as their raw values, and integers as such, whether the type has a form for them or not.
-        case .int(let number) where storedForm == .int: return Int(number)
         default: break
         }
-        func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(V._fromRaw(raw)) }
-        return (value == .null ? type : rawType ?? type).flatMap { open($0) }
+        func open<V: _HasPersistedType>(_ type: V.Type) -> Any? { V._shown(raw) }
+        if let type { return open(type) }
+        return (fieldType as? any AnyRealmProperty.Type).flatMap { open($0.valueType) }
     }
 
     /// The class that the links of the column lead to; of a dynamic object that of the table.

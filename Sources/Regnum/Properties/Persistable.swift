@@ -18,6 +18,9 @@ public struct _PropertyShape {
     package var isProjection = false
     /// True of types of the user's own that are stored as another one, `target` too where that is embedded.
     package var isCustom = false
+    /// True of types that have no form for some of what may be stored: enums, integers of fewer bits, and types of the
+    /// user's own that are stored as values.
+    package var isPartial = false
     /// How `add` finds the value in an unmanaged object; see `InsertPlan`.
     package var code = StorageCode.generic
 
@@ -25,6 +28,7 @@ public struct _PropertyShape {
         self.type = type
         self.code = code
         self.target = target
+        isPartial = code == .int8 || code == .int16 || code == .int32
     }
 
     package var isCollection: Bool { collection != .none }
@@ -86,6 +90,10 @@ public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     static func _coerced(_ value: Any) -> Self?
     /// What subscripts show: enums as their raw values.
     static func _dynamic(_ value: Self) -> Any?
+    /// What subscripts show of what is stored, also where the type has no form for it.
+    static func _shown(_ raw: _RawValue) -> Any?
+    /// What is stored for a value of type Any, also for one that the type has no form for; nil where none can be.
+    static func _storable(_ value: Any) -> _RawValue?
     /// A value to go on tracing a key path with.
     static func _traced(_ recorder: _KeyPathRecorder) -> Self
 }
@@ -191,6 +199,8 @@ extension _MadeOnFirstUse {
 
 extension _HasPersistedType {
     public static func _dynamic(_ value: Self) -> Any? { value }
+    public static func _shown(_ raw: _RawValue) -> Any? { _dynamic(_fromRaw(raw)) }
+    public static func _storable(_ value: Any) -> _RawValue? { _coerced(value).map { _toRaw($0) } }
 }
 
 extension _Persistable {

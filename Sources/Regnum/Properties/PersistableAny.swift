@@ -48,7 +48,7 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case .uuid(let low, let high): return .uuid(UUID(words: (low, high)))
         case .decimal128(let low, let high): return .decimal128(Decimal128(bits: DecimalBits(low: low, high: high)))
         case .link: return .none
-        case .typedLink(let table, let key): return raw.place?.core.object(table, key).map { .object($0) } ?? .none
+        case .typedLink(let table, let key): return raw.place?.object(table, key).map { .object($0) } ?? .none
         case .list:
             let list = List<AnyRealmValue>()
             if let place = raw.place { list.becomeManaged(place) }
@@ -166,6 +166,16 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 
 extension AnyRealmValue: _Indexable, MinMaxType, AddableType, SortableType, _QueryNumeric {}
 
+extension AnyRealmValue {
+    /// Misuse for what a set cannot hold.
+    func requireSetElement() {
+        switch self {
+        case .list, .dictionary: misuse("Sets cannot hold lists or dictionaries.")
+        default: break
+        }
+    }
+}
+
 extension RealmCore {
     /// A mixed value for the engine. `key` gives the key of an object: adds it where it is unmanaged. `depth`: of
     /// the collections it is to lie in. Misuse for what is deeper than 100, for keys that cannot be stored.
@@ -208,9 +218,15 @@ extension RealmCore {
         return isHere ? found : nil
     }
 
-    /// The object behind a link of a mixed value: of its class, where the Realm knows one, else dynamic.
-    func object(_ table: TableKey, _ key: ObjectKey) -> Object? {
-        let binding = binding(forTable: table) ?? session.table(table).map { dynamicBinding($0) }
-        return binding?.makeAccessor(key) as? Object
+}
+
+extension ManagedPlace {
+    /// The object behind a link of a mixed value: of its class, where the Realm knows one, else dynamic. What is read
+    /// of a dynamic object is dynamic, as by its other links.
+    fileprivate func object(_ table: TableKey, _ key: ObjectKey) -> Object? {
+        let isDynamic = binding.schema.type == DynamicObject.self
+        let known = isDynamic ? nil : core.binding(forTable: table)
+        let target = known ?? core.session.table(table).map { core.dynamicBinding($0) }
+        return target?.makeAccessor(key) as? Object
     }
 }

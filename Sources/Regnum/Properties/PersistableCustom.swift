@@ -35,8 +35,8 @@ public protocol CustomPersistable: _CustomPersistable {
 /// A type that is stored as another one, where not all values of that stand for one.
 ///
 /// A stored value that `init(persistedValue:)` refuses reads as nil where the property or element is optional; else
-/// reading it ends the program. So does making the default of a property that has none of its own, where the default
-/// of `PersistedType` is refused.
+/// reading it ends the program. By name, as in `object["word"]`, it is read and stored as any other. Making the default
+/// of a property that has none of its own ends the program where the default of `PersistedType` is refused.
 public protocol FailableCustomPersistable: _CustomPersistable {
     /// As what it is stored.
     associatedtype PersistedType
@@ -64,6 +64,7 @@ extension _CustomPersistable {
         var shape = PersistedType._shape
         shape.code = .generic
         shape.isCustom = true
+        shape.isPartial = shape.target == nil
         return shape
     }
 
@@ -146,6 +147,15 @@ extension _CustomPersistable {
     }
 
     public static func _dynamic(_ value: Self) -> Any? { PersistedType._dynamic(value.persistableValue) }
+
+    public static func _shown(_ raw: _RawValue) -> Any? {
+        PersistedType._shape.target == nil ? PersistedType._shown(raw) : _dynamic(_fromRaw(raw))
+    }
+
+    public static func _storable(_ value: Any) -> _RawValue? {
+        if let own = _coerced(value) { return _toRaw(own) }
+        return PersistedType._shape.target == nil ? PersistedType._storable(value) : nil
+    }
 
     /// The default: its own members are not stored, so there is nothing to go on tracing.
     public static func _traced(_ recorder: _KeyPathRecorder) -> Self { customDefault() }

@@ -41,7 +41,7 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
         // Text that is no number is not taken for NaN.
         if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
-        return unsafeDowncast(Decimal128(bits: bits), to: Self.self)
+        return unsafeDowncast(Decimal128(value: present), to: Self.self)
     }
 }
 extension Decimal128: MinMaxType, AddableType, SortableType, _QueryNumeric, RealmOptionalType {}

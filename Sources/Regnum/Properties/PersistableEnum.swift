@@ -13,8 +13,8 @@ public protocol RealmEnum: RawRepresentable, RealmOptionalType {}
 /// enum Size: String, PersistableEnum { case small, large }
 /// ```
 ///
-/// A raw value in the file that no case has ends the program when read, and reads as nil where the property
-/// is optional. By name, as in `object["size"]`, it is read and stored as any other raw value.
+/// A raw value in the file that no case has ends the program when read, and reads as nil where the property or element
+/// is optional. By name, as in `object["size"]`, and in descriptions it is read and stored as any other raw value.
 public protocol PersistableEnum:
     _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, RealmEnum, CaseIterable,
     Comparable
@@ -38,6 +38,7 @@ extension PersistableEnum {
     public static var _shape: _PropertyShape {
         var shape = RawValue._shape
         shape.code = .generic
+        shape.isPartial = true
         return shape
     }
 
@@ -85,60 +86,11 @@ extension PersistableEnum {
     }
 
     public static func _dynamic(_ value: Self) -> Any? { RawValue._dynamic(value.rawValue) }
-}
-
-/// Raw values that no case has: newer programs may have stored them, and a subscript shows and stores them.
-extension ClassProperty {
-    /// What the file has for an enum, with a case or without, or for an integer of few bits, whether it fits or not.
-    /// Nil for null, for unmanaged objects, and for all other properties.
-    func storedValue(of object: ObjectBase) -> Any? {
-        guard storedForm != .other, object.rowContext?.pointee.kind == .managed else { return nil }
-        object.requireValid()
-        let context = object.rowContext.unsafelyUnwrapped
-        let column = Int(context.pointee.columnNumbers[offset])
-        if context.pointee.isTracked { trackRead(of: object, column) }
-        return object.plainColumn(storedForm, column)
+    public static func _shown(_ raw: _RawValue) -> Any? { RawValue._shown(raw) }
+    public static func _storable(_ value: Any) -> _RawValue? {
+        if let own = _coerced(value) { return _toRaw(own) }
+        return RawValue._storable(value)
     }
-
-    /// A raw value that no case of the enum has, for the engine; nil for all other values and properties, and for
-    /// primary keys.
-    func unknownRaw(_ value: Any) -> Value? {
-        guard let rawType, !isPrimaryKey, let present = unwrapped(value), coercedRaw(present) == nil else { return nil }
-        func open<V: _Persistable>(_ type: V.Type) -> Value? { V._coerced(present).map { V._toRaw($0).value } }
-        return open(rawType)
-    }
-
-    /// Stores a raw value that no case of an enum has. False where the usual way is right.
-    func setUnknownRawValue(_ value: Any?, of object: ObjectBase) -> Bool {
-        guard object.rowContext?.pointee.kind == .managed, let value, let raw = unknownRaw(value),
-            let column = column(in: object)
-        else { return false }
-        let binding = object.binding
-        engine { () throws(EngineError) in try binding.table.set(raw, column, of: object.rowKey) }
-        return true
-    }
-
-    /// The raw type of an enum, optional or not; nil for other types.
-    static func rawType(of type: (any _Persistable.Type)?) -> (any _Persistable.Type)? {
-        if let type = type as? any OptionalEnum.Type { return type.rawType }
-        func open<E: PersistableEnum>(_ type: E.Type) -> any _Persistable.Type { E.RawValue.self }
-        guard let type = type as? any PersistableEnum.Type else { return nil }
-        return open(type)
-    }
-
-    private func column(in object: ObjectBase) -> Int? {
-        guard let place = object.binding.schema.place(named: name) else { return nil }
-        let column = object.binding.columns[place]
-        return column < 0 ? nil : column
-    }
-}
-
-private protocol OptionalEnum {
-    static var rawType: any _Persistable.Type { get }
-}
-
-extension Optional: OptionalEnum where Wrapped: PersistableEnum {
-    static var rawType: any _Persistable.Type { Wrapped.RawValue.self }
 }
 
 @usableFromInline @inline(never)

@@ -34,6 +34,11 @@ extension _Persistable where Self: FixedWidthInteger {
     }
     /// All widths show as Int.
     public static func _dynamic(_ value: Self) -> Any? { Int(value) }
+    /// Columns have 64 bits, whatever the type has.
+    public static func _shown(_ raw: _RawValue) -> Any? {
+        if case .int(let value) = raw.value { return Int(value) }
+        return 0
+    }
 }
 
 extension Int: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {

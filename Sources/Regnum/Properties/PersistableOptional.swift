@@ -26,6 +26,15 @@ extension Optional: _HasPersistedType where Wrapped: _PersistableInsideOptional 
         return Wrapped._coerced(value).map { .some($0) }
     }
     public static func _dynamic(_ value: Wrapped?) -> Any? { value.flatMap { Wrapped._dynamic($0) } }
+    public static func _shown(_ raw: _RawValue) -> Any? {
+        if Wrapped._shape.target != nil { return _dynamic(_fromRaw(raw)) }
+        if case .null = raw.value { return nil }
+        return Wrapped._shown(raw)
+    }
+    public static func _storable(_ value: Any) -> _RawValue? {
+        guard let value = unwrapped(value) else { return _RawValue(.null) }
+        return Wrapped._storable(value)
+    }
     /// Not nil, so that `?.` goes on.
     public static func _traced(_ recorder: _KeyPathRecorder) -> Wrapped? { Wrapped._traced(recorder) }
 }

@@ -40,29 +40,33 @@ public final class RealmProperty<Value: RealmPropertyType> {
                 if let traced { traced.recorder.record(traced.name, depth: traced.depth) }
                 return unmanaged
             }
-            let location = owner.requireLocation()
-            let value = engine { () throws(EngineError) in
-                try owner.binding.table.value(owner.column, at: location)
-            }
-            return owner.element(value, as: Value.self)
+            return owner.element(stored(owner), as: Value.self)
         }
         set {
             guard let owner else {
                 unmanaged = newValue
                 return
             }
-            _ = owner.requireLocation()
-            owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
-            if owner.binding.table.definition.primaryKey == owner.column {
-                let name = owner.binding.schema.primaryKey.map { owner.binding.schema.properties[$0].name } ?? ""
-                misuse("Cannot modify primary key after creation: '\(owner.binding.schema.name).\(name)'.")
-            }
-            let raw = Value._toRaw(newValue)
-            let value =
-                raw.mixed.map { owner.core.mixedValue($0) { owner.core.adopt($0, for: .property) } } ?? raw.value
-            engine { () throws(EngineError) in
-                try owner.binding.table.set(value, owner.column, of: owner.key)
-            }
+            store(Value._toRaw(newValue), owner)
+        }
+    }
+
+    /// What the file has.
+    private func stored(_ owner: ManagedPlace) -> RegnumEngine.Value {
+        let location = owner.requireLocation()
+        return engine { () throws(EngineError) in try owner.binding.table.value(owner.column, at: location) }
+    }
+
+    private func store(_ raw: _RawValue, _ owner: ManagedPlace) {
+        _ = owner.requireLocation()
+        owner.core.requireWrite("Cannot modify managed RealmProperty outside of a write transaction.")
+        if owner.binding.table.definition.primaryKey == owner.column {
+            let name = owner.binding.schema.primaryKey.map { owner.binding.schema.properties[$0].name } ?? ""
+            misuse("Cannot modify primary key after creation: '\(owner.binding.schema.name).\(name)'.")
+        }
+        let value = raw.mixed.map { owner.core.mixedValue($0) { owner.core.adopt($0, for: .property) } } ?? raw.value
+        engine { () throws(EngineError) in
+            try owner.binding.table.set(value, owner.column, of: owner.key)
         }
     }
 }
@@ -79,6 +83,8 @@ extension RealmProperty: CustomStringConvertible {
 protocol AnyRealmProperty: AnyObject {
     init()
     static var shape: _PropertyShape { get }
+    /// The type of what it holds.
+    static var valueType: any _HasPersistedType.Type { get }
     func becomeManaged(_ place: ManagedPlace)
     /// Makes reads of the value be recorded under `name`.
     func trace(_ recorder: _KeyPathRecorder, as name: String)
@@ -92,6 +98,7 @@ protocol AnyRealmProperty: AnyObject {
 
 extension RealmProperty: AnyRealmProperty {
     static var shape: _PropertyShape { Value._shape }
+    static var valueType: any _HasPersistedType.Type { Value.self }
     func becomeManaged(_ place: ManagedPlace) {
         owner = place
         if Value._shape.type == .any { owner?.path = [] }
@@ -101,10 +108,18 @@ extension RealmProperty: AnyRealmProperty {
     }
     var rawValue: _RawValue { Value._toRaw(value) }
     var unmanagedValue: _RawValue { Value._toRaw(unmanaged) }
-    var dynamicValue: Any? { Value._dynamic(value) }
+    var dynamicValue: Any? {
+        guard let owner, Value._shape.isPartial else { return Value._dynamic(value) }
+        return Value._shown(_RawValue(stored(owner)))
+    }
     func setDynamic(_ value: Any) -> Bool {
-        guard let value = Value._coerced(value) else { return false }
-        self.value = value
+        if let value = Value._coerced(value) {
+            self.value = value
+            return true
+        }
+        // What the type has no form for is in files only.
+        guard let owner, let raw = Value._storable(value) else { return false }
+        store(raw, owner)
         return true
     }
 }

@@ -228,10 +228,7 @@ extension RealmCollection {
     }
 
     private func figure(_ kind: AggregateKind, _ property: String, _ operation: String) -> Value {
-        if Element._shape.target == nil {
-            guard property == "self" else { KeyValueOperator.refuse(property, Element.self) }
-            return ValueFigures.figure(kind, of: map { Element._toRaw($0).value } as [Value])
-        }
+        if Element._shape.target == nil, property != "self" { KeyValueOperator.refuse(property, Element.self) }
         if let state = _handle.state {
             return state.figure(kind, of: property, operation)
         }

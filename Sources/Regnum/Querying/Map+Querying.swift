@@ -152,8 +152,16 @@ extension Map {
         switch key {
         case "@count": count
         case "@invalidated", "invalidated": isInvalidated
-        default: self[Key(_mapKey: key)].flatMap { Value._dynamic($0) }
+        default: shownValue(key)
         }
+    }
+
+    /// As subscripts of objects show it.
+    private func shownValue(_ key: String) -> Any? {
+        guard Value._shape.isPartial, let place = checkedPlace() else {
+            return self[Key(_mapKey: key)].flatMap { Value._dynamic($0) }
+        }
+        return place.value(forKey: key).flatMap { Value._shown(_RawValue($0)) }
     }
 
     /// A property of the value of a key, `rex.age`; or one figure over all values, `@sum.age`, or `@sum.self`
@@ -171,8 +179,11 @@ extension Map {
 
     /// Sets the value of a key; nil removes it. Misuse for a value that does not fit, and outside a write.
     public func setValue(_ value: Any?, forKey key: String) {
-        let key = Key(_mapKey: key)
-        guard let value = value.flatMap({ unwrapped($0) }) else { return removeObject(for: key) }
-        updateValue(coercedElement(value, Value.self, .dictionary), forKey: key)
+        guard let value = value.flatMap({ unwrapped($0) }) else { return removeObject(for: Key(_mapKey: key)) }
+        if Value._shape.isPartial, let place = writablePlace() {
+            checkKey(key)
+            return place.setEntry(key, storedElement(value, as: Value.self, .dictionary, isKnown: true))
+        }
+        updateValue(coercedElement(value, Value.self, .dictionary), forKey: Key(_mapKey: key))
     }
 }

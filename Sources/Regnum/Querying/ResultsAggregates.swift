@@ -10,8 +10,8 @@ extension ResultsState {
     /// operation does not fit its type.
     func figure(_ kind: AggregateKind, of property: String, _ operation: String) -> Value {
         check()
-        if case .values(_, _, _, let kindName) = source {
-            if property == "self" { return ValueFigures.figure(kind, of: currentValues()) }
+        if case .values(let owner, let column, _, let kindName) = source {
+            if property == "self" { return figure(kind, operation, owner, column) }
             misuse("\(kindName.prefix(1).uppercased())\(kindName.dropFirst()) can only be aggregated on \"self\".")
         }
         guard let binding else { return ValueFigures.figure(kind, of: property, operation, in: [], elementType) }
@@ -21,13 +21,7 @@ extension ResultsState {
         let column = binding.columns[index]
         let definition = column < 0 ? nil : binding.table.definition.columns[column]
         let type = definition?.type ?? .link
-        let takesDates = kind == .min || kind == .max
-        let fits =
-            definition?.collection == CollectionKind.none
-            && (type == .int || type == .float || type == .double || type == .decimal128
-                || type == .mixed
-                || type == .date && takesDates)
-        guard fits else {
+        guard definition?.collection == CollectionKind.none, ValueFigures.exists(kind, of: type) else {
             misuse(
                 "Operation '\(operation)' not supported for \(type.shown) property "
                     + "'\(binding.schema.name).\(property)'")
@@ -37,6 +31,21 @@ extension ResultsState {
             if case .table = source { return try query.aggregate(kind, column) }
             return try query.aggregate(kind, column, among: currentKeys())
         }
+    }
+
+    /// Of the values in a collection.
+    private func figure(_ kind: AggregateKind, _ operation: String, _ owner: RowReference, _ column: Int) -> Value {
+        let definition = owner.binding.table.definition.columns[column]
+        guard ValueFigures.exists(kind, of: definition.type) else {
+            let kinds = [CollectionKind.list: "list", .set: "set", .dictionary: "dictionary"]
+            let schema = owner.binding.schema
+            let name = schema.properties.first { $0.columnName == definition.name }?.name ?? definition.name
+            misuse(
+                "Operation '\(operation)' not supported for \(definition.type.shown)"
+                    + "\(definition.isNullable ? "?" : "") \(kinds[definition.collection] ?? "") "
+                    + "'\(schema.name).\(name)'")
+        }
+        return ValueFigures.figure(kind, of: currentValues(), isDecimal: definition.type == .mixed)
     }
 }
 

@@ -173,8 +173,10 @@ extension RealmCollection {
         index(matching: NSPredicate(format: predicateFormat, argumentArray: args))
     }
 
-    /// The position of the first element that satisfies the condition.
+    /// The position of the first element that satisfies the condition. Misuse for a set, which has no positions to rely
+    /// on.
     public func index(matching isIncluded: (Query<Element>) -> Query<Bool>) -> Int? {
+        if self is MutableSet<Element> { misuse("index(matching:) is not available on MutableSet") }
         guard let state = _handle.state else {
             return unmanagedIndex(matching: isIncluded(Query()).node.lowered(for: nil))
         }

@@ -51,7 +51,7 @@ private struct UnmanagedObject: PlainObject {
 
     func value(_ column: Int) -> Value {
         let property = property(column)
-        return property.get(object).flatMap { property.coercedRaw($0)?.value } ?? .null
+        return property.get(object).flatMap { property.coercedRaw($0)?.value ?? property.storable($0) } ?? .null
     }
 
     func link(_ column: Int) -> (any PlainObject)? { Self.plain(property(column).get(object)) }

@@ -41,34 +41,48 @@ enum ValueFigures {
         }
     }
 
-    /// Of a property of the objects in an unmanaged collection. Misuse as for managed collections.
+    /// Whether values of the type have such a figure: dates have no sum and no average.
+    static func exists(_ kind: AggregateKind, of type: ColumnType) -> Bool {
+        switch type {
+        case .int, .float, .double, .decimal128, .mixed: true
+        case .date: kind == .min || kind == .max
+        default: false
+        }
+    }
+
+    /// Of a property of the objects in an unmanaged collection, or of its values. Misuse as for managed collections, in
+    /// the words that RealmSwift has for these.
     static func figure(
         _ kind: AggregateKind, of name: String, _ operation: String, in list: any AnyOwnedCollection
     ) -> Value {
-        guard let target = type(of: list).targetClass else {
-            misuse("\(type(of: list).words.name) of values can only be aggregated on \"self\".")
+        let kindOfList = type(of: list)
+        guard let target = kindOfList.targetClass else {
+            let words = kindOfList.words
+            guard name == "self" else { misuse("\(words.name) of values can only be aggregated on \"self\".") }
+            if !exists(kind, of: kindOfList.elementType.columnType) {
+                misuse("\(operation)OfProperty: is not supported for \(kindOfList.elementName) \(words.kind)")
+            }
+            return figure(kind, of: list.engineValues, isDecimal: kindOfList.elementType == .any)
         }
-        return figure(kind, of: name, operation, in: list.anyElements, target)
+        return figure(kind, of: name, operation, in: list.anyElements, target, isManaged: false)
     }
 
     /// Of a property of objects of the class `target`, or of nothing.
     static func figure(
-        _ kind: AggregateKind, of name: String, _ operation: String, in elements: [Any], _ target: ObjectBase.Type
+        _ kind: AggregateKind, of name: String, _ operation: String, in elements: [Any], _ target: ObjectBase.Type,
+        isManaged: Bool = true
     ) -> Value {
         let schema = ClassSchema.of(target)
         guard let property = schema.property(named: name) else {
             misuse("Invalid property name '\(name)' for class '\(schema.name)'.")
         }
         let type = property.columnType
-        let takesDates = kind == .min || kind == .max
-        guard !property.isOwnedCollection, !property.isComputed,
-            type == .int || type == .float || type == .double || type == .decimal128
-                || type == .mixed
-                || type == .date && takesDates
-        else {
+        guard !property.isOwnedCollection, !property.isComputed, exists(kind, of: type) else {
+            let subject = "\(type.shown) property '\(schema.name).\(name)'"
             misuse(
-                "Operation '\(operation)' not supported for \(type.shown) property '\(schema.name).\(name)'"
-            )
+                isManaged
+                    ? "Operation '\(operation)' not supported for \(subject)"
+                    : "\(operation)OfProperty: is not supported for \(subject)")
         }
         return figure(
             kind,

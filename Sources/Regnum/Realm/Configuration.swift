@@ -52,7 +52,7 @@ extension Realm {
         /// The configuration keeps these bytes as you gave them; what the database derives from them is wiped when
         /// the last Realm of the file is closed.
         public var encryptionKey: Data?
-        /// True where nothing may be written. The file must exist.
+        /// True where nothing may be written. The file must exist, and be of this `schemaVersion`.
         public var readOnly: Bool
         /// The version of the schema; a file never goes back to a lower one.
         public var schemaVersion: UInt64

@@ -41,7 +41,7 @@ extension RealmCore {
             misuse("'\(binding.schema.name)' does not have a primary key defined")
         }
         let property = binding.schema.properties[index]
-        guard let value = property.coercedRaw(key)?.value else {
+        guard let value = property.coercedRaw(key)?.value ?? property.storable(key) else {
             misuse(
                 "Invalid value '\(describe(key))' of type '\(Swift.type(of: key))' for "
                     + "'\(property.shape.type.text)' property '\(binding.schema.name).\(property.name)'.")

@@ -128,8 +128,7 @@ final class RealmCache: Sendable {
                     return "Realm at path '\(place.name)' already opened with different read permissions"
                 }
                 if entry.encryptionKey != configuration.encryptionKey { return Self.otherKey(place.name) }
-                // A read-only Realm tells the version of its file, whatever it was opened with.
-                if !entry.isReadOnly, entry.schemaVersion != configuration.schemaVersion {
+                if entry.schemaVersion != configuration.schemaVersion {
                     return "Realm at path '\(place.name)' already opened with different schema version."
                 }
             }

@@ -38,11 +38,7 @@ struct SchemaUpdate {
 
     /// Compares, and writes what is missing. Throws `Realm.Error`.
     func run() throws {
-        if configuration.readOnly {
-            let differences = differences(toleratingColumns: true)
-            if !differences.isEmpty { throw migrationNeeded(differences) }
-            return
-        }
+        if configuration.readOnly { return try checkReadOnly() }
         if case .nothing = try need() { return MigrationBackup.removeAfterGoodOpening(configuration, settings.place) }
         do {
             try session.beginWrite()
@@ -64,6 +60,30 @@ struct SchemaUpdate {
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
+    /// Nothing is written, so the file must fit as it is: its version too, because a program of another version would
+    /// read values that a migration has yet to change, or has changed already.
+    private func checkReadOnly() throws {
+        let (stored, wanted) = (session.schemaVersion, configuration.schemaVersion)
+        if stored != Self.neverVersioned {
+            if wanted < stored { throw lowerVersion(wanted, stored) }
+            if wanted > stored {
+                throw error(
+                    .fail, .migrationNeeded,
+                    "Provided schema version \(wanted) does not equal last set version \(stored). Read-only files are "
+                        + "not migrated: open the file once for writing, or set `schemaVersion` to \(stored).")
+            }
+        }
+        let differences = differences(toleratingColumns: true)
+        if !differences.isEmpty { throw migrationNeeded(differences) }
+    }
+
+    private func lowerVersion(_ wanted: UInt64, _ stored: UInt64) -> Realm.Error {
+        error(
+            .fail, .newerSchemaVersion,
+            "Provided schema version \(wanted) is less than last set version \(stored). Raise `schemaVersion` to "
+                + "\(stored) or more.")
+    }
+
     private func need() throws -> Need {
         let stored = session.schemaVersion
         let wanted = configuration.schemaVersion
@@ -79,12 +99,7 @@ struct SchemaUpdate {
             }
             return .reset
         }
-        if wanted < stored {
-            throw error(
-                .fail, .newerSchemaVersion,
-                "Provided schema version \(wanted) is less than last set version \(stored). Raise `schemaVersion` "
-                    + "to \(stored) or more.")
-        }
+        if wanted < stored { throw lowerVersion(wanted, stored) }
         if wanted > stored { return .migration(from: stored) }
         let differences = differences()
         if !differences.isEmpty { throw migrationNeeded(differences) }

@@ -41,9 +41,9 @@ package struct ClassProperty: @unchecked Sendable {
     let type: (any _Persistable.Type)?
     /// The type of the field in the object.
     let fieldType: Any.Type
-    /// Of an enum; nil for all other types.
-    let rawType: (any _Persistable.Type)?
-    /// How the column is read by name where it may hold what the type has no form for; else `other`.
+    /// True where the column may hold what the type has no form for.
+    let isPartial: Bool
+    /// How the column is read by name where it may hold such, and is of a plain type; else `other`.
     let storedForm: PlainForm
 
     package init(
@@ -57,10 +57,8 @@ package struct ClassProperty: @unchecked Sendable {
         self.storage = storage
         self.type = type
         self.fieldType = fieldType
-        rawType = storage == .wrapper ? Self.rawType(of: type) : nil
-        let isNarrow = shape.code == .int8 || shape.code == .int16 || shape.code == .int32
-        let isPartial = rawType != nil || isNarrow && storage == .wrapper && !shape.isCustom
-        storedForm = isPartial ? PlainForm(shape) : .other
+        isPartial = shape.isPartial && storage != .column
+        storedForm = isPartial && storage == .wrapper ? PlainForm(shape) : .other
     }
 
     /// True where there is no column: linking objects.
@@ -91,7 +89,7 @@ package struct ClassProperty: @unchecked Sendable {
     /// What a subscript shows: enums as raw values, collections themselves, nil for null.
     func get(_ object: ObjectBase) -> Any? {
         if storage == .column { return dynamicValue(of: object) }
-        if storedForm != .other, let stored = storedValue(of: object) { return stored }
+        if isPartial, let stored = storedValue(of: object) { return stored }
         func open<V: _Persistable>(_ type: V.Type) -> Any? { V._dynamic(persistedGet(object, offset)) }
         guard let type else { return box(in: object).dynamicValue }
         return open(type)

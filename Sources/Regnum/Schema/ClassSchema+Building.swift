@@ -215,11 +215,16 @@ extension ClassSchema {
             if let name = mapping[properties[place].name] { properties[place].columnName = name }
         }
         for property in properties where property.columnName != property.name {
-            if properties.contains(where: { $0.name == property.columnName && $0.columnName == $0.name }) {
-                throw SchemaProblem(
-                    "Property '\(className).\(property.columnName)' has an alias '\(property.columnName)' "
-                        + "that conflicts with a "
-                        + "property of the same name.")
+            let (name, column) = (property.name, property.columnName)
+            func problem(_ property: String, _ alias: String, _ more: String = "") -> SchemaProblem {
+                SchemaProblem(
+                    "Property '\(className).\(property)' has an alias '\(alias)' that conflicts with a property of the "
+                        + "same name.\(more)")
+            }
+            if properties.contains(where: { $0.columnName == name }) { throw problem(column, name) }
+            if properties.contains(where: { $0.name == column && $0.columnName == column }) {
+                throw problem(
+                    name, column, " Property '\(column)' appears more than once in the schema for type '\(className)'.")
             }
         }
     }

@@ -107,7 +107,9 @@ extension AnyRealmValue {
     /// The value as an object of the class; nil where it is of another.
     public func object<T: Object>(_ objectType: T.Type) -> T? {
         guard case .object(let object) = self else { return nil }
-        return object as? T
+        if let object = object as? T { return object }
+        // Of a dynamic object: the same one by its class.
+        return (object as? DynamicObject)?.accessor(as: T.self) as? T
     }
 
     /// The value as an object whose properties are known by name: also one of a class that is not in the schema.

@@ -13,14 +13,22 @@ public final class Decimal128: Sendable {
     // Atomic for `RecycledValues` alone: one that nobody holds any more may become another.
     private let low: Atomic<UInt64>
     private let high: Atomic<UInt64>
+    /// Made of text with an exponent, and shown so.
+    private let isExponential: Bool
 
     var bits: DecimalBits {
         DecimalBits(low: low.load(ordering: .relaxed), high: high.load(ordering: .relaxed))
     }
 
-    init(bits: DecimalBits) {
+    init(bits: DecimalBits, isExponential: Bool = false) {
         low = Atomic(bits.low)
         high = Atomic(bits.high)
+        self.isExponential = isExponential
+    }
+
+    /// From text; NaN where it is no number.
+    private convenience init(text: String) {
+        self.init(bits: DecimalBits(text), isExponential: DecimalBits.isExponential(text))
     }
 
     /// Only for `RecycledValues`.
@@ -34,7 +42,13 @@ public final class Decimal128: Sendable {
 
     /// From a number of any type, a String, a Decimal or another Decimal128. NSNull, text that is no number
     /// and all else become NaN.
-    public convenience init(value: Any) { self.init(bits: Decimal128.bits(of: value) ?? .nan) }
+    public convenience init(value: Any) {
+        switch unwrapped(value) {
+        case let number as Decimal128: self.init(bits: number.bits, isExponential: number.isExponential)
+        case let text as String: self.init(text: text)
+        default: self.init(bits: Decimal128.bits(of: value) ?? .nan)
+        }
+    }
 
     /// From a number. A floating-point number becomes the shortest decimal that is read back as the same: 0.1
     /// is 0.1.
@@ -42,7 +56,7 @@ public final class Decimal128: Sendable {
 
     /// From text such as `12`, `-1.5`, `1.5E-3`, `nan` or `inf`; NaN for other text. Digits behind the 34th
     /// are rounded. Does not throw; `throws` is for code that calls it with `try`.
-    public convenience init(string: String) throws { self.init(bits: DecimalBits(string)) }
+    public convenience init(string: String) throws { self.init(text: string) }
 
     /// The number in 34 digits, or nil where it has more.
     public convenience init?<T: BinaryInteger>(exactly source: T) {
@@ -100,7 +114,7 @@ public final class Decimal128: Sendable {
     /// As a Decimal, rounded to its 38 digits; NaN where it has no such exponent.
     public var decimalValue: Decimal { Decimal(string: bits.text) ?? .nan }
     /// As `description`.
-    public var stringValue: String { bits.text }
+    public var stringValue: String { description }
 
     /// Equality with what `init(value:)` takes: `Decimal128(1).isEqual(NSNumber(value: 1.0))`. False for what
     /// is no number.
@@ -124,8 +138,9 @@ extension Decimal128: Hashable, Comparable, CustomStringConvertible {
     }
 
     /// `9.876543`, `1.23456789E132`, `-0.5`, `NaN`, `Inf`: no zeros at the end of a fraction, and an exponent
-    /// where 34 digits do not reach.
-    public var description: String { bits.text }
+    /// where 34 digits do not reach, or where the number was made of text that has one: `1.23E6`. What is read from a
+    /// Realm, and what is computed, was not.
+    public var description: String { bits.text(isExponential: isExponential) }
 }
 
 extension Decimal128: SignedNumeric, Strideable {
@@ -179,7 +194,7 @@ extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Ex
     public convenience init(floatLiteral value: Double) { self.init(bits: DecimalBits(value)) }
 
     /// As `init(string:)`.
-    public convenience init(stringLiteral value: String) { self.init(bits: DecimalBits(value)) }
+    public convenience init(stringLiteral value: String) { self.init(text: value) }
 }
 
 extension Decimal128: Codable {
@@ -187,7 +202,7 @@ extension Decimal128: Codable {
     public convenience init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let text = try? container.decode(String.self) {
-            self.init(bits: DecimalBits(text))
+            self.init(text: text)
         } else if let number = try? container.decode(Int64.self) {
             self.init(bits: DecimalBits(number))
         } else {

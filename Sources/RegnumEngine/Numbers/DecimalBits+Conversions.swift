@@ -141,9 +141,21 @@ extension DecimalBits {
         }
     }
 
+    /// Whether a number is written with more places in its exponent than digits behind its point, as `1.23e6`.
+    package static func isExponential(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard let mark = bytes.firstIndex(where: { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }),
+            let power = Int(text[bytes.index(after: mark)...])
+        else { return false }
+        return power > bytes[..<mark].drop { $0 != UInt8(ascii: ".") }.dropFirst().count
+    }
+
     /// Plain as long as 34 digits suffice (and up to 6 zeros behind the point), with an exponent otherwise:
     /// `9.876543`, `1.23456789E132`. No trailing zeros behind the point.
-    package var text: String {
+    package var text: String { text(isExponential: false) }
+
+    /// As `text`; `isExponential`: with an exponent, however few digits there are.
+    package func text(isExponential: Bool) -> String {
         if isNaN { return "NaN" }
         let sign = isNegative ? "-" : ""
         if isInfinite { return sign + "Inf" }
@@ -154,7 +166,7 @@ extension DecimalBits {
         let exponent = value.exponent
         // Digits before the point.
         let whole = count + exponent
-        if exponent >= 0, whole <= DecimalBits.digits { return sign + digits + zeros(exponent) }
+        if exponent >= 0, whole <= DecimalBits.digits, !isExponential { return sign + digits + zeros(exponent) }
         if exponent < 0, whole > 0 { return "\(sign)\(digits.prefix(whole)).\(digits.dropFirst(whole))" }
         if exponent < 0, whole > -6 { return "\(sign)0.\(zeros(-whole))\(digits)" }
         var first = digits

@@ -155,7 +155,7 @@ struct CollectionContractTests {
             let realm = try Contract.allTypes()
             _ = try realm.write { realm.create(Many.self) }.ints.sum(ofProperty: "x") as Int
         },
-        MisuseCase("Operation 'min' not supported for string property") {
+        MisuseCase("minOfProperty: is not supported for string property 'Contract_All.string'") {
             _ = unmanaged().list.min(ofProperty: "string") as Int?
         },
         MisuseCase("Invalid property name") { _ = unmanaged().list.max(ofProperty: "noSuchCol") as Int? },

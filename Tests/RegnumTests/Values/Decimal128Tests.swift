@@ -110,9 +110,11 @@ struct Decimal128Tests {
 
     @Test(arguments: [
         ("9.876543", "9.876543"), ("9.8765430", "9.876543"), ("1.23456789E132", "1.23456789E132"),
-        ("1.234567890E+132", "1.23456789E132"), ("-0.5", "-0.5"), ("100", "100"), ("1E3", "1000"),
-        ("1E33", "1000000000000000000000000000000000"), ("1E34", "1E34"), ("0.000001", "0.000001"),
-        ("0.0000001", "1E-7"), ("-0", "0"), ("0.000", "0"), ("+7", "7"), (".5", "0.5"), ("5.", "5"),
+        ("1.234567890E+132", "1.23456789E132"), ("-0.5", "-0.5"), ("100", "100"), ("1E3", "1E3"),
+        ("123e4", "1.23E6"), ("-12.30E+5", "-1.23E6"), ("12.3e1", "123"), ("1e0", "1"), ("0E5", "0"),
+        ("1000000000000000000000000000000000", "1000000000000000000000000000000000"), ("1E34", "1E34"),
+        ("0.000001", "0.000001"), ("0.0000001", "1E-7"), ("-0", "0"), ("0.000", "0"), ("+7", "7"), (".5", "0.5"),
+        ("5.", "5"),
         ("nan", "NaN"), ("NaN", "NaN"), ("snan", "NaN"), ("inf", "Inf"), ("-Infinity", "-Inf"), ("1E6145", "Inf"),
         ("-1E99999999999999999999", "-Inf"), ("1E-99999999999999999999", "0"),
         ("9999999999999999999999999999999999.5", "1E34"), ("", "NaN"), ("x", "NaN"), ("1x", "NaN"),
@@ -121,6 +123,19 @@ struct Decimal128Tests {
     func `text is read and shown`(_ text: String, _ shown: String) throws {
         #expect(try Decimal128(string: text).description == shown)
         #expect(try Decimal128(string: text).stringValue == shown)
+    }
+
+    // RealmSwift shows a number with the exponent that its text had. Here equal numbers have equal bits, so only a
+    // number that has not been stored or computed knows of its text.
+    @Test func `an exponent is shown as long as the number is the one that the text gave`() throws {
+        let number: Decimal128 = "123e4"
+        #expect("\(number)" == "1.23E6" && number.stringValue == "1.23E6")
+        #expect(Decimal128(value: number).description == "1.23E6")
+        #expect(number == 1_230_000 && number.hashValue == Decimal128(1_230_000).hashValue)
+        #expect(Decimal128(1_230_000).description == "1230000" && (number + 0).description == "1230000")
+        #expect(Decimal128(value: "1E2").description == "1E2" && Decimal128(value: "nan").description == "NaN")
+        let coded = try JSONEncoder().encode([number])
+        #expect(try JSONDecoder().decode([Decimal128].self, from: coded).first?.description == "1.23E6")
     }
 
     @Test func `numbers of all types are taken`() throws {
