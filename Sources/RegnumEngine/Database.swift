@@ -326,16 +326,12 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// True while the file at `path` is open in this process, whatever path led to it.
-    package static func isOpen(path: String, fileSystem: any FileSystem) -> Bool {
-        DatabaseRegistry.shared.isOpen(path: path, fileSystem: fileSystem)
-    }
-
-    /// True while another process has the file at `path` open to write.
-    package static func isOpenElsewhere(path: String, fileSystem: any FileSystem) -> Bool {
-        guard let file = try? fileSystem.open(path, .readOnly) else { return false }
-        defer { file.close() }
-        return (try? SharedFile(path: path, fileSystem: fileSystem, database: file).hasOthers()) == true
+    /// Calls `body` if nobody has the file at `path` open, in this process or to write in another, and while nobody
+    /// opens or compacts it; also where there is no file. Nil where somebody has it open, whatever path led to it.
+    package static func whileUnused<R>(
+        path: String, fileSystem: any FileSystem, _ body: () -> R
+    ) throws(EngineError) -> R? {
+        try DatabaseRegistry.shared.whileUnused(path: path, fileSystem: fileSystem, body)
     }
 
     package var isEncrypted: Bool { seal.cipher != nil }
@@ -435,14 +431,33 @@ final class DatabaseRegistry: Sendable {
         state.withLock { $0.inMemory[identifier]?.database }
     }
 
-    func isOpen(path: String, fileSystem: any FileSystem) -> Bool {
-        state.withLock { state in
-            guard let status = try? fileSystem.status(path), status.kind == .file,
-                let file = try? fileSystem.open(path, .readOnly)
-            else { return false }
-            defer { file.close() }
-            return state.files[file.identity]?.database.map { !$0.isForked } ?? false
+    func whileUnused<R>(
+        path: String, fileSystem: any FileSystem, _ body: () -> R
+    ) throws(EngineError) -> R? {
+        var result: R?
+        try state.withLock { state throws(EngineError) in
+            while true {
+                let identity = (try? fileSystem.status(path))?.identity
+                if let open = identity.flatMap({ state.files[$0]?.database }), !open.isForked { return }
+                // Who cannot open it to write cannot agree with others about it.
+                guard let file = try? fileSystem.open(path, .readWrite) else {
+                    result = body()
+                    return
+                }
+                defer { file.close() }
+                let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+                var isMoved = false
+                result = try shared.whileOpening { () throws(EngineError) -> R? in
+                    // A compacted copy may have come to the path meanwhile.
+                    isMoved = (try? fileSystem.status(path))?.identity != file.identity
+                    if isMoved { return nil }
+                    if try shared.hasOthers() { return nil }
+                    return body()
+                }
+                if !isMoved { return }
+            }
         }
+        return result
     }
 
     func openInMemory(_ identifier: String) throws(EngineError) -> Database {

@@ -68,7 +68,9 @@ extension Inspector {
     ) throws(EngineError) {
         do throws(SystemError) {
             let permissions = try fileSystem.status(source)?.permissions ?? 0o600
-            try fileSystem.open(path, .createNew(permissions: permissions | 0o600)).close()
+            let made = try fileSystem.open(path, .createNew(permissions: permissions | 0o600))
+            made.takeAccess(of: try fileSystem.open(source, .readOnly), asReplacement: false)
+            made.close()
         } catch { throw .system(error) }
     }
 }

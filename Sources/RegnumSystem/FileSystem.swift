@@ -121,6 +121,11 @@ package protocol File: AnyObject, Sendable {
     func unlock(byte: Int)
     /// True where another open file holds the lock of one of those bytes.
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
+    /// Keeps whoever cannot use `other` from using this file, just made and still empty, as far as the system's three
+    /// kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where the process may give them,
+    /// and all permissions that this allows; else all but its owner may lose some. Nothing happens where files have no
+    /// owners.
+    func takeAccess(of other: any File, asReplacement: Bool)
     /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
     /// they are released. Every later call but `unlock` and `close` throws `.io`.
     func close()
@@ -128,6 +133,7 @@ package protocol File: AnyObject, Sendable {
 
 extension File {
     package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
+    package func takeAccess(of other: any File, asReplacement: Bool) {}
 
     /// True where another open file holds the lock of that byte.
     package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }

@@ -64,6 +64,7 @@ package final class PosixFileSystem: FileSystem {
         let made = withUTF8Path(target) { SystemCalls.openFile($0, .createNew(permissions: status.permissions)) }
         guard made >= 0 else { return false }
         let copy = Descriptor(Int32(made))
+        SystemCalls.copyAccess(from: original.number, to: copy.number, asReplacement: false)
         if SystemCalls.shareBytes(original.number, with: copy.number) >= 0 { return true }
         try? remove(target)
         return false
@@ -261,6 +262,13 @@ final class PosixFile: File {
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
         let descriptor = try descriptor("lock")
         return try checked(SystemCalls.isLocked(descriptor.number, bytes: bytes), "lock") == 1
+    }
+
+    func takeAccess(of other: any File, asReplacement: Bool) {
+        guard let source = (other as? PosixFile)?.state.withLock({ $0.descriptor }),
+            let own = state.withLock({ $0.descriptor })
+        else { return }
+        SystemCalls.copyAccess(from: source.number, to: own.number, asReplacement: asReplacement)
     }
 
     func close() {

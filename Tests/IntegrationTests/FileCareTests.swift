@@ -3,8 +3,13 @@
 
 import Foundation
 import RealmSwift
+import RegnumSystem
 import RegnumTestKit
 import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#endif
 
 final class CareRow: Object {
     @Persisted(primaryKey: true) var id: Int
@@ -146,6 +151,151 @@ final class CareRow: Object {
             }
             #expect(try Realm.compactFile(for: configuration) == false)
         }
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    // The process's mask (022 mostly) took bits away from the compacted file, and from the lock file: other users of a
+    // shared file could not write to it any more, or not even open it.
+    @Test(
+        "who could use a file before it was compacted still can, and its lock file too",
+        arguments: [0o600, 0o640, 0o660, 0o666])
+    func compactedPermissions(mode: Int) throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            do { try fill(try Realm(configuration: configuration), 0..<10) }
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: url.path)
+            #expect(try Realm.compactFile(for: configuration))
+            #expect(try self.mode(url.path) == mode)
+            try FileManager.default.removeItem(atPath: url.path + ".lock")
+            try expectRows(configuration, Array(0..<10))
+            #expect(try self.mode(url.path + ".lock") == mode)
+            // One that is there already follows.
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: url.path + ".lock")
+            try expectRows(configuration, Array(0..<10))
+            #expect(try self.mode(url.path + ".lock") == mode)
+        }
+    }
+
+    #if canImport(Glibc)
+        @Test("a compacted file and its lock file belong to whom the file belonged", .enabled(if: geteuid() == 0))
+        func compactedOwner() throws {
+            try withFile([CareRow.self]) { configuration in
+                let path = try #require(configuration.fileURL).path
+                do { try fill(try Realm(configuration: configuration), 0..<10) }
+                let isGiven = chown(path, 1, 2) == 0
+                try #require(isGiven)
+                #expect(try Realm.compactFile(for: configuration))
+                try FileManager.default.removeItem(atPath: path + ".lock")
+                try expectRows(configuration, Array(0..<10))
+                for file in [path, path + ".lock"] {
+                    var found = stat()
+                    let isFound = stat(file, &found) == 0
+                    #expect(isFound && found.st_uid == 1 && found.st_gid == 2, "\(file)")
+                }
+                // Nobody of this process's group could read the file: nor can he read a copy of it.
+                try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+                let copy = path + ".copy"
+                try Realm(configuration: configuration).writeCopy(toFile: URL(fileURLWithPath: copy))
+                #expect(try mode(copy) == 0o600)
+            }
+        }
+    #endif
+
+    // MARK: Deletion
+
+    @Test("deleting through a symbolic link deletes the file that it leads to, what lies beside both, and the link")
+    func deletedThroughLink() throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            do { try fill(try Realm(configuration: configuration), 0..<10) }
+            let folder = url.deletingLastPathComponent().appendingPathComponent("links")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let link = folder.appendingPathComponent("link.realm")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+            var other = configuration
+            other.fileURL = link
+            do {
+                let realm = try Realm(configuration: configuration)
+                let error = #expect(throws: Realm.Error.self) { try Realm.deleteFiles(for: other) }
+                #expect(error?.code == .alreadyOpen)
+                #expect(realm.objects(CareRow.self).count == 10)
+            }
+            for place in [url, link] { try Data("old".utf8).write(to: place.appendingPathExtension("compacting")) }
+            #expect(try Realm.deleteFiles(for: other))
+            #expect(try names(folder) == [])
+            #expect(try names(url.deletingLastPathComponent()) == ["a.realm.lock", "links"])
+            #expect(try !Realm.deleteFiles(for: other))
+        }
+    }
+
+    @Test("a folder where the file should be is not deleted")
+    func deletedFolder() throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try Data("mine".utf8).write(to: url.appendingPathComponent("file"))
+            #expect(throws: Realm.Error.self) { try Realm.deleteFiles(for: configuration) }
+            #expect(try names(url) == ["file"])
+        }
+    }
+
+    // MARK: Leftovers
+
+    private func names(_ folder: URL) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    // A process that was killed while it rehearsed a migration left a copy of the whole file, for ever.
+    @Test("what killed rehearsals, seeds and copies have left is removed, and what others are at stays")
+    func leftovers() throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            let folder = url.deletingLastPathComponent()
+            func leave(_ names: [String]) throws {
+                for name in names { try Data("half".utf8).write(to: folder.appendingPathComponent(name)) }
+            }
+            do { try fill(try Realm(configuration: configuration), 0..<10) }
+            try leave(["", ".realm", ".realm.lock", ".realm.lock.f00.tmp"].map { "a.realm.rehearsal.0.tmp" + $0 })
+            try leave(["", ".realm"].map { "a.realm.rehearsal.3.tmp" + $0 })
+            // A living process is at this one.
+            let living = try TemporaryLock(folder.appendingPathComponent("a.realm.rehearsal.1.tmp").path)
+            try leave(["a.realm.rehearsal.1.tmp.realm"])
+            let rehearsal = try Realm.rehearseMigration(for: configuration)
+            #expect(rehearsal.error == nil)
+            let left = ["a.realm", "a.realm.lock", "a.realm.rehearsal.1.tmp", "a.realm.rehearsal.1.tmp.realm"]
+            #expect(try names(folder) == left)
+
+            try leave(["b.realm.seed.0.tmp", "b.realm.seed.0.tmp.copy", "c.realm.0.tmp"])
+            var seeded = configuration
+            seeded.fileURL = folder.appendingPathComponent("b.realm")
+            seeded.seedFilePath = url
+            try expectRows(seeded, Array(0..<10))
+            do {
+                let realm = try Realm(configuration: configuration)
+                try realm.writeCopy(toFile: folder.appendingPathComponent("c.realm"))
+            }
+            #expect(try names(folder) == (left + ["b.realm", "b.realm.lock", "c.realm"]).sorted())
+
+            try leave(["a.realm.lock.f00.tmp", "a.realm.seed.2.tmp", "a.realm.seed.2.tmp.copy", "a.realm.5.tmp"])
+            living.end()
+            #expect(try Realm.deleteFiles(for: configuration))
+            #expect(try names(folder) == ["a.realm.lock", "b.realm", "b.realm.lock", "c.realm"])
+        }
+    }
+
+    /// A file in the making, as its maker holds it.
+    private struct TemporaryLock {
+        private let file: any File
+
+        init(_ path: String) throws {
+            file = try PosixFileSystem.shared.open(path, .createNew(permissions: 0o600))
+            #expect(try file.tryLock(byte: 1 << 62 + 2))
+        }
+
+        func end() { file.close() }
     }
 
     // MARK: Compaction

@@ -234,6 +234,68 @@ import Testing
         try expectWhole(files, "at the end")
     }
 
+    @Test("a file counts as unused where nobody has it open, and then nobody opens it meanwhile")
+    func unused() throws {
+        let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(files)
+        func number(_ path: String) throws -> Int? {
+            try Database.whileUnused(path: path, fileSystem: files) { 7 }
+        }
+        do {
+            let database = try Database.open(path: "/a.realm", fileSystem: files)
+            #expect(try number("/a.realm") == nil)
+            withExtendedLifetime(database) {}
+        }
+        do {
+            let database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+            #expect(try number("/a.realm") == nil)
+            withExtendedLifetime(database) {}
+        }
+        #expect(try number("/a.realm") == 7)
+        #expect(try number("/none.realm") == 7)
+        let isOpening = try Database.whileUnused(path: "/a.realm", fileSystem: files) {
+            let other = try? files.open("/a.realm", .readWrite)
+            return (try? other?.tryLock(byte: 1 << 62 + 1)) == true
+        }
+        #expect(isOpening == false)
+    }
+
+    // What was in the making when a process was killed stayed for ever.
+    @Test("files in the making do not meet, and those of killed processes are removed")
+    func temporaryFiles() throws {
+        let files = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
+        func make() throws -> TemporaryFile {
+            try TemporaryFile.make(beside: "/a.realm", permissions: 0o600, in: files)
+        }
+        var made: [TemporaryFile] = []
+        for _ in 0..<10 { made.append(try make()) }
+        #expect(Set(files.paths) == Set(made.map(\.path)) && files.paths.count == 10)
+        // Killed: their locks are gone, and their names are not.
+        for number in 2..<5 { made[number].file.close() }
+        let next = try make()
+        #expect(next.path == made[2].path && next.file.identity != made[2].file.identity)
+        #expect(files.paths.count == 8)
+        for number in [0, 1, 5, 6, 7, 8, 9] { made[number].remove() }
+        next.remove()
+        #expect(files.paths == [])
+    }
+
+    @Test("a copy removes what a killed one has left at its place, and leaves alone what another one is at")
+    func leftovers() throws {
+        let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(files)
+        let session = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files).makeSession()
+        files.setContents(of: "/b.realm.0.tmp", [1, 2, 3])
+        files.setContents(of: "/b.realm.2.tmp", [1, 2, 3])
+        let other = try TemporaryFile.make(beside: "/b.realm", permissions: 0o600, in: files)
+        #expect(other.path == "/b.realm.0.tmp")
+        files.setContents(of: "/b.realm.2.tmp", [1, 2, 3])
+        try session.writeCopy(to: "/b.realm", in: files)
+        #expect(files.paths == ["/a.realm", "/a.realm.lock", "/b.realm", "/b.realm.0.tmp"])
+        other.remove()
+        #expect(try Database.openAsOtherProcess(path: "/b.realm", fileSystem: files).makeSession().tables.count == 2)
+    }
+
     // The copy is made beside the file and takes its name. A file that another process puts there between the opening
     // and the lock would be written over by the content of the one before.
     @Test("a file that comes to the path just then is compacted itself, and not replaced by the one before")

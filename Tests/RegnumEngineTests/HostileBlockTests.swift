@@ -111,10 +111,8 @@ import Testing
         }
     }
 
-    // A copy of a group was as long as its columns together, which may all be the same bytes: longer than a block
-    // may be, which ended the program.
-    @Test("a row group whose columns overlap is not copied")
-    func overlappingColumns() throws {
+    /// A file of which each column of each row group goes on to the end of the block that it lies in.
+    private static func overlapping() -> HostileFile {
         var file = HostileFile.good
         for page in file.usedBlocks where file.kind(page) == BlockKind.rowGroup.rawValue {
             let at = page * 4096
@@ -123,16 +121,80 @@ import Testing
             for i in 0..<columns {
                 let column = at + RowGroupLayout.headByteCount + i * RowGroupLayout.descriptorByteCount
                 let source = Int(Self.half(column + 32, file))
-                // Each segment goes on to the end of the block that it lies in.
                 let pages = source == 0 ? Self.half(at + 4, file) : Self.half(older + (source - 1) * 40, file)
                 let end = ((pages & 0xffff) + 1) * 4096
                 Self.put(end - Self.half(column + 36, file), column + 40, &file)
             }
             file.retag(page)
         }
-        let session = try Self.open(file).makeSession()
+        return file
+    }
+
+    // A copy of a group was as long as its columns together, which may all be the same bytes: longer than a block
+    // may be, which ended the program.
+    @Test("a row group whose columns overlap is not copied")
+    func overlappingColumns() throws {
+        let session = try Self.open(Self.overlapping()).makeSession()
         let files = SimulatedFileSystem(seed: 2, reservedByteCount: 64 << 20)
         #expect(throws: EngineError.self) { try session.writeCopy(to: "/d/b.realm", in: files) }
+    }
+
+    // Nor was what a change made of it: with columns enough, its offsets did not fit into their 32 bits.
+    @Test("a row group whose columns overlap is not changed")
+    func changedOverlappingColumns() throws {
+        let session = try Self.open(Self.overlapping()).makeSession()
+        let table = try #require(session.table(named: "All"))
+        let column = try #require(table.definition.columns.firstIndex { $0.name == "double" })
+        try session.beginWrite()
+        try table.set(.double(77), column, of: ObjectKey(2))
+        let error = #expect(throws: EngineError.self) { try session.commitWrite() }
+        #expect(error?.damage.hasPrefix("the columns of a row group overlap") == true, "\(error as Any)")
+        #expect(!session.isWriting)
+        #expect(try table.value(column, of: ObjectKey(2)) != .double(77))
+    }
+
+    // Each row was read with all that it leads to: rows times blocks, and a list of links took as much memory.
+    @Test("rows that share the blocks of one large list are not all read, nor freed as often")
+    func sharedValues() throws {
+        let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+        let database = try Database.open(path: HostileFile.path, fileSystem: files)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [NewColumn(name: "links", type: .link, collection: .list, targetName: "Row")])
+        ])
+        let table = try #require(session.table(named: "Row"))
+        let (rows, elements) = (500, 5000)
+        for _ in 0..<rows {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+        }
+        let links = (0..<elements).map { Value.link(ObjectKey(UInt64($0 % rows + 1))) }
+        try table.listInsert(links, 0, of: ObjectKey(1), at: 0)
+        try session.commitWrite()
+        try session.beginWrite()
+        guard case .ref(let ref) = try table.storedCollection(0, try table.place(ObjectKey(1))) else {
+            Issue.record("a large list without blocks of its own")
+            return
+        }
+        for key in 2...UInt64(rows) {
+            let group = try #require(try table.groups.dirtyGroup(for: key))
+            group.makeWritable(0)
+            let row = group.view.pointee.row(of: key)
+            group.setBlob(0, row, ref, length: elements)
+            group.setValid(0, row, true)
+        }
+        try session.commitWrite()
+        #expect(try table.listCount(0, of: ObjectKey(UInt64(rows))) == elements)
+        let findings = IntegrityCheck.run(database).findings
+        #expect(findings.contains { $0.law == 2 }, "\(findings)")
+        #expect(!findings.contains { $0.law == 6 }, "\(findings)")
+        try session.beginWrite()
+        #expect(throws: EngineError.self) { try table.deleteAll() }
+        #expect(session.space.freed.count < elements)
+        session.rollbackWrite()
     }
 
     // MARK: Opening
@@ -158,6 +220,42 @@ import Testing
             let newest = database.versions.newest
             _ = try RecordedSpace.load(newest.freeLog, highWater: newest.highWater, database.reader)
         }
+    }
+
+    // Each extent that a commit took was looked for in all that waited to become free: hours for a file of 1 GiB.
+    @Test("a long free log is read in the time of its length")
+    func longLog() throws {
+        let (files, count) = (MemoryFileSystem(), 60_000)
+        let file = try files.open("/d/log", .readWriteCreate)
+        let highWater = UInt64(4 * count)
+        try file.allocate(Int(highWater) << 12)
+        let seal = try FileSeal(FileHeader(fileSystem: files, key: nil), nil, path: "/d/log")
+        let reader = try BlockReader(region: try file.makeRegion(), seal: seal)
+        try reader.extend(toPages: highWater)
+        func write(_ record: FreeLog.Record, at page: UInt64) throws -> BlockRef {
+            let sealer = Sealer()
+            let byteCount = FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
+            let block = sealer.addBlock(.freeLog, byteCount: byteCount)
+            FreeLog.write(record, to: block.bytes)
+            sealer.place(at: [page], birth: record.version, nonce: 1, seal: seal)
+            let ref = sealer.placed(block.ref)
+            try file.write(UnsafeRawBufferPointer(start: block.bytes, count: ref.byteCount), at: Int(page) << 12)
+            return ref
+        }
+        // Every other page waits to become free; then each of them is taken.
+        let pages = (0..<UInt64(count)).map { 20_000 + 2 * $0 }
+        let snapshot = FreeLog.Record(
+            isSnapshot: true, version: 5, highWater: highWater, previous: .none,
+            freed: pages.map { PendingExtent(extent: Extent(page: $0, pageCount: 1), birth: 2, death: 5) }, taken: [])
+        let delta = FreeLog.Record(
+            isSnapshot: false, version: 6, highWater: highWater, previous: try write(snapshot, at: 16),
+            freed: [], taken: pages.dropLast(10).map { Extent(page: $0, pageCount: 1) })
+        let newest = try write(delta, at: 2000)
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let space = try RecordedSpace.load(newest, highWater: highWater, reader)
+        #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
+        #expect(space.free.pending.map(\.extent.page) == Array(pages.suffix(10)))
     }
 
     // The runs of a manifest may all be the same part of the file: an opening hashed it 160 times.

@@ -265,4 +265,61 @@ extension SpillLimits {
         session.rollbackWrite()
         #expect(IntegrityCheck.run(session.database).isClean)
     }
+
+    // MARK: What cannot be written ahead
+
+    // Such a transaction ended the program when it had outgrown the address space that is reserved for it.
+    @Test(
+        "a transaction in memory or of an encrypted file that grows too large is refused more, and commits what it has",
+        arguments: DurabilityTests.encryptions)
+    func tooLarge(isEncrypted: Bool) throws {
+        var options = Database.OpenOptions()
+        (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
+        let key = [UInt8](repeating: 7, count: EncryptionKey.byteCount)
+        if isEncrypted { options.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) } }
+        options.isVolatile = !isEncrypted
+        let session = try make(MemoryFileSystem(), options)
+        try session.beginWrite()
+        for _ in 0..<2 {
+            let error = #expect(throws: EngineError.self) {
+                for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
+            }
+            guard case .limit? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+        }
+        let count = try table(session).count
+        #expect(count > 50 && count < 1000)
+        try session.commitWrite()
+        #expect(try table(session).count == count)
+        try session.beginWrite()
+        try insert(session, 3, dataByteCount: 20_000)
+        try session.commitWrite()
+        #expect(try table(session).count == count + 3)
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("a write for which there is no address space throws, and leaves its turn to others")
+    func noAddressSpace() throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        let first = try make(files)
+        var options = Database.OpenOptions()
+        options.spillLimits.reserved = 1 << 60
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+            .makeSession()
+        let error = #expect(throws: EngineError.self) { try session.beginWrite() }
+        if case .system(let system)? = error {
+            #expect(system.kind == .addressSpace)
+        } else {
+            Issue.record("\(error as Any)")
+        }
+        #expect(!session.isWriting)
+        try first.beginWrite()
+        try insert(first, 5)
+        try first.commitWrite()
+        #expect(try session.refresh())
+        try check(session, count: 5)
+    }
 }

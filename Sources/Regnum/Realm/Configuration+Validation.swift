@@ -88,15 +88,19 @@ extension Realm.Configuration {
 
     /// Copies beside the target and renames, so that nobody ever opens half a file.
     private static func copy(_ source: URL, to target: URL) throws {
-        let temporary = target.appendingPathExtension("seed-\(UUID().uuidString)")
+        let files = PosixFileSystem.shared
         do {
-            try FileManager.default.copyItem(at: source, to: temporary)
+            let claim = try TemporaryFile.make(
+                beside: target.path + SideFiles.seed, permissions: 0o600, in: files,
+                removeCompanions: SideFiles.removeCompanions)
+            defer { claim.remove() }
+            let temporary = claim.path + ".copy"
+            try FileManager.default.copyItem(atPath: source.path, toPath: temporary)
             // What is committed to it later must not be lost with its first bytes, or with its name.
-            try PosixFileSystem.shared.open(temporary.path, .readOnly).sync(.full)
-            try PosixFileSystem.shared.renameIfAbsent(temporary.path, to: target.path)
-            try PosixFileSystem.shared.syncDirectory(containing: target.path)
+            try files.open(temporary, .readOnly).sync(.full)
+            try files.renameIfAbsent(temporary, to: target.path)
+            try files.syncDirectory(containing: target.path)
         } catch {
-            try? FileManager.default.removeItem(at: temporary)
             // Another thread or process may have copied the seed first: then its copy is the file.
             if FileManager.default.fileExists(atPath: target.path) { return }
             throw Realm.Error(

@@ -15,33 +15,75 @@ extension Realm {
         return FileManager.default.fileExists(atPath: url.path)
     }
 
-    /// Deletes the file and what lies beside it; the lock file stays. True where there was a file. Throws
-    /// `Realm.Error(.alreadyOpen)` while the file is open, in this process or another, and what the file system refuses.
+    /// Deletes the file and what lies beside it; the lock file stays. A symbolic link goes with the file that it leads
+    /// to. True where there was a file. Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or
+    /// another, and what the file system refuses.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
         let path = url.standardizedFileURL.path
-        // Another path may lead to the same file.
-        if RealmCache.shared.isOpen(.file(path: path))
-            || Database.isOpen(path: path, fileSystem: PosixFileSystem.shared)
-            || Database.isOpenElsewhere(path: path, fileSystem: PosixFileSystem.shared)
-        {
+        let target = PosixFileSystem.shared.linked(path)
+        var removal: Result<Bool, SystemError>?
+        do {
+            if !RealmCache.shared.isOpen(.file(path: path)) {
+                removal = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) {
+                    SideFiles.removeAll(of: path, target)
+                }
+            }
+        } catch { throw Error(using: path, doing: "delete", error) }
+        switch removal {
+        case nil:
+            // Another path may lead to the same file.
             throw Error(
                 .alreadyOpen, .inUse,
                 "Cannot delete files of an open Realm: '\(path)' is still in use. "
                     + "Release all Realms, objects and collections of it first, in other processes too.", fileURL: url)
+        case .failure(let error)?: throw Error(using: path, doing: "delete", .system(error))
+        case .success(let wasThere)?:
+            if wasThere { Logger.log(.detail, "DB: Delete Realm: \(path)") }
+            return wasThere
         }
-        let sides = [
-            ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
-            ".compacting",
-        ]
-        for suffix in sides {
-            let side = path + suffix
-            if FileManager.default.fileExists(atPath: side) { try? FileManager.default.removeItem(atPath: side) }
+    }
+}
+
+/// What lies beside a Realm's file at times.
+enum SideFiles {
+    private static let ends = [
+        ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
+        ".compacting",
+    ]
+    /// Beside which the copies of rehearsals and seed files are made, until they are done: see `TemporaryFile`.
+    static let rehearsal = ".rehearsal"
+    static let seed = ".seed"
+
+    /// Removes all files whose names begin with that of `path` and a dot.
+    static let removeCompanions: @Sendable (String) -> Void = { path in
+        let url = URL(fileURLWithPath: path)
+        let folder = url.deletingLastPathComponent()
+        let start = url.lastPathComponent + "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasPrefix(start) {
+            try? FileManager.default.removeItem(at: folder.appendingPathComponent(name))
         }
-        guard FileManager.default.fileExists(atPath: path) else { return false }
-        try FileManager.default.removeItem(atPath: path)
-        Logger.log(.detail, "DB: Delete Realm: \(path)")
-        return true
+    }
+
+    /// While nobody uses the file: `path` is what its user calls it, `target` where it is. False where it is not there.
+    fileprivate static func removeAll(of path: String, _ target: String) -> Result<Bool, SystemError> {
+        let files = PosixFileSystem.shared
+        for place in Set([path, target]) {
+            for end in ends { try? FileManager.default.removeItem(atPath: place + end) }
+            TemporaryFile.removeLeftovers(beside: place, in: files)
+            for end in [rehearsal, seed] {
+                TemporaryFile.removeLeftovers(beside: place + end, in: files, removeCompanions: removeCompanions)
+            }
+            // Of lock files in the making, which nobody makes now.
+            removeCompanions(place + ".lock")
+        }
+        guard FileManager.default.fileExists(atPath: target) else { return .success(false) }
+        do throws(SystemError) {
+            try files.remove(target)
+            if target != path { try files.remove(path) }
+        } catch { return .failure(error) }
+        return .success(true)
     }
 }

@@ -103,10 +103,14 @@ extension RealmCare where Self == Realm {
     /// bcachefs can), that of a copy and the space of the file once more.
     public static func rehearseMigration(for configuration: Realm.Configuration) throws -> MigrationRehearsal {
         let path = try migrationPath(configuration)
-        let url = URL(fileURLWithPath: path + ".rehearsal-\(UUID().uuidString)")
-        defer {
-            for suffix in ["", ".lock"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
-        }
+        let claim: TemporaryFile
+        do throws(SystemError) {
+            claim = try TemporaryFile.make(
+                beside: path + SideFiles.rehearsal, permissions: 0o600, in: PosixFileSystem.shared,
+                removeCompanions: SideFiles.removeCompanions)
+        } catch { throw Realm.Error(opening: path, readOnly: true, .system(error)) }
+        defer { claim.remove() }
+        let url = URL(fileURLWithPath: claim.path + ".realm")
         let before: [String: Int]
         let original: Session
         do {

@@ -4,10 +4,12 @@
 
 package final class BlockSpace {
     package let reader: BlockReader
-    package let sealer = Sealer()
+    package let sealer: Sealer
     /// Committed blocks that this transaction frees.
     package private(set) var freed: [BlockRef] = []
 
+    /// Why the running transaction cannot be committed: a change has ended half way; see Session+Refusals.
+    var failure: EngineError?
     /// Sessions that read what the running transaction has made so far.
     var snapshots = 0
     /// Sealed bytes above which the running transaction writes ahead.
@@ -15,7 +17,11 @@ package final class BlockSpace {
     /// Writes the sealed blocks of the running transaction.
     var spill: () -> Void = {}
 
-    package init(reader: BlockReader) { self.reader = reader }
+    /// `reserving`: see `Sealer`.
+    package init(reader: BlockReader, reserving byteCount: Int = Sealer.reservation) {
+        self.reader = reader
+        sealer = Sealer(reserving: byteCount)
+    }
 
     /// Called where no block is half made.
     @inline(__always)
@@ -41,5 +47,6 @@ package final class BlockSpace {
     package func reset() {
         sealer.reset()
         freed.removeAll(keepingCapacity: true)
+        failure = nil
     }
 }

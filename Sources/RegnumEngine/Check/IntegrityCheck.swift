@@ -54,6 +54,8 @@ package enum IntegrityCheck {
         let session: Session?
         var report = IntegrityReport()
         private var pages: [UInt8] = []
+        /// True where rows of the table lead to the same blocks: as many as its rows would be read, times those blocks.
+        private var sharesBlocks = false
 
         init(_ database: Database) {
             self.database = database
@@ -65,12 +67,12 @@ package enum IntegrityCheck {
             }
         }
 
+        /// True where no more findings are collected.
+        private var isFull: Bool { report.findings.count >= IntegrityCheck.findingLimit }
+
         mutating func find(_ law: Int, _ text: String) {
-            if !report.findings.contains(Finding(law: law, text: text)),
-                report.findings.count < IntegrityCheck.findingLimit
-            {
-                report.findings.append(Finding(law: law, text: text))
-            }
+            if isFull || report.findings.contains(Finding(law: law, text: text)) { return }
+            report.findings.append(Finding(law: law, text: text))
         }
 
         mutating func run() throws(EngineError) {
@@ -110,7 +112,10 @@ package enum IntegrityCheck {
                 return
             }
             for page in Int(extent.page)..<Int(extent.end) {
-                if pages[page] != 0 { find(1, "page \(page) is used twice (\(pages[page]) and \(use.rawValue))") }
+                // A block may be met as often as there are rows: no words that nobody reads.
+                if pages[page] != 0, !isFull {
+                    find(1, "page \(page) is used twice (\(pages[page]) and \(use.rawValue))")
+                }
                 pages[page] = use.rawValue
             }
         }
@@ -157,9 +162,11 @@ package enum IntegrityCheck {
                 if let tree = unique.tree { check(tree, "\(name) > \(unique.shown)", limit) }
             }
             tellLostGroups(table)
+            sharesBlocks = false
             attempt("\(name) > objects") { (walk) throws(EngineError) in
                 try walk.checkRows(table, record, session)
             }
+            if sharesBlocks { return }
             for unique in table.uniques {
                 attempt("\(name) > \(unique.shown)") { (walk) throws(EngineError) in
                     for text in try table.findings(unique) { walk.find(5, "\(name) > \(unique.shown): \(text)") }
@@ -232,11 +239,18 @@ package enum IntegrityCheck {
                 return true
             }
             for finding in findings { find(finding.law, finding.text) }
+            // Each block belongs to one value, so there are no more of them, and no more pages, than the file has.
             var left = ElementTree.blockLimit(session.space)
+            var pagesLeft = Int(clamping: session.current.highWater)
+            defer { sharesBlocks = left < 0 || pagesLeft < 0 }
             for ref in blobs {
                 var blocks: [(BlockRef, UInt64)] = []
                 try ElementTree.forEachBlock(ref, session.space, &left) { ref, birth in blocks.append((ref, birth)) }
-                for (ref, birth) in blocks { try mark(ref, parentBirth: birth) }
+                for (ref, birth) in blocks {
+                    pagesLeft -= ref.pageCount
+                    guard pagesLeft >= 0 else { throw corrupted("values share their blocks", page: ref.page) }
+                    try mark(ref, parentBirth: birth)
+                }
             }
             if rows != Int(record.count) { find(4, "\(name): \(rows) rows, the catalog says \(record.count)") }
             if last >= record.nextObjectKey { find(4, "\(name): key \(last) is not below the next key") }

@@ -37,20 +37,13 @@ struct FileCopy {
         _ session: Session, to path: String, in fileSystem: any FileSystem, key: EncryptionKey?, replacing: Bool
     ) throws(EngineError) {
         if key != nil, !BlockCipher.isAvailable { throw .encryption(path: path, .unavailable) }
-        let database = session.database
-        let permissions: UInt32
-        // Of one that replaces there is one at a time, so what a killed one has left is found.
-        let temporary = replacing ? path + ".compacting" : fileSystem.unusedPath(beside: path)
+        let temporary: String
         let file: any File
+        do { (temporary, file) = try make(session.database, path, fileSystem, replacing) } catch {
+            throw EngineError(wrapping: error)
+        }
         do {
-            if !replacing, try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
-            permissions =
-                try database.isVolatile ? 0o600 : database.fileSystem.status(database.path)?.permissions ?? 0o600
-            if replacing, try fileSystem.status(temporary) != nil { try fileSystem.remove(temporary) }
-            file = try fileSystem.open(temporary, .createNew(permissions: permissions))
-        } catch { throw EngineError(wrapping: error) }
-        do {
-            let header = FileHeader(fileSystem: fileSystem, key: key, origin: database.header)
+            let header = FileHeader(fileSystem: fileSystem, key: key, origin: session.database.header)
             var copy = FileCopy(session, file, header, try FileSeal(header, key, path: path), fileSystem)
             try copy.run(session)
             try file.sync(.full)
@@ -62,12 +55,34 @@ struct FileCopy {
             try fileSystem.syncDirectory(containing: path)
             file.close()
         } catch {
-            file.close()
+            // In this order: while it is locked, nobody takes it for a leftover.
             try? fileSystem.remove(temporary)
+            file.close()
             let known = EngineError(wrapping: error)
             if case .system(let system) = known, system.kind == .exists { throw .fileExists(path: path) }
             throw known
         }
+    }
+
+    /// The empty file that becomes the copy. One that replaces has the owner, the group and the permissions of what it
+    /// is a copy of; of another the process's mask takes some away.
+    private static func make(
+        _ database: Database, _ path: String, _ fileSystem: any FileSystem, _ replacing: Bool
+    ) throws -> (path: String, file: any File) {
+        if replacing {
+            // There is one at a time, so what a killed one has left is found.
+            let temporary = path + ".compacting"
+            if try fileSystem.status(temporary) != nil { try fileSystem.remove(temporary) }
+            let file = try fileSystem.open(temporary, .createNew(permissions: 0o600))
+            file.takeAccess(of: database.file, asReplacement: true)
+            return (temporary, file)
+        }
+        if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
+        let permissions: UInt32 =
+            try database.isVolatile ? 0o600 : database.fileSystem.status(database.path)?.permissions ?? 0o600
+        let made = try TemporaryFile.make(beside: path, permissions: permissions, in: fileSystem)
+        made.file.takeAccess(of: database.file, asReplacement: false)
+        return (made.path, made.file)
     }
 
     private init(
@@ -84,6 +99,7 @@ struct FileCopy {
     }
 
     private mutating func run(_ session: Session) throws(EngineError) {
+        try sealer.reserve(encrypting: seal.cipher != nil)
         var (catalog, schema) = try session.contents()
         budget += session.space.sealer.livePages
         for i in catalog.tables.indices {

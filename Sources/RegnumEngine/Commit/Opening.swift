@@ -201,6 +201,7 @@ struct Opening {
         let header = FileHeader(fileSystem: fileSystem, key: options.encryptionKey)
         let seal = try makeSeal(header)
         let sealer = Sealer()
+        try sealer.reserve(encrypting: seal.cipher != nil)
         var schemaWriter = ByteWriter()
         SchemaBlock().write(&schemaWriter)
         let schema = schemaWriter.seal(.schema, into: sealer)

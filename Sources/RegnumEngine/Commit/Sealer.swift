@@ -41,7 +41,8 @@ package final class Sealer {
     /// Pages of one block.
     package static let blockPageLimit = 65536
     /// Address space, so that pointers into it stay good while the transaction lasts.
-    private static let reservation = 1 << 36
+    package static let reservation = 1 << 36
+    private let reserved: Int
     /// Memory that stays with the session between transactions.
     private static let keptByteCount = 4 << 20
     /// Made at the first block: sessions that only read need none.
@@ -61,25 +62,36 @@ package final class Sealer {
     /// Parts of the buffer where the file stands.
     private var shown: [Range<Int>] = []
 
-    package init() {}
+    /// `reserving`: address space for its blocks, or a 256th of that where there is no more.
+    package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }
 
     /// Bytes that are not in the file yet.
     package var heldByteCount: Int { used - spilledByteCount }
 
-    /// True where a quarter of the room is left: time to refuse more.
-    package var isNearlyFull: Bool { used > capacity / 4 * 3 }
+    /// True where a quarter of the room is left once `byteCount` more have come: time to refuse more.
+    package func isNearlyFull(with byteCount: Int) -> Bool { used + byteCount > capacity / 4 * 3 }
+
+    /// Makes the buffer, and that of the encrypted blocks. Without it they are made where they are first needed, and
+    /// nothing can be thrown.
+    func reserve(encrypting: Bool) throws(EngineError) {
+        do throws(SystemError) {
+            try makeBuffer()
+            if encrypting, sealedMemory == nil { sealedMemory = try ReservedMemory(byteCount: capacity) }
+        } catch { throw .system(error) }
+    }
+
+    private func makeBuffer() throws(SystemError) {
+        if memory != nil { return }
+        let made = try ReservedMemory(byteCount: reserved, minimum: reserved / 256)
+        memory = made
+        buffer = made.base
+    }
 
     /// Bytes that the buffer may hold; makes the buffer.
     private var capacity: Int {
         if let memory { return memory.byteCount }
-        do {
-            let made = try ReservedMemory(byteCount: Self.reservation, minimum: 1 << 28)
-            memory = made
-            buffer = made.base
-            return made.byteCount
-        } catch {
-            fatalError("no address space for a write transaction: \(error)")
-        }
+        do { try makeBuffer() } catch { fatalError("no address space for a write transaction: \(error)") }
+        return memory?.byteCount ?? 0
     }
 
     /// Adds a block of `byteCount` bytes (its header counted in), rounded up to pages.

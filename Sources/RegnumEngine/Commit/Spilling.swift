@@ -11,7 +11,8 @@
 // record with the commit and is forgotten with a rollback.
 //
 // Not for encrypted files: the plain bytes would have to stay in memory all the same. A disk that is full or fails is
-// met again by the commit, which throws; until then the blocks stay in memory.
+// met again by the commit, which throws; until then the blocks stay in memory. A transaction that comes near to what
+// there is address space for is refused more, and can be committed as it is.
 
 import RegnumSystem
 
@@ -27,6 +28,8 @@ package struct SpillLimits: Sendable {
     package var interval: UInt64 = 16384
     /// More bytes to write for a change are too many; see `changed`.
     package var bytesPerChange = 256
+    /// Address space for what a transaction writes and has not written ahead: 64 GiB.
+    package var reserved = Sealer.reservation
     package init() {}
 
     /// Values of more bytes are counted on their own.

@@ -36,12 +36,18 @@ package final class LinkTree {
     @discardableResult
     func settled() throws(EngineError) -> IndexTree {
         if targets.isEmpty { return tree }
+        // Whoever looks may only read: the transaction is told of it all the same.
+        do throws(EngineError) { try settle() } catch { throw tree.space.unfinished(error) }
+        return tree
+    }
+
+    private func settle() throws(EngineError) {
         let count = targets.count
         if count <= 64 {
             for i in 0..<count { try tree.insert(value: targets[i], key: origins[i]) }
             targets.removeAll(keepingCapacity: true)
             origins.removeAll(keepingCapacity: true)
-            return tree
+            return
         }
         PairSort.sort(&targets, &origins)
         // Typed throws do not pass through the arrays' closures.
@@ -57,7 +63,6 @@ package final class LinkTree {
         targets.removeAll(keepingCapacity: count < 4096)
         origins.removeAll(keepingCapacity: count < 4096)
         if let failure { throw failure }
-        return tree
     }
 
     /// Forgets what the transaction did and shows that root.

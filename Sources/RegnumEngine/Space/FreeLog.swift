@@ -156,20 +156,12 @@ package struct RecordedSpace: Sendable {
         var space = RecordedSpace(free: FreeSpace(highWater: highWater), chain: chain)
         var pending: [PendingExtent] = []
         for record in records.reversed() {
-            var taken = 0
-            for extent in record.taken {
-                guard let extent = extent.below(highWater) else { continue }
-                taken += extent.pageCount
-                guard taken <= highWater else {
-                    throw corrupted("a free log takes pages outside the file", page: newest.page)
-                }
-                try space.free.take(extent, outOf: &pending)
-            }
+            try space.free.take(record.taken, below: highWater, outOf: &pending, newest)
             try space.free.release(record.freed, below: highWater, &pending)
             // What the commit gave up at the end is not free any more, but new when it is taken again.
             if record.highWater < highWater {
                 let tail = Extent(page: record.highWater, pageCount: Int(highWater - record.highWater))
-                Self.remove(tail, from: &pending)
+                Self.remove([tail], from: &pending)
                 space.free.cut(to: record.highWater)
                 space.free.raise(to: highWater)
             }
@@ -183,11 +175,13 @@ package struct RecordedSpace: Sendable {
         for entry in reserved.sorted(by: { $0.extent.page < $1.extent.page }) {
             // What the abandoned commit passed over at the end of the file, or wrote ahead and dropped.
             let end = space.free.highWater
-            try space.free.take(entry.extent, outOf: &pending)
+            Self.remove([entry.extent], from: &pending)
+            try space.free.take(entry.extent)
             if entry.extent.page > end {
                 try space.free.release(Extent(page: end, pageCount: Int(entry.extent.page - end)))
             }
             pending.append(entry)
+            Self.sort(&pending)
             // The next commit writes a snapshot: a delta could not say it.
             space.deltaByteCount = FreeLog.deltaByteLimit + 1
         }
@@ -206,35 +200,43 @@ extension RecordedSpace {
         }
     }
 
-    /// Cuts `extent` out of what is pending.
-    fileprivate static func remove(_ extent: Extent, from pending: inout [PendingExtent]) {
-        guard pending.contains(where: { $0.extent.page < extent.end && extent.page < $0.extent.end }) else { return }
+    /// In the order of their pages, as `remove` wants them.
+    fileprivate static func sort(_ pending: inout [PendingExtent]) { pending.sort { $0.extent.page < $1.extent.page } }
+
+    /// Cuts `extents`, in order and apart from each other, out of what is pending, in order too. One way through both:
+    /// a hostile log may have a hundred thousand of each.
+    fileprivate static func remove(_ extents: [Extent], from pending: inout [PendingExtent]) {
+        guard !extents.isEmpty, !pending.isEmpty else { return }
         var cut: [PendingExtent] = []
+        cut.reserveCapacity(pending.count)
+        var first = 0
         for entry in pending {
-            guard entry.extent.page < extent.end, extent.page < entry.extent.end else {
-                cut.append(entry)
-                continue
+            while first < extents.count, extents[first].end <= entry.extent.page { first += 1 }
+            // What is left of the entry before the next of the extents, and behind the last of them.
+            var page = entry.extent.page
+            var next = first
+            while next < extents.count, extents[next].page < entry.extent.end {
+                cut.append(entry.part(page, extents[next].page))
+                page = extents[next].end
+                next += 1
             }
-            if entry.extent.page < extent.page {
-                cut.append(
-                    PendingExtent(
-                        extent: Extent(page: entry.extent.page, pageCount: Int(extent.page - entry.extent.page)),
-                        birth: entry.birth, death: entry.death))
-            }
-            if entry.extent.end > extent.end {
-                cut.append(
-                    PendingExtent(
-                        extent: Extent(page: extent.end, pageCount: Int(entry.extent.end - extent.end)),
-                        birth: entry.birth, death: entry.death))
-            }
+            cut.append(entry.part(page, entry.extent.end))
         }
-        pending = cut
+        pending = cut.filter { $0.extent.pageCount > 0 }
+    }
+}
+
+extension PendingExtent {
+    /// Its pages from `page` to before `end`; none where there are no such.
+    fileprivate func part(_ page: UInt64, _ end: UInt64) -> PendingExtent {
+        PendingExtent(
+            extent: Extent(page: page, pageCount: page < end ? Int(end - page) : 0), birth: birth, death: death)
     }
 }
 
 extension FreeSpace {
     /// What a recorded commit freed of the pages below `limit`: free at once, or pending. No more pages can be pending
-    /// than there are; as each extent taken later is looked for in all that is pending, a longer list would cost time.
+    /// than there are.
     fileprivate mutating func release(
         _ freed: [PendingExtent], below limit: UInt64, _ pending: inout [PendingExtent]
     ) throws(EngineError) {
@@ -249,12 +251,23 @@ extension FreeSpace {
             guard pendingPages <= limit else { throw corrupted("a page is free twice", page: extent.page) }
             pending.append(PendingExtent(extent: extent, birth: entry.birth, death: entry.death))
         }
+        if !freed.isEmpty { RecordedSpace.sort(&pending) }
     }
 
-    /// As `take`, for a recorded commit: what it took may have been pending when it was recorded.
-    mutating func take(_ extent: Extent, outOf pending: inout [PendingExtent]) throws(EngineError) {
-        RecordedSpace.remove(extent, from: &pending)
-        try take(extent)
+    /// What a recorded commit took of the pages below `limit`: it may have been pending when it was recorded.
+    fileprivate mutating func take(
+        _ taken: [Extent], below limit: UInt64, outOf pending: inout [PendingExtent], _ log: BlockRef
+    ) throws(EngineError) {
+        var extents: [Extent] = []
+        var pages = 0
+        for extent in taken {
+            guard let extent = extent.below(limit) else { continue }
+            pages += extent.pageCount
+            guard pages <= limit else { throw corrupted("a free log takes pages outside the file", page: log.page) }
+            try take(extent)
+            extents.append(extent)
+        }
+        RecordedSpace.remove(Self.joined(extents), from: &pending)
     }
 }
 

@@ -22,7 +22,7 @@ extension DirtyGroup {
         // Blobs are placed before the group that refers to them.
         for column in 0..<columnCount where view.pointee.columns[column].form == .slots { moveOutBlobs(column, space) }
         var plans = planColumns()
-        let keptSources = planSources(&plans)
+        let keptSources = try planSources(&plans, space)
         let rows = view.pointee.count
         precondition(rows > 0, "an empty row group is removed, not sealed")
         let keys = planKeys()
@@ -36,6 +36,11 @@ extension DirtyGroup {
             plans[i].descriptor.source = 0
             plans[i].descriptor.byteOffset = UInt32(offset)
             offset += (Int(plans[i].descriptor.byteCount) + 7) & ~7
+            guard offset <= Sealer.blockPageLimit * FormatLimits.pageByteCount else {
+                throw .limit(
+                    "The values of \(rows) objects that are kept together take more than 256 MiB: divide their class "
+                        + "into two that link to each other.")
+            }
         }
 
         let block = space.sealer.addBlock(.rowGroup, byteCount: offset, rows: rows)
@@ -142,9 +147,13 @@ extension DirtyGroup {
 
     /// Which of the older blocks stay in use. Sets `kept` of the plans to numbers of external blocks, or to nil
     /// where the segment is copied.
-    private func planSources(_ plans: inout [Plan]) -> [Int] {
+    private func planSources(_ plans: inout [Plan], _ space: BlockSpace) throws(EngineError) -> [Int] {
         var used = [Int](repeating: 0, count: sources.count)
         for plan in plans { if let kept = plan.kept { used[kept] += Int(plan.descriptor.byteCount) } }
+        // In a damaged group many columns may name the same bytes: what is made of them would be longer than any block.
+        for (source, byteCount) in zip(sources, used) where byteCount > space.byteCount(source.ref) {
+            throw corrupted("the columns of a row group overlap", page: source.ref.isPending ? nil : source.ref.page)
+        }
         let live = used.reduce(0, +)
         let held = sources.indices.reduce(0) { $0 + (used[$1] > 0 ? sources[$1].ref.byteCount : 0) }
         // All together when little lies outside, or when more than half of what is held there is dead.

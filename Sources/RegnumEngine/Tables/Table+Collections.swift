@@ -109,7 +109,11 @@ extension Table {
     func flushOpenCollection() throws(EngineError) {
         guard let open = openCollection else { return }
         openCollection = nil
-        guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
+        if open.isChanged { try session.change { () throws(EngineError) in try write(open) } }
+    }
+
+    private func write(_ open: OpenCollection) throws(EngineError) {
+        guard let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
         // The bytes of what it was stay as long as the transaction does.

@@ -7,7 +7,7 @@
 //   2. deny     an object of the plan with a denying link to or from an object outside of it stands against all of it
 //   3. delete   the objects of the plan; links from others are cleared as ever
 //
-// A delete that is denied deletes nothing, and the transaction can only be rolled back: `Session.refuse`.
+// A delete that is denied deletes nothing, and the transaction can only be rolled back: Session+Refusals.
 
 /// An object of any table.
 package struct RowKey: Hashable, Sendable {
@@ -123,10 +123,12 @@ extension Session {
         precondition(isWriting)
         let plan = try planDelete(roots)
         if let denial = plan.denials.first { return refuse(.deniedDelete, denial) }
-        for row in plan.rows {
-            // What another one owned is gone with it.
-            guard let table = table(row.table), try table.contains(row.key) else { continue }
-            try table.deletePlainly(row.key)
+        try change { () throws(EngineError) in
+            for row in plan.rows {
+                // What another one owned is gone with it.
+                guard let table = table(row.table), try table.contains(row.key) else { continue }
+                try table.deletePlainly(row.key)
+            }
         }
     }
 

@@ -41,10 +41,16 @@ extension Table {
 
     /// Deletes objects that are there, whatever the rules say. O(k log n), of a sixteenth of the table O(n).
     func deletePlainly(_ objects: [ObjectKey]) throws(EngineError) {
-        if ownsRows || objects.count < Self.manyCount {
-            for key in objects where try contains(key) { try deletePlainly(key) }
-            return
+        try session.change { () throws(EngineError) in
+            if ownsRows || objects.count < Self.manyCount {
+                for key in objects where try contains(key) { try deletePlainly(key) }
+            } else {
+                try deleteMany(objects)
+            }
         }
+    }
+
+    private func deleteMany(_ objects: [ObjectKey]) throws(EngineError) {
         try flushOpenCollection()
         var keys: [UInt64] = []
         keys.reserveCapacity(objects.count)

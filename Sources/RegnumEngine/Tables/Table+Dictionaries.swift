@@ -48,8 +48,10 @@ extension Table {
         let open = try open(column, key)
         let (index, isFound) = try open.search(.key(name))
         if isFound { return try listSet(value, column, of: key, at: index) }
-        try open.insert(value, key: name, at: index)
-        try link(column, key, CollectionOfOne(value))
+        try session.change { () throws(EngineError) in
+            try open.insert(value, key: name, at: index)
+            try link(column, key, CollectionOfOne(value))
+        }
         session.changeCount &+= 1
     }
 

@@ -8,8 +8,10 @@ extension Session {
     /// leads into, because copies of it would have no end.
     package func embed(_ keys: [TableKey]) throws(EngineError) {
         precondition(isWriting)
-        var work = Embedding(session: self, tables: Set(keys))
-        try work.run()
+        try change { () throws(EngineError) in
+            var work = Embedding(session: self, tables: Set(keys))
+            try work.run()
+        }
         var definitions: [TableDefinition] = []
         for key in keys {
             guard var definition = table(key)?.definition else { continue }

@@ -51,31 +51,38 @@ extension Table {
         try session.relieveIfDue()
         let open = try open(column, key)
         precondition(index >= 0 && index <= open.count, "place \(index) of \(open.count)")
-        try open.insert(values, at: index)
-        if hasGuards { try link(column, key, values) }
+        do throws(EngineError) {
+            try open.insert(values, at: index)
+            if hasGuards { try link(column, key, values) }
+        } catch { throw session.space.unfinished(error) }
         session.changeCount &+= 1
     }
 
     /// O(log n).
     package func listSet(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
-        let old = try open(column, key).replace(index, value)
-        try unlink(column, key, CollectionOfOne(old))
-        try link(column, key, CollectionOfOne(value))
-        session.changeCount &+= 1
-        if old != value { try disown(column, CollectionOfOne(old)) }
+        let open = try open(column, key)
+        try session.change { () throws(EngineError) in
+            let old = try open.replace(index, value)
+            try unlink(column, key, CollectionOfOne(old))
+            try link(column, key, CollectionOfOne(value))
+            session.changeCount &+= 1
+            if old != value { try disown(column, CollectionOfOne(old)) }
+        }
     }
 
     /// Removes elements of any collection. O(log n) and what is removed.
     package func listRemove(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         let open = try open(column, key)
         session.changeCount &+= 1
-        if range == 0..<open.count, backlinkTrees[column] == nil { return try open.removeAll() }
-        var owned: [Value] = []
-        try open.remove(range) { values throws(EngineError) in
-            try unlink(column, key, values)
-            if owns[column] { owned.append(contentsOf: values) }
+        try session.change { () throws(EngineError) in
+            if range == 0..<open.count, backlinkTrees[column] == nil { return try open.removeAll() }
+            var owned: [Value] = []
+            try open.remove(range) { values throws(EngineError) in
+                try unlink(column, key, values)
+                if owns[column] { owned.append(contentsOf: values) }
+            }
+            try disown(column, owned)
         }
-        try disown(column, owned)
     }
 
     /// O(log n).
@@ -83,8 +90,10 @@ extension Table {
         let open = try open(column, key)
         precondition(to >= 0 && to < open.count, "place \(to) of \(open.count)")
         let value = try open.value(from)
-        try open.remove(from..<from + 1) { _ in }
-        try open.insert(value, at: to)
+        try session.change { () throws(EngineError) in
+            try open.remove(from..<from + 1) { _ in }
+            try open.insert(value, at: to)
+        }
         session.changeCount &+= 1
     }
 

@@ -75,15 +75,17 @@ extension Session {
     /// Deletes rows whose owners no longer link to them, with all that they own. No other links lead there.
     func deleteOwned(_ rows: [OwnedRow]) throws(EngineError) {
         var rest = rows
-        while let row = rest.popLast() {
-            try row.table.collectOwned(by: row.key, into: &rest)
-            try row.table.removeRow(row.key)
+        try change { () throws(EngineError) in
+            while let row = rest.popLast() {
+                try row.table.collectOwned(by: row.key, into: &rest)
+                try row.table.removeRow(row.key)
+            }
         }
     }
 
     /// In a write: deletes every object of every table.
     package func deleteAll() throws(EngineError) {
         precondition(state.pointee.isWriting)
-        for table in tables { try table.removeAllRows() }
+        try change { () throws(EngineError) in for table in tables { try table.removeAllRows() } }
     }
 }

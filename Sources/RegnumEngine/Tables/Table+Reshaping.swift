@@ -75,10 +75,13 @@ extension Table {
 
     private func freeBlobs(_ column: Int) throws(EngineError) {
         guard definition.columns[column].writableForm == .slots else { return }
+        var left = ElementTree.blockLimit(session.space)
         try forEachGroup { group throws(EngineError) in
             let view = group.pointee.columns[column]
             guard view.blobs != nil || view.form == .slots else { return true }
-            for row in 0..<group.pointee.count { try freeBlob(column, RowLocation(group: group, row: row)) }
+            for row in 0..<group.pointee.count {
+                try freeBlob(column, RowLocation(group: group, row: row), &left)
+            }
             return true
         }
     }
@@ -238,6 +241,10 @@ extension Session {
             }
             try table.flushOpenCollection()
         }
+        try change { () throws(EngineError) in try giveShape(definitions) }
+    }
+
+    private func giveShape(_ definitions: [TableDefinition]) throws(EngineError) {
         // All that is owned goes before anything else is freed: its rows may have values in blocks of dropped columns.
         for definition in definitions { try table(definition.key)?.deleteOwned(notIn: definition) }
         for definition in definitions { try table(definition.key)?.release(notIn: definition) }
@@ -270,7 +277,7 @@ extension Session {
     /// In a write: removes every table.
     package func removeAllTables() throws(EngineError) {
         precondition(isWriting)
-        for table in tables { try table.removeAllRows() }
+        try change { () throws(EngineError) in for table in tables { try table.removeAllRows() } }
         for table in tables { removeTable(table) }
         schemaMoved()
     }

@@ -12,8 +12,10 @@ extension Table {
         let open = try open(column, key)
         let (index, isFound) = try open.search(.value(value))
         if isFound { return false }
-        try open.insert(value, at: index)
-        try link(column, key, CollectionOfOne(value))
+        try session.change { () throws(EngineError) in
+            try open.insert(value, at: index)
+            try link(column, key, CollectionOfOne(value))
+        }
         session.changeCount &+= 1
         return true
     }

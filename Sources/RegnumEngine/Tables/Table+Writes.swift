@@ -20,14 +20,15 @@ extension Table {
         let key = nextKey
         nextKey = key &+ 1
         count &+= 1
-        return try groups.append(key)
+        do throws(EngineError) { return try groups.append(key) } catch { throw session.space.unfinished(error) }
     }
 
     /// Enters a filled new object into indexes and backlinks.
     @inline(__always)
     package func finishInsert(_ location: RowLocation) throws(EngineError) {
         session.changeCount &+= 1
-        if hasGuards { try enter(location) }
+        guard hasGuards else { return }
+        do throws(EngineError) { try enter(location) } catch { throw session.space.unfinished(error) }
     }
 
     private func enter(_ location: RowLocation) throws(EngineError) {
@@ -69,10 +70,12 @@ extension Table {
     /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
-        guard owns[column] else { return try replace(value, column, of: key) }
-        let old = try self.value(column, of: key)
-        try replace(value, column, of: key)
-        if old != value { try disown(column, CollectionOfOne(old)) }
+        try session.change { () throws(EngineError) in
+            guard owns[column] else { return try replace(value, column, of: key) }
+            let old = try self.value(column, of: key)
+            try replace(value, column, of: key)
+            if old != value { try disown(column, CollectionOfOne(old)) }
+        }
     }
 
     /// As `set`, whoever owns what.
@@ -110,8 +113,10 @@ extension Table {
         session.changeCount &+= 1
         if let tree = backlinkTrees[column] {
             let old = UInt64(bitPattern: group.view.pointee.columns[column].integer(row))
-            if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
-            try tree.insert(target: target.rawValue, origin: key.rawValue)
+            do throws(EngineError) {
+                if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
+                try tree.insert(target: target.rawValue, origin: key.rawValue)
+            } catch { throw session.space.unfinished(error) }
         }
         group.makeWritable(column)
         group.setValid(column, row, true)
@@ -136,6 +141,12 @@ extension Table {
     func freeBlob(_ column: Int, _ location: RowLocation) throws(EngineError) {
         guard definition.columns[column].writableForm == .slots else { return }
         try forEachValueBlock(column, location) { (ref, _) throws(EngineError) in session.space.free(ref) }
+    }
+
+    /// As above for a column of bytes, with the blocks that are left where the values of many rows go: those of a
+    /// damaged file may share theirs.
+    func freeBlob(_ column: Int, _ location: RowLocation, _ left: inout Int) throws(EngineError) {
+        try forEachValueBlock(column, location, &left) { (ref, _) throws(EngineError) in session.space.free(ref) }
     }
 
     func store(_ value: Value, _ column: Int, _ group: DirtyGroup, _ row: Int) {
@@ -209,11 +220,13 @@ extension Table {
     func deletePlainly(_ key: ObjectKey) throws(EngineError) {
         try flushOpenCollection()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
-        for origin in origins { try clearLinks(to: key, from: origin) }
-        var owned: [OwnedRow] = []
-        try collectOwned(by: key, into: &owned)
-        try removeRow(key)
-        try session.deleteOwned(owned)
+        try session.change { () throws(EngineError) in
+            for origin in origins { try clearLinks(to: key, from: origin) }
+            var owned: [OwnedRow] = []
+            try collectOwned(by: key, into: &owned)
+            try removeRow(key)
+            try session.deleteOwned(owned)
+        }
     }
 
     /// Deletes a row to which no link leads.
@@ -300,6 +313,10 @@ extension Table {
     package func deleteAllPlainly() throws(EngineError) {
         try flushOpenCollection()
         if count == 0 { return }
+        try session.change { () throws(EngineError) in try deleteAllObjects() }
+    }
+
+    private func deleteAllObjects() throws(EngineError) {
         for origin in origins where origin.table != definition.key {
             guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column], tree.count > 0
             else { continue }
@@ -320,12 +337,14 @@ extension Table {
         // What it freed and what its row says must agree before the rows are freed.
         try flushOpenCollection()
         if count == 0 { return }
-        try freeAllBlobs()
-        try groups.removeAll()
-        for index in indexes { try index?.tree.freeAll() }
-        for text in contentIndexes { try text?.tree.freeAll() }
-        for tree in backlinkTrees { try tree?.freeAll() }
-        for unique in uniques { try unique.tree?.freeAll() }
+        try session.change { () throws(EngineError) in
+            try freeAllBlobs()
+            try groups.removeAll()
+            for index in indexes { try index?.tree.freeAll() }
+            for text in contentIndexes { try text?.tree.freeAll() }
+            for tree in backlinkTrees { try tree?.freeAll() }
+            for unique in uniques { try unique.tree?.freeAll() }
+        }
         count = 0
         session.moved()
     }
@@ -340,11 +359,14 @@ extension Table {
     }
 
     private func freeAllBlobs() throws(EngineError) {
+        var left = ElementTree.blockLimit(session.space)
         try forEachGroup { group throws(EngineError) in
             for column in byteColumns {
                 let view = group.pointee.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
-                for row in 0..<group.pointee.count { try freeBlob(column, RowLocation(group: group, row: row)) }
+                for row in 0..<group.pointee.count {
+                    try freeBlob(column, RowLocation(group: group, row: row), &left)
+                }
             }
             return true
         }

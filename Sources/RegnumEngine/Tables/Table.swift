@@ -93,7 +93,7 @@ package final class Table {
     }
 
     /// Points at another version of the same definition.
-    func show(_ record: TableRecord) throws(EngineError) {
+    func show(_ record: TableRecord) {
         groups.reset(root: record.root)
         if groups.decodedGroupCount > 256 + Int(record.count) / 256 { groups.dropDecodedGroups() }
         nextKey = record.nextObjectKey

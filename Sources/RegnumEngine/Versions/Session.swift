@@ -41,8 +41,10 @@ package final class Session {
     package var durability = CommitDurability.full
     /// Of `current`, where that is not known to be durable.
     private var ticket: CommitTicket?
-    /// In a write: why it must not be committed; see `refuse`.
-    private var refusal: EngineError?
+    /// In a write: the rule that it breaks; see Session+Refusals.
+    var refusal: EngineError?
+    /// In a write: what was shown when it began.
+    private var beforeWrite: Shown?
     /// Where in a program it was made, for who asks why a version is kept.
     package let origin: SessionOrigin?
 
@@ -57,7 +59,7 @@ package final class Session {
         self.database = database
         self.isFrozen = isFrozen
         current = version
-        space = BlockSpace(reader: database.reader)
+        space = BlockSpace(reader: database.reader, reserving: database.options.spillLimits.reserved)
         state = .allocate(capacity: 1)
         state.initialize(to: SessionState(epoch: 1, owner: CurrentThread.id, isWriting: false))
         catalog = Catalog()
@@ -115,6 +117,7 @@ package final class Session {
         }
         database.versions.unpin(current.number)
         tables.removeAll()
+        beforeWrite = nil
         state.deallocate()
     }
 
@@ -154,12 +157,12 @@ package final class Session {
 
     /// Shows a version that is pinned for it, durable or with its ticket.
     private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
-        let last = current
+        let (last, before) = (current, shown)
         do throws(EngineError) {
             try load(next)
         } catch {
             database.versions.unpin(next.number)
-            try? load(last, isKnown: true)
+            show(again: before)
             throw error
         }
         current = next
@@ -201,10 +204,30 @@ package final class Session {
         try come(to: other.current, other.ticket)
     }
 
-    /// Shows `version`: reads its catalog and points the tables at its roots. `isKnown`: it has been shown before.
-    private func load(_ version: Version, isKnown: Bool = false) throws(EngineError) {
+    /// All that it takes to show a version again without reading anything.
+    private struct Shown {
+        var catalog: Catalog
+        var schema: SchemaBlock
+        var tables: [Table]
+    }
+
+    private var shown: Shown { Shown(catalog: catalog, schema: schema, tables: tables) }
+
+    /// Shows what was shown before. Cannot fail: after a failed sync the pages of a version may read differently.
+    private func show(again old: Shown) {
+        (catalog, schema, tables) = (old.catalog, old.schema, old.tables)
+        for (table, record) in zip(tables, catalog.tables) {
+            table.abandon()
+            table.show(record)
+        }
+        resolveOrigins()
+        moved()
+    }
+
+    /// Shows `version`: reads its catalog and points the tables at its roots.
+    private func load(_ version: Version) throws(EngineError) {
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
-        if !isKnown { try next.checkCounts(highWater: version.highWater) }
+        try next.checkCounts(highWater: version.highWater)
         if next.schema != catalog.schema || tables.isEmpty {
             schema = try SchemaBlock.read(next.schema, try database.reader.bytes(next.schema))
             try schema.requireKnownFeatures(database.path)
@@ -214,7 +237,7 @@ package final class Session {
             guard next.tables.elementsEqual(tables, by: { $0.key == $1.definition.key }) else {
                 throw corrupted("the catalog has other tables than its schema")
             }
-            for (table, record) in zip(tables, next.tables) { try table.show(record) }
+            for (table, record) in zip(tables, next.tables) { table.show(record) }
         }
         catalog = next
     }
@@ -228,7 +251,7 @@ package final class Session {
         var made: [Table] = []
         for (record, definition) in zip(next.tables, schema.tables) {
             if let old = table(definition.key), old.definition == definition {
-                try old.show(record)
+                old.show(record)
                 made.append(old)
             } else {
                 made.append(try Table(definition, record, self))
@@ -278,14 +301,16 @@ package final class Session {
                 if !isNewest { _ = try refresh() }
             }
             try database.reclaim()
+            try space.sealer.reserve(encrypting: database.isEncrypted)
         } catch {
             database.leaveWriter()
             throw error
         }
         state.pointee.isWriting = true
+        beforeWrite = shown
         isSchemaChanged = false
         refusal = nil
-        if database.canSpill { limitMemory() }
+        limitMemory()
     }
 
     // MARK: Memory of a write
@@ -314,6 +339,7 @@ package final class Session {
         lastRelief = changeCount
         (longValueBytes, longValuesSeen) = (0, 0)
         changedLimit = limits.changed
+        guard database.canSpill else { return }
         space.spillLimit = limits.sealed
         space.spill = { [unowned self] in
             // What failed once is left to the commit.
@@ -329,16 +355,16 @@ package final class Session {
     @inline(never)
     private func relieve() throws(EngineError) {
         reliefDue = .max
-        guard state.pointee.isWriting, database.canSpill else { return }
+        guard state.pointee.isWriting else { return }
         let held = tables.reduce(0) { $0 + $1.changedByteCount }
-        if held > changedLimit {
+        if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
             // Long values take what they take, and a little around them.
             let given = Double(changeCount - lastRelief) * Double(limits.bytesPerChange) + 2 * Double(longValueBytes)
             if Double(held) > given, changedLimit < SpillLimits.changedMaximum {
                 changedLimit = min(2 * changedLimit, SpillLimits.changedMaximum)
             } else {
-                for table in tables { _ = try table.seal() }
+                try change { () throws(EngineError) in for table in tables { _ = try table.seal() } }
                 moved()
                 lastRelief = changeCount
                 longValueBytes = 0
@@ -347,32 +373,16 @@ package final class Session {
         longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
-        if space.sealer.isNearlyFull {
+        // What cannot be written ahead comes on top at the commit.
+        if space.sealer.isNearlyFull(with: database.canSpill ? 0 : held) {
+            reliefDue = 0
             throw .limit("The transaction writes more than there is address space for: commit it in parts.")
         }
     }
 
-    /// In a write: from now on it can only be rolled back; `commitWrite` throws `.refused` with those words, or with
-    /// the words of the first call.
-    func refuse(_ why: EngineError.Refusal, _ words: String) {
-        precondition(state.pointee.isWriting)
-        if refusal == nil { refusal = .refused(why, words) }
-    }
-
-    /// True where `commitWrite` is sure to throw.
-    package var isRefused: Bool { refusal != nil }
-
-    /// True where a delete may take more along than what the objects own, or be denied.
-    package var hasDeleteRules: Bool { tables.contains { !$0.deleteRules.isEmpty } }
-
-    /// Throws where the transaction breaks a rule that the file keeps.
-    private func checkRules() throws(EngineError) {
-        if let refusal { throw refusal }
-        for table in tables { try table.checkUniqueness() }
-    }
-
     /// Makes the changes visible to others, and durable as is wanted (nil: as the session's `durability` says).
-    /// After an error the transaction has been rolled back.
+    /// After an error the transaction has been rolled back. Where the commit has failed and not even the newest version
+    /// can be read, what has failed is shown until `refresh` finds one, or throws why not.
     package func commitWrite(_ wanted: CommitDurability? = nil) throws(EngineError) {
         let made = try commit(wanted ?? durability, nil)
         guard let waited = made.ticket else {
@@ -383,9 +393,8 @@ package final class Session {
             try database.wait(for: waited)
             ticket = nil
         } catch {
-            do { _ = try comeBack() } catch {
-                fatalError("the newest version cannot be read any more: \(error)")
-            }
+            // Where this fails, the next refresh or write meets it and says so.
+            _ = try? comeBack()
             throw error
         }
         if made.isFileLong { database.shrinkIfLong(current) }
@@ -423,6 +432,7 @@ package final class Session {
             tables[i].adopt(catalog.tables[i])
         }
         space.reset()
+        beforeWrite = nil
         let last = current
         current = made.version
         ticket = made.ticket
@@ -434,30 +444,22 @@ package final class Session {
         return made
     }
 
-    /// Forgets all changes of the transaction.
+    /// Forgets all changes of the transaction. Where what it was built on has failed, the newest version is shown; if
+    /// that cannot be read, what has failed, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
         database.forgetSpill()
         space.reset()
-        do {
-            // The catalog of `current` was read when the session came to it, so this finds it verified.
-            catalog = Catalog()
-            for table in tables { table.abandon() }
-            try load(current, isKnown: true)
-        } catch {
-            fatalError("the version before the transaction cannot be read any more: \(error)")
-        }
-        moved()
+        for table in tables { table.abandon() }
+        if let beforeWrite { show(again: beforeWrite) }
+        beforeWrite = nil
         state.pointee.isWriting = false
         database.leaveWriter()
         // What others have committed and is shown now may still fail.
         guard let ticket else { return }
-        do {
-            do { try database.wait(for: ticket) } catch {}
-            _ = try comeBack()
-        } catch {
-            fatalError("the newest version cannot be read any more: \(error)")
-        }
+        do { try database.wait(for: ticket) } catch {}
+        // Where this fails, the next refresh or write meets it and says so.
+        _ = try? comeBack()
     }
 
     /// The catalog and schema of what is seen, with pending refs where a write has changed something: the tables
@@ -467,7 +469,7 @@ package final class Session {
         try checkRules()
         var (catalog, schema) = (catalog, schema)
         var records: [TableRecord] = []
-        for table in tables { records.append(try table.seal()) }
+        try change { () throws(EngineError) in for table in tables { records.append(try table.seal()) } }
         catalog.tables = records
         schema.tables = tables.map(\.definition)
         schema.settleFeatures()
@@ -536,7 +538,7 @@ package final class Session {
             keys[table.name] = TableKey(catalog.nextTableKey)
             catalog.nextTableKey += 1
         }
-        for table in new { try addTable(table, keys) }
+        try change { () throws(EngineError) in for table in new { try addTable(table, keys) } }
         schemaMoved()
     }
 

@@ -192,12 +192,14 @@ final class SharedFile: @unchecked Sendable {
         var hasFailed = false
         do {
             if try !reuse(header, permissions) {
-                try make(permissions)
+                try make()
             } else if durable == nil, isMapped, isValid(header) {
                 durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
                 hasFailed = hasFailedSinceUnsynced
             }
         } catch { throw .system(error) }
+        // Others who may use the database use this one too, whoever makes it.
+        file?.takeAccess(of: database, asReplacement: true)
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
@@ -243,9 +245,9 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// Makes the file under another name first: nobody sees half of it, and who has the old one keeps it.
-    private func make(_ permissions: UInt32) throws(SystemError) {
+    private func make() throws(SystemError) {
         let temporary = fileSystem.unusedPath(beside: path)
-        let made = try fileSystem.open(temporary, .createNew(permissions: permissions))
+        let made = try fileSystem.open(temporary, .createNew(permissions: 0o600))
         do throws(SystemError) {
             try made.allocate(Self.byteCount)
             base = try made.mapShared(Self.byteCount)

@@ -221,6 +221,31 @@ extension SystemCalls {
     }
 }
 
+// MARK: - Who may use a file
+
+extension SystemCalls {
+    /// See `File.takeAccess`.
+    static func copyAccess(from source: Int32, to target: Int32, asReplacement: Bool) {
+        var old = stat()
+        var new = stat()
+        guard call({ fstat(source, &old) }) == 0, call({ fstat(target, &new) }) == 0 else { return }
+        if asReplacement, new.st_uid != old.st_uid || new.st_gid != old.st_gid {
+            // Only the administrator may give files away; to one of his own groups everybody may.
+            if fchown(target, old.st_uid, old.st_gid) != 0 { _ = fchown(target, uid_t.max, old.st_gid) }
+            guard call({ fstat(target, &new) }) == 0 else { return }
+        }
+        let had = UInt32(new.st_mode) & 0o777
+        var permissions = UInt32(old.st_mode) & 0o666
+        if new.st_gid != old.st_gid {
+            // Who is of the one group may be nobody to the other: both get what both had.
+            let both = permissions >> 3 & permissions & 0o6
+            permissions = permissions & 0o600 | both << 3 | both
+        }
+        if !asReplacement { permissions = permissions & had | had & 0o600 }
+        if permissions != had { _ = fchmod(target, mode_t(permissions)) }
+    }
+}
+
 // MARK: - Locks
 
 extension SystemCalls {

@@ -6,6 +6,7 @@
     import RegnumEngine
     import RegnumSimulation
     import RegnumSystem
+    import Synchronization
     import Testing
 
     @Suite struct EncryptedFileTests {
@@ -108,6 +109,43 @@
             try session.addTables([Self.notes])
             try session.commitWrite()
             #expect(Self.contains(try #require(plain.contents(of: Self.path)), Array("SecretTable".utf8)))
+        }
+
+        private final class Search: Sendable {
+            let seen = Mutex<Set<String>>([])
+            let found = Mutex<[String]>([])
+        }
+
+        @Test("nor is it in a file in the making: a copy or a compaction")
+        func noPlaintextInTheMaking() throws {
+            let files = try Self.make()
+            let search = Search()
+            files.beforeSync.withLock {
+                $0 = { files in
+                    for path in files.paths where path.hasSuffix(".tmp") || path.hasSuffix(".compacting") {
+                        guard let bytes = files.contents(of: path), bytes.count > 100_000 else { continue }
+                        search.seen.withLock { _ = $0.insert(path) }
+                        for word in ["Geheim", "Secret", "secret", "Glied"]
+                        where Self.contains(bytes, Array(word.utf8)) {
+                            search.found.withLock { $0.append("\(word) in \(path)") }
+                        }
+                    }
+                }
+            }
+            let copy = Self.path + ".copy"
+            do { try Self.open(files, Self.key(1)).makeSession().writeCopy(to: copy, in: files, key: Self.key(2)) }
+            var options = Database.OpenOptions()
+            options.encryptionKey = Self.key(1)
+            #expect(try Database.compact(path: Self.path, fileSystem: files, options: options))
+            files.beforeSync.withLock { $0 = nil }
+            #expect(search.found.withLock { $0 } == [])
+            #expect(search.seen.withLock { $0 } == [copy + ".0.tmp", Self.path + ".compacting"])
+            for (path, key) in [(copy, UInt8(2)), (Self.path, 1)] {
+                var options = Database.OpenOptions()
+                options.encryptionKey = Self.key(key)
+                let database = try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
+                #expect(try Self.read(database) == Self.expected())
+            }
         }
 
         static func contains(_ bytes: [UInt8], _ word: [UInt8]) -> Bool {

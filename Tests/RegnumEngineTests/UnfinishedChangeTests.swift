@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes that meet damage half way, and versions that cannot be read where one has to be shown: the transaction can
+// only be rolled back, and what was shown before is shown again.
+
+@testable import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct UnfinishedChangeTests {
+    static let path = "/u/a.realm"
+    static let rows = NewTable(
+        name: "Row",
+        columns: [
+            NewColumn(name: "a", type: .int, isIndexed: true), NewColumn(name: "b", type: .int, isIndexed: true),
+            NewColumn(name: "c", type: .int),
+        ])
+    static let count = 60
+
+    enum Change: CaseIterable, Sendable { case insert, delete, deleteMany }
+
+    private func files() -> SimulatedFileSystem { SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20) }
+
+    /// The file opened anew, no block of it read that an opening does not need.
+    private func open(_ files: SimulatedFileSystem) throws -> Session {
+        var options = Database.OpenOptions()
+        options.checksSmallFiles = false
+        options.syncDelay = nil
+        return try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options).makeSession()
+    }
+
+    private func make(_ files: SimulatedFileSystem) throws {
+        let session = try open(files)
+        try session.beginWrite()
+        try session.addTables([Self.rows])
+        for number in 1...Self.count { try insert(session, number) }
+        try session.commitWrite()
+    }
+
+    private func table(_ session: Session) throws -> Table { try #require(session.table(named: "Row")) }
+
+    private func insert(_ session: Session, _ number: Int) throws {
+        let table = try table(session)
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        for column in 0..<3 { try table.set(.int(Int64(number)), column, of: key) }
+    }
+
+    /// The page of the only leaf of the index of the second column.
+    private func indexPage(_ session: Session) throws -> UInt64 {
+        let column = try table(session).definition.columns[1].key
+        let trees = try #require(try session.contents().0.tables.first).trees
+        return try #require(trees.first { $0.column == column && $0.role == .index }).root.page
+    }
+
+    /// Writes over the middle of a page; what was there.
+    private func overwrite(
+        _ page: UInt64, _ files: SimulatedFileSystem, with bytes: [UInt8] = [UInt8](repeating: 0xEE, count: 512)
+    ) throws -> [UInt8] {
+        let offset = Int(page) * 4096 + 64
+        let before = Array(try #require(files.contents(of: Self.path))[offset..<offset + bytes.count])
+        let file = try files.open(Self.path, .readWrite)
+        defer { file.close() }
+        try file.write(bytes, at: offset)
+        return before
+    }
+
+    private func run(_ change: Change, _ session: Session) throws {
+        let table = try table(session)
+        switch change {
+        case .insert: try insert(session, 1000)
+        case .delete: try table.delete(ObjectKey(5))
+        case .deleteMany: try table.delete((1...40).map { ObjectKey(UInt64($0)) })
+        }
+    }
+
+    // A block of the second index was damaged: the object was gone from the first one, and there in the second. The
+    // next commit made that the state of the file.
+    @Test("a change that met damage half way cannot be committed", arguments: Change.allCases)
+    func halfDone(change: Change) throws {
+        let files = files()
+        try make(files)
+        let session = try open(files)
+        let page = try indexPage(session)
+        let good = try overwrite(page, files)
+        try session.beginWrite()
+        #expect(throws: EngineError.self) { try run(change, session) }
+        #expect(session.isRefused)
+        let error = #expect(throws: EngineError.self) { try session.commitWrite() }
+        if case .corrupted(let damage)? = error {
+            #expect(damage.page == page)
+            #expect(damage.what.hasPrefix("a change of the transaction has ended half way"))
+        } else {
+            Issue.record("\(error as Any)")
+        }
+        #expect(!session.isWriting)
+        let table = try table(session)
+        #expect(table.count == Self.count)
+        #expect(try table.keys(inIndexOf: 0, equalTo: .int(5)) == [ObjectKey(5)])
+        #expect(try table.value(2, of: ObjectKey(5)) == .int(5))
+        // The next transaction has nothing of it.
+        _ = try overwrite(page, files, with: good)
+        try session.beginWrite()
+        #expect(!session.isRefused)
+        try run(change, session)
+        try session.commitWrite()
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("a copy made inside of a write that is refused is refused too, and the write can be rolled back")
+    func rolledBack() throws {
+        let files = files()
+        try make(files)
+        let session = try open(files)
+        let good = try overwrite(try indexPage(session), files)
+        try session.beginWrite()
+        #expect(throws: EngineError.self) { try run(.delete, session) }
+        #expect(throws: EngineError.self) { try session.writeCopy(to: "/u/b.realm", in: files) }
+        session.rollbackWrite()
+        try session.beginWrite()
+        try table(session).set(.int(7), 2, of: ObjectKey(5))
+        try session.commitWrite()
+        _ = try overwrite(try indexPage(session), files, with: good)
+        #expect(try table(session).value(2, of: ObjectKey(5)) == .int(7))
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("damage that was only read does not stand against the transaction")
+    func read() throws {
+        let files = files()
+        try make(files)
+        let session = try open(files)
+        let good = try overwrite(try indexPage(session), files)
+        try session.beginWrite()
+        let table = try table(session)
+        #expect(throws: EngineError.self) { try table.keys(inIndexOf: 1, equalTo: .int(3)) }
+        try table.set(.int(8), 2, of: ObjectKey(3))
+        try session.commitWrite()
+        #expect(try table.value(2, of: ObjectKey(3)) == .int(8))
+        _ = try overwrite(try indexPage(session), files, with: good)
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    // The schema of the version that was refused stayed with the tables of the one that was shown: a copy had other
+    // tables than its schema.
+    @Test("a refresh that fails leaves what was shown")
+    func refresh() throws {
+        let files = files()
+        try make(files)
+        let reader = try open(files)
+        let writer = try reader.database.makeSession()
+        try writer.beginWrite()
+        writer.addFeature(Feature(name: "later", isRequired: true))
+        try writer.addTables([NewTable(name: "Other", columns: [NewColumn(name: "n", type: .int)])])
+        try writer.commitWrite()
+        for _ in 0..<2 {
+            #expect(throws: EngineError.unsupported(path: Self.path, feature: "later")) { try reader.refresh() }
+            #expect(reader.features.isEmpty)
+            #expect(reader.tables.map(\.definition.name) == ["Row"])
+        }
+        try reader.writeCopy(to: "/u/b.realm", in: files)
+        let copy = try Database.openAsOtherProcess(path: "/u/b.realm", fileSystem: files)
+        #expect(try copy.makeSession().tables.map(\.count) == [Self.count])
+        #expect(IntegrityCheck.run(copy).isClean)
+    }
+
+    // MARK: After a failed sync
+
+    private func failNextSync(_ files: SimulatedFileSystem) {
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "sync"), kind: .io, isPersistent: false, operation: "sync")
+    }
+
+    // Some file systems forget what they could not write. A roll-back read the version that the write was built on once
+    // more, found other bytes, and ended the program.
+    @Test("a write is rolled back where the pages it was built on were forgotten with a failed sync")
+    func forgottenPages() throws {
+        let files = files()
+        try make(files)
+        let first = try open(files)
+        let second = try first.database.makeSession()
+        let before = try #require(files.contents(of: Self.path))
+        try first.beginWrite()
+        try insert(first, 1000)
+        try first.commitWriteLater { _ in }
+        try second.beginWrite()
+        #expect(try table(second).count == Self.count + 1)
+        failNextSync(files)
+        #expect(throws: EngineError.self) { try first.database.makeDurable() }
+        files.failure = nil
+        let length = try #require(files.contents(of: Self.path)).count
+        files.setContents(of: Self.path, before + [UInt8](repeating: 0, count: length - before.count))
+        second.rollbackWrite()
+        #expect(try table(second).count == Self.count)
+        #expect(try first.comeBack())
+        #expect(try table(first).count == Self.count)
+        try second.beginWrite()
+        try insert(second, 1001)
+        try second.commitWrite()
+        let report = IntegrityCheck.run(first.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    @Test("where a commit fails and the version before it cannot be read, the next refresh says so")
+    func nothingToShow() throws {
+        let files = files()
+        try make(files)
+        let session = try open(files)
+        let page = session.database.versions.newest.catalog.page
+        try session.beginWrite()
+        try insert(session, 1000)
+        let good = try overwrite(page, files)
+        failNextSync(files)
+        let error = #expect(throws: EngineError.self) { try session.commitWrite() }
+        files.failure = nil
+        if case .system? = error {} else { Issue.record("\(error as Any)") }
+        #expect(throws: EngineError.self) { try session.refresh() }
+        #expect(throws: EngineError.self) { try session.beginWrite() }
+        _ = try overwrite(page, files, with: good)
+        #expect(try session.refresh())
+        #expect(try table(session).count == Self.count)
+        try session.beginWrite()
+        try insert(session, 1001)
+        try session.commitWrite()
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+}
