@@ -224,8 +224,14 @@ struct MigrationOpeningTests {
         #expect(try schemaVersionAtURL(file.url) == 9)
         let open = try file.open(Renamed.types, version: 9)
         #expect(try withExtendedLifetime(open) { try schemaVersionAtURL(file.url) } == 9)
+        // As RealmSwift has it: a file that is not there has no version yet.
         let error = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(file.folder.file("no.realm")) }
-        #expect(error?.code == .fileNotFound)
+        #expect(error?.code == .invalidDatabase && error?.reason == .missingFile)
+        #expect(error?.localizedDescription.contains("no.realm' has not been initialized.") == true)
+        #expect(!file.folder.names.contains("no.realm"))
+        let elsewhere = file.folder.file("no/such.realm")
+        let other = #expect(throws: Realm.Error.self) { try schemaVersionAtURL(elsewhere) }
+        #expect(other?.code == .fileNotFound)
     }
 
     @Test("what a migration gave out is of no use after its block")

@@ -225,6 +225,24 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(!FileManager.default.fileExists(atPath: folder.file("b.realm").path))
     }
 
+    @Test("a seed file is copied for those too who only read")
+    func readOnlySeed() throws {
+        do {
+            let seed = try Realm(configuration: configuration("seed.realm"))
+            try seed.write { seed.create(OpeningItem.self, value: ["id": 1]) }
+        }
+        var configuration = configuration()
+        configuration.readOnly = true
+        configuration.seedFilePath = folder.file("seed.realm")
+        #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1)
+        #expect(folder.names.contains("a.realm"))
+        try FileManager.default.removeItem(at: folder.file("seed.realm"))
+        #expect(try Realm(configuration: configuration).objects(OpeningItem.self).count == 1, "not copied again")
+        configuration.fileURL = folder.file("b.realm")
+        let missing = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
+        #expect(missing?.code == .fileNotFound && missing?.fileURL == folder.file("seed.realm"))
+    }
+
     @Test("the default file lies in XDG_DATA_HOME under the program's name, and its folder is made")
     func defaultFile() async {
         await #expect(processExitsWith: .success) {

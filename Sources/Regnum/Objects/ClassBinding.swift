@@ -35,6 +35,8 @@ package struct ClassContext {
     var recycled: UnsafeMutablePointer<RecycledValues>?
     /// The class is observable: reads are to be told. Then `state` never matches.
     var isTracked = false
+    /// Of dynamic objects; owned by the `ClassBinding`.
+    var names: UnsafeMutablePointer<NamePlaces>?
 
     init(
         stores: UnsafeMutablePointer<UInt64>, state: UnsafeMutablePointer<SessionState>,
@@ -118,6 +120,11 @@ package final class ClassBinding {
         if let place = schema.primaryKey {
             context.pointee.primaryKeyOffset = schema.properties[place].offset
         }
+        if !schema.plainForms.isEmpty {
+            let names = UnsafeMutablePointer<NamePlaces>.allocate(capacity: 1)
+            names.initialize(to: NamePlaces(schema, columns: columns))
+            context.pointee.names = names
+        }
     }
 
     /// True where the columns that the properties were bound to are where they were, and hold the same.
@@ -139,6 +146,10 @@ package final class ClassBinding {
     deinit {
         recycled.pointee.removeAll()
         recycled.deallocate()
+        if let names = context.pointee.names {
+            names.pointee.deallocate()
+            names.deallocate()
+        }
         context.deallocate()
         columnNumbers.deallocate()
     }

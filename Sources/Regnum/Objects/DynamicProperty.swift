@@ -5,17 +5,23 @@ internal import Foundation
 internal import RegnumEngine
 
 extension ClassSchema {
-    /// A table as dynamic objects show it: with the properties of the class `known`, else with its columns.
-    static func dynamic(_ definition: TableDefinition, known: ClassSchema?, in session: Session) -> ClassSchema {
-        var properties: [ClassProperty] = []
+    /// A table as dynamic objects show it: with the properties of the class `known`, else with its columns. `isSorted`:
+    /// by name, as in a `goldenText`, instead of as they were added to the file.
+    static func dynamic(
+        _ definition: TableDefinition, known: ClassSchema?, in session: Session, isSorted: Bool = false
+    ) -> ClassSchema {
         if let known {
-            for property in known.properties { properties.append(dynamic(property, number: properties.count)) }
-        } else {
-            for column in definition.columns where !column.isHidden {
-                properties.append(dynamic(column, number: properties.count, in: session))
-            }
+            let properties = known.properties.enumerated().map { dynamic($1, number: $0) }
+            return ClassSchema(dynamic: definition.name, isEmbedded: definition.isEmbedded, properties: properties)
         }
-        return ClassSchema(dynamic: definition.name, isEmbedded: definition.isEmbedded, properties: properties)
+        var columns = definition.columns.filter { !$0.isHidden }
+        if isSorted { columns.sort { $0.name < $1.name } }
+        let uniques = definition.uniques.map { unique in
+            unique.columns.compactMap { key in columns.firstIndex { $0.key == key } }
+        }
+        return ClassSchema(
+            dynamic: definition.name, isEmbedded: definition.isEmbedded,
+            properties: columns.enumerated().map { dynamic($1, number: $0, in: session) }, uniques: uniques)
     }
 
     private static func dynamic(_ property: ClassProperty, number: Int) -> ClassProperty {
@@ -47,6 +53,10 @@ extension ClassSchema {
         property.isPrimaryKey = column.isPrimaryKey
         property.isContentIndexed = column.isContentIndexed
         property.targetName = column.target.flatMap { session.table($0)?.definition.name }
+        if column.type == .link {
+            property.deleteRule = column.deleteRule
+            property.originRule = column.originRule
+        }
         return property
     }
 }
@@ -175,24 +185,30 @@ extension ObjectBase {
         }
     }
 
-    /// Stores a value of the very type of a dynamic object's property. False where it is of another one, or is a primary
-    /// key: those go through the property. The caller has checked that the object can be changed.
-    final func setPlain(_ value: Any, _ schema: ClassSchema, _ place: Int) -> Bool {
-        if schema.plainForms.isEmpty || schema.primaryKey == place { return false }
+    /// Stores a value of the very type of a dynamic object's property, which is no primary key. False where it is of
+    /// another one: that goes through the property. The caller has checked that the object can be changed.
+    final func setPlain(_ value: Any, _ form: PlainForm, _ column: Int) -> Bool {
         let type = Swift.type(of: value)
         let new: Value
-        switch schema.plainForms[place] {
-        case .int where type == Int.self: new = (value as? Int).map { .int(Int64($0)) } ?? .null
-        case .bool where type == Bool.self: new = (value as? Bool).map { .bool($0) } ?? .null
-        case .float where type == Float.self: new = (value as? Float).map { .float($0) } ?? .null
-        case .double where type == Double.self: new = (value as? Double).map { .double($0) } ?? .null
-        case .string where type == String.self: new = (value as? String).map { String._toRaw($0).value } ?? .null
+        switch form {
+        case .int where type == Int.self: new = .int(Int64(contents(value, as: Int.self)))
+        case .bool where type == Bool.self: new = .bool(contents(value, as: Bool.self))
+        case .float where type == Float.self: new = .float(contents(value, as: Float.self))
+        case .double where type == Double.self: new = .double(contents(value, as: Double.self))
+        case .string where type == String.self: new = String._toRaw(contents(value, as: String.self)).value
         default: return false
         }
         let binding = binding
-        engine { () throws(EngineError) in try binding.table.set(new, binding.columns[place], of: rowKey) }
+        engine { () throws(EngineError) in try binding.table.set(new, column, of: rowKey) }
         return true
     }
+}
+
+/// The value in the box, which is known to be of that type, and small enough to lie in the box itself. A cast would
+/// find the type out once more, in 30 ns.
+@inline(__always)
+private func contents<Contents>(_ box: Any, as type: Contents.Type) -> Contents {
+    withUnsafePointer(to: box) { UnsafeRawPointer($0).load(as: Contents.self) }
 }
 
 // MARK: Values

@@ -15,8 +15,10 @@ extension RealmCore {
     private func madeDynamicBinding(_ table: Table) -> ClassBinding {
         let key = table.definition.key
         if let known = dynamicBindings[key] { return known }
+        let work = (configurationBox as? RealmSettings)?.work
         let schema = ClassSchema.dynamic(
-            table.definition, known: binding(forTable: key)?.schema, in: session)
+            table.definition, known: binding(forTable: key)?.schema, in: session,
+            isSorted: work?.goesByColumns ?? false)
         let made = ClassBinding(core: self, schema: schema, table: table)
         remember(dynamic: made)
         return made

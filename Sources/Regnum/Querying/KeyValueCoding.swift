@@ -13,6 +13,10 @@ extension ObjectBase {
     /// there and for a value that does not fit.
     public final subscript(key: String) -> Any? {
         get {
+            if let found = plainEntry(key) {
+                requireValid()
+                return plainColumn(found.pointee.form, Int(found.pointee.column))
+            }
             let schema = classSchema
             guard let place = schema.place(named: key) else {
                 if rowContext != nil { requireValid() }
@@ -21,6 +25,13 @@ extension ObjectBase {
             return value(schema, place)
         }
         set { set(newValue, key, isCoding: rowContext == nil) }
+    }
+
+    /// Of a dynamic object the plain property of that name, where it is found without a look at the text.
+    @inline(__always)
+    private final func plainEntry(_ name: String) -> UnsafePointer<NamePlaces.Entry>? {
+        guard let names = rowContext?.pointee.names else { return nil }
+        return names.pointee.find(name)
     }
 
     /// The value of a property by its name; as `self[key]`.
@@ -74,13 +85,23 @@ extension ObjectBase {
     }
 
     private final func set(_ value: Any?, _ key: String, isCoding: Bool) {
+        if let value, let found = plainEntry(key), !found.pointee.isPrimaryKey {
+            requireValid()
+            requireModifiable(self)
+            if setPlain(value, found.pointee.form, Int(found.pointee.column)) { return }
+        }
         let schema = classSchema
         guard let place = schema.place(named: key) else { refuseName(key, isCoding: isCoding) }
         if rowContext != nil {
             requireValid()
             requireModifiable(self)
         }
-        if let value, setPlain(value, schema, place) { return }
+        // A primary key goes through its property.
+        if let value, !schema.plainForms.isEmpty, schema.primaryKey != place,
+            setPlain(value, schema.plainForms[place], binding.columns[place])
+        {
+            return
+        }
         let property = schema.properties[place]
         if property.isComputed { misuse("Cannot modify read-only property '\(schema.name).\(key)'.") }
         if property.setUnknownRawValue(value, of: self) { return }

@@ -41,9 +41,9 @@ public final class AsyncOpenTask: Sendable {
     }
 
     /// Calls back with an error of the POSIX domain, "Operation canceled", unless it was called back before. A
-    /// migration under way is called off, and the file as it was.
+    /// migration under way is called off, and the file as it was; of no effect where its commit has begun.
     public func cancel() {
-        control.cancel()
+        guard control.cancel() else { return }
         let error = NSError(
             domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECANCELED.rawValue),
             userInfo: [NSLocalizedDescriptionKey: "Operation canceled"])

@@ -52,7 +52,7 @@ extension Realm {
         /// The configuration keeps these bytes as you gave them; what the database derives from them is wiped when
         /// the last Realm of the file is closed.
         public var encryptionKey: Data?
-        /// True where nothing may be written. The file must exist, and be of this `schemaVersion`.
+        /// True where nothing may be written. The file must exist, or its `seedFilePath`, and be of this `schemaVersion`.
         public var readOnly: Bool
         /// The version of the schema; a file never goes back to a lower one.
         public var schemaVersion: UInt64
@@ -64,7 +64,7 @@ extension Realm {
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
         /// The classes of the schema; nil for all subclasses of `Object` in the process.
         public var objectTypes: [ObjectBase.Type]?
-        /// A file that is copied to `fileURL` where there is none.
+        /// A file that is copied to `fileURL` where there is none, also with `readOnly`.
         public var seedFilePath: URL?
         /// How many versions may be alive at a time before a write fails.
         public var maximumNumberOfActiveVersions: UInt?

@@ -22,8 +22,8 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 public final class Migration {
     /// The classes as they are in the file: the names of properties are those of the columns.
     public private(set) var oldSchema: Schema
-    /// The classes as they are declared.
-    public let newSchema: Schema
+    /// The classes as they are declared; while steps run, by the names of columns.
+    public private(set) var newSchema: Schema
 
     let work: SchemaWork
     private(set) var old: RealmCore
@@ -79,12 +79,36 @@ public final class Migration {
             hasBegun = true
             do {
                 try work.begin()
-                // Classes of a text have no types of their own, and are reached by name alone.
-                new.bind(settings.schema.classes.filter { $0.type != DynamicObject.self })
+                bindClasses()
             } catch { failure = error }
         }
-        if failure == nil, control?.isCancelled == true { failure = CancellationError() }
+        if control?.isCancelled == true { cancel() }
         return failure == nil
+    }
+
+    /// Steps go by columns, and classes of a text have no types: both are reached by name alone.
+    private func bindClasses() {
+        if work.goesByColumns { return }
+        new.bind(settings.schema.classes.filter { $0.type != DynamicObject.self })
+    }
+
+    /// Runs `body` with the new objects as files know them: by the names of columns, without the defaults, numbers and
+    /// types of classes. So it means the same with the classes of today and with those of a text.
+    func goingByColumns(_ body: () -> Void) {
+        goByColumns(true)
+        body()
+        goByColumns(false)
+    }
+
+    private func goByColumns(_ does: Bool) {
+        let declared = Schema(settings.schema.classes)
+        // What the classes will be to the next step, should there be one some day.
+        newSchema = does ? (try? Schema.golden(declared.goldenText)) ?? declared : declared
+        work.goesByColumns = does
+        if !hasBegun || failure is EngineError { return }
+        new.retireForGood()
+        bindClasses()
+        shapeCount += 1
     }
 
     /// After the block. Throws what went wrong in it.
@@ -128,17 +152,19 @@ public final class Migration {
         }
         let oldBinding = old.dynamicBinding(before)
         let key = before.definition.key
-        let step = MigrationControl.step(before.count)
+        var watch = EnumerationWatch(control, typeName, total: before.count)
         var (oldObject, newObject) = (PassingAccessor(), PassingAccessor())
         var newBinding = newTable(key).map { new.dynamicBinding($0) }
         var shape = shapeCount
+        var rows = RowWalk(before)
         for position in 0..<before.count {
-            if position % step == 0, !goesOn(typeName, position, before.count) { return }
+            if !watch.goesOn(position) { cancel() }
+            if failure != nil { return }
             if shape != shapeCount {
                 newBinding = newTable(key).map { new.dynamicBinding($0) }
                 shape = shapeCount
             }
-            let location = engine { () throws(EngineError) in try before.location(atPosition: position) }
+            guard let location = engine({ () throws(EngineError) in try rows.next() }) else { break }
             let object = location.key
             guard let newBinding else {
                 block(oldObject.at(object, location, oldBinding), nil)
@@ -149,15 +175,11 @@ public final class Migration {
             }
             block(oldObject.at(object, location, oldBinding), newObject.at(object, place, newBinding))
         }
-        _ = goesOn(typeName, before.count, before.count)
+        if !watch.goesOn(before.count) { cancel() }
     }
 
-    /// Tells how far it is; false where it was cancelled.
-    private func goesOn(_ typeName: String, _ completed: Int, _ total: Int) -> Bool {
-        guard let control else { return true }
-        control.report(.objects, typeName, completed, total)
-        if control.isCancelled, failure == nil { failure = CancellationError() }
-        return failure == nil
+    private func cancel() {
+        if failure == nil { failure = CancellationError() }
     }
 
     private func enumerateNew(_ typeName: String, _ block: MigrationObjectEnumerateBlock) {
@@ -241,7 +263,7 @@ public final class Migration {
     /// - Parameters:
     ///   - typeName: the name of the class.
     ///   - oldName: the name of the column in the file.
-    ///   - newName: the name of the declared property; of a step in between, a name that is renamed again later.
+    ///   - newName: the name of the declared property, or of its column; or a name that is renamed again later.
     public func renameProperty(onType typeName: String, from oldName: String, to newName: String) {
         guard ready() else { return }
         engine { () throws(EngineError) in
@@ -294,7 +316,8 @@ extension Migration: MigrationAdditions {}
 extension MigrationAdditions {
     /// Gives the objects of one class to another, with all links to them: what they have in common stays, the rest is
     /// added and removed as in any migration. The old class must not be declared any more, and no object of the new
-    /// one exist. What stands against it fails the migration when the block has ended. O(1) but for indexes.
+    /// one exist; that the file has the new class without objects does not matter. What stands against it fails the
+    /// migration when the block has ended. O(1) but for indexes.
     ///
     /// ```swift
     /// migration.renameClass(from: "Car", to: "Vehicle")

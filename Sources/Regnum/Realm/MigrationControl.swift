@@ -34,23 +34,75 @@ public struct MigrationProgress: Sendable, Equatable {
 
 /// Between who waits for a migration and who runs it. Any thread.
 final class MigrationControl: Sendable {
+    /// `running` becomes one of the others, which stay.
+    private enum State {
+        static let running: UInt8 = 0
+        static let cancelled: UInt8 = 1
+        static let committing: UInt8 = 2
+    }
     private let progress: (@Sendable (MigrationProgress) -> Void)?
-    private let cancelled = Atomic(false)
+    private let state = Atomic<UInt8>(State.running)
 
     init(_ progress: (@Sendable (MigrationProgress) -> Void)? = nil) { self.progress = progress }
 
-    /// The migration throws `CancellationError` at the next opportunity, unless its commit has begun.
-    func cancel() { cancelled.store(true, ordering: .relaxed) }
-    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+    /// The migration throws `CancellationError` at the next opportunity. False, and of no effect, where its commit has
+    /// begun: then the file is migrated.
+    @discardableResult
+    func cancel() -> Bool { become(State.cancelled) }
+
+    /// The commit begins. False where the migration was cancelled before.
+    func beginCommit() -> Bool { become(State.committing) }
+
+    var isCancelled: Bool { state.load(ordering: .relaxed) == State.cancelled }
+    var hasBegunCommit: Bool { state.load(ordering: .acquiring) == State.committing }
+
+    /// True where that is the state now.
+    private func become(_ wanted: UInt8) -> Bool {
+        let (isDone, before) = state.compareExchange(
+            expected: State.running, desired: wanted, ordering: .acquiringAndReleasing)
+        return isDone || before == wanted
+    }
 
     func report(
         _ phase: MigrationProgress.Phase, _ className: String? = nil, _ completed: Int = 0, _ total: Int = 0
     ) {
         progress?(MigrationProgress(phase: phase, className: className, completed: completed, total: total))
     }
+}
 
-    /// Objects between two reports: a hundredth of all, and not so many that cancelling would take long.
-    static func step(_ count: Int) -> Int { min(max(count / 100, 1), 4096) }
+/// One enumeration on its way: tells how far it is, and asks whether it goes on.
+struct EnumerationWatch {
+    private let control: MigrationControl?
+    private let className: String
+    private let total: Int
+    /// Objects between two reports: a hundredth of all.
+    private let reportStep: Int
+    /// Objects between two looks at whether it goes on: not so many that cancelling would take long.
+    private let lookStep: Int
+    private var nextReport = 0
+    private var nextLook = 0
+
+    init(_ control: MigrationControl?, _ className: String, total: Int) {
+        self.control = control
+        self.className = className
+        self.total = total
+        reportStep = max((total + 99) / 100, 1)
+        lookStep = min(reportStep, 4096)
+        if control == nil { nextLook = .max }
+    }
+
+    /// To be called with each number of objects that are done, in order, and with all of them. False where the
+    /// migration was cancelled.
+    mutating func goesOn(_ completed: Int) -> Bool {
+        if completed < nextLook, completed < total { return true }
+        guard let control else { return true }
+        nextLook = completed + lookStep
+        if completed >= nextReport || completed == total {
+            nextReport = completed + reportStep
+            control.report(.objects, className, completed, total)
+        }
+        return !control.isCancelled
+    }
 }
 
 /// What a configuration carries besides RealmSwift's settings.
@@ -100,12 +152,24 @@ struct MigrationBackup {
 
     func remove() { try? files.remove(path) }
 
-    /// Nothing was to be migrated: the file is well without its backup.
-    static func removeAfterGoodOpening(_ configuration: Realm.Configuration, _ place: Realm.Configuration.Place) {
+    /// Nothing was to be migrated to `version`: the file is well without its backup. One of the same version belongs to
+    /// a migration that another process, of a newer program, is about to do.
+    static func removeAfterGoodOpening(
+        _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place, version: UInt64
+    ) {
         guard configuration.extras.backsUp, case .file(let file) = place,
             !migrated.withLock({ $0.contains(file) })
         else { return }
-        MigrationBackup(path: path(of: file), files: configuration.files).remove()
+        let backup = MigrationBackup(path: path(of: file), files: configuration.files)
+        guard let older = backup.schemaVersion(configuration), older < version else { return }
+        backup.remove()
+    }
+
+    /// Nil where there is none, or none that can be read.
+    private func schemaVersion(_ configuration: Realm.Configuration) -> UInt64? {
+        guard (try? files.status(path)) != nil else { return nil }
+        return try? Database.openToRead(path: path, fileSystem: files, encryptionKey: configuration.engineKey)
+            .makeSession().schemaVersion
     }
 }
 
@@ -118,9 +182,8 @@ extension RealmCare where Self == Realm {
         return FileManager.default.fileExists(atPath: path) ? URL(fileURLWithPath: path) : nil
     }
 
-    /// As `performMigration(for:)`, telling `progress` how far it is: at most about a hundred times for each
-    /// enumeration, on the thread that migrates, inside of the write transaction. It is not called where nothing is to
-    /// be migrated.
+    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration, on the
+    /// thread that migrates, inside of the write transaction. It is not called where nothing is to be migrated.
     public static func performMigration(
         for configuration: Realm.Configuration = .defaultConfiguration,
         progress: @escaping @Sendable (MigrationProgress) -> Void
@@ -131,7 +194,8 @@ extension RealmCare where Self == Realm {
     }
 
     /// As `open(configuration:)`, telling `progress` how far a migration is, on the thread that migrates. Cancelling
-    /// the task stops the migration: `CancellationError` is thrown, and the file is as it was.
+    /// the task stops the migration: `CancellationError` is thrown, and the file is as it was. Once the migration
+    /// commits, cancelling has no effect: the file is migrated, and the Realm is opened.
     public static func open(
         configuration: Realm.Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         progress: @escaping @Sendable (MigrationProgress) -> Void

@@ -47,11 +47,9 @@ struct MigrationLosses {
     private mutating func compare(_ pair: Pair, _ old: Table, _ new: Table, _ key: ObjectKey) throws(EngineError) {
         let before = try Self.content(old, pair.old, key)
         if pair.isSame {
-            // In collections each null is replaced where it stands.
             if !before.values.contains(.null) { return }
             let after = try Self.content(new, pair.new, key)
-            let isCollection = old.definition.columns[pair.old].collection != .none
-            if !isCollection && !after.isDefault { return }
+            if before.isCollection ? !Self.hasReplacedNulls(before, after, old, pair.old) : !after.isDefault { return }
         } else {
             if before.isDefault { return }
             if try !Self.content(new, pair.new, key).isDefault { return }
@@ -73,9 +71,35 @@ struct MigrationLosses {
                 className: name, property: property, object: Self.text(primary), value: Self.cut(value)))
     }
 
+    /// True where a null of a collection is zero or empty now, as it is where nobody has touched it.
+    private static func hasReplacedNulls(
+        _ before: Content, _ after: Content, _ table: Table, _ column: Int
+    ) -> Bool {
+        let definition = table.definition.columns[column]
+        let zero = Value.zero(definition.type)
+        switch definition.collection {
+        case .none: return false
+        case .list:
+            // Without the nulls it is another list, and a zero in it another's.
+            if after.values == before.values.filter({ $0 != .null }) { return false }
+            return zip(before.values, after.values).contains { $0 == .null && $1 == zero }
+        case .set:
+            // Where the zero was there already the null has become one with it.
+            var left = Set(before.values)
+            left.remove(.null)
+            left.insert(zero)
+            return Set(after.values) == left
+        case .dictionary:
+            let now = Dictionary(zip(after.keys, after.values), uniquingKeysWith: { first, _ in first })
+            return zip(before.keys, before.values).contains { $1 == .null && now[$0] == zero }
+        }
+    }
+
     /// The values of a property of one object.
     private struct Content {
         var values: [Value]
+        /// Of a dictionary, as many as values.
+        var keys: [String] = []
         var isCollection: Bool
         /// True where it is what a property has that nobody has written.
         var isDefault: Bool
@@ -83,6 +107,11 @@ struct MigrationLosses {
 
     private static func content(_ table: Table, _ column: Int, _ key: ObjectKey) throws(EngineError) -> Content {
         let definition = table.definition.columns[column]
+        if definition.collection == .dictionary {
+            let entries = try table.dictionaryEntries(column, of: key)
+            return Content(
+                values: entries.map(\.value), keys: entries.map(\.key), isCollection: true, isDefault: entries.isEmpty)
+        }
         if definition.collection != .none {
             let values = try table.listValues(column, of: key)
             return Content(values: values, isCollection: true, isDefault: values.isEmpty)

@@ -14,6 +14,9 @@ internal import RegnumEngine
 ///     ]))
 /// ```
 ///
+/// Steps know files, not classes: names are those of columns, on both sides, and what a step does not give to a new
+/// object is zero, empty or nil. So a step means the same wherever in the list it stands.
+///
 /// A step that is given its old schema does not know what came after it: it finds the old objects of that schema, and
 /// new objects of the next such step's, or of the classes of today where there is none.
 public struct MigrationStep: Sendable {
@@ -24,7 +27,8 @@ public struct MigrationStep: Sendable {
     let oldClasses: [ClassSchema]?
     private let block: @Sendable (_ migration: Migration) -> Void
 
-    /// A step that files of all versions below `version` run.
+    /// A step that files of all versions below `version` run. It sees the columns of the classes of today until a step
+    /// with an old schema of its own follows.
     public init(to version: UInt64, _ run: @escaping @Sendable (_ migration: Migration) -> Void) {
         self.version = version
         startVersion = nil
@@ -53,7 +57,8 @@ public struct MigrationStep: Sendable {
     func run(_ migration: Migration) { block(migration) }
 
     /// A migration block that runs the steps which a file has not run yet. Steps without an old schema of their own see
-    /// the old objects of the file, or of the last step before that has one. All of them are one write transaction.
+    /// the old objects of the file, or of the last step before that has one, and new objects of the next step's that
+    /// has one, or of the classes of today. All of them are one write transaction.
     ///
     /// Misuse, at once, where the versions do not ascend, where a step does not begin where the one before it ends, and
     /// where a text is no schema. Opening throws `.fail` for a file that is older than the first step's start, for one
@@ -113,10 +118,10 @@ extension Migration {
             }
             stage.append(step)
         }
-        for step in stage where !hasFailed { step.run(self) }
+        goingByColumns { for step in stage where !hasFailed { step.run(self) } }
     }
 
-    /// The classes named, compared with the file.
+    /// The classes named, compared with the file. Constraints and delete rules are not: older texts do not have them.
     private func differences(_ classes: [ClassSchema]) -> [String] {
         classes.flatMap { schema -> [String] in
             guard let table = old.session.table(named: schema.name) else {
@@ -134,6 +139,7 @@ extension Migration {
         do {
             let schema = SchemaSet.described(classes)
             let stage = SchemaWork(session: session, classes: classes)
+            stage.goesByColumns = true
             let between = RealmSettings(
                 configuration: settings.configuration, place: settings.place, database: settings.database,
                 schema: schema, queue: settings.queue)

@@ -8,7 +8,7 @@ internal import Synchronization
 extension Realm {
     /// Opens `configuration` confined to `actor`: it may be used by code that runs on the actor, whatever thread that
     /// is. Migration and compaction run elsewhere first. Throws `Realm.Error`, and `CancellationError` where the task
-    /// is cancelled before the Realm is open.
+    /// is cancelled before the Realm is open; where a migration is done, before it commits.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never
     ) async throws {
@@ -22,7 +22,7 @@ extension Realm {
     }
 
     /// Opens `configuration` confined to the actor of the caller. Throws `Realm.Error`, and `CancellationError` where
-    /// the task is cancelled before the Realm is open.
+    /// the task is cancelled before the Realm is open; where a migration is done, before it commits.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         downloadBeforeOpen: OpenBehavior = .never
@@ -32,9 +32,11 @@ extension Realm {
 
     private static func opened(_ configuration: Configuration, on actor: isolated any Actor) async throws -> Opened {
         try Task.checkCancellation()
+        let control = configuration.extras.control ?? MigrationControl()
         // Keeps the file open until the actor's own Realm does.
-        let database = try await RealmOpening.prepare(configuration)
-        try Task.checkCancellation()
+        let database = try await RealmOpening.prepare(configuration, control)
+        // Who is told that the opening was called off may rely on the file being what it was.
+        if !control.hasBegunCommit { try Task.checkCancellation() }
         return try withExtendedLifetime(database) {
             Opened(realm: Realm(core: try RealmOpening.open(configuration, queue: nil, actor: actor)))
         }
@@ -152,10 +154,11 @@ extension RealmCore {
 
 extension RealmOpening {
     /// Opens and closes a Realm on a thread of its own, so that what is to be done once is done; the database stays
-    /// open while the result is held. Cancelling the task calls a migration off.
-    static func prepare(_ configuration: Realm.Configuration) async throws -> Database {
+    /// open while the result is held. Cancelling the task calls a migration off, by way of `control`.
+    static func prepare(
+        _ configuration: Realm.Configuration, _ control: MigrationControl
+    ) async throws -> Database {
         var watched = configuration
-        let control = configuration.extras.control ?? MigrationControl()
         watched.extras.control = control
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

@@ -15,10 +15,24 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         public let className: String
         /// Objects of the class in the file.
         public let objectCount: Int
-        /// True where values go unless the block takes them over.
-        public let losesValues: Bool
+        /// True where values go unless the block takes them over: those of properties that go or get another type,
+        /// nulls of properties that become required, objects without an owner that become embedded, and whatever
+        /// `deleteRealmIfMigrationNeeded` deletes.
+        public var losesValues: Bool { loss != .nothing }
         /// True where the schema version has to be raised for it.
         public let needsMigration: Bool
+        let loss: SchemaDifference.Loss
+
+        /// For people: what goes.
+        fileprivate var warning: String {
+            if objectCount == 0 { return "" }
+            return switch loss {
+            case .nothing, .objects: ""
+            case .values: " Their values go unless the block keeps them."
+            case .nulls: " Nulls become zero or empty unless the block replaces them."
+            case .owners: " Those to which no other object links go."
+            }
+        }
     }
 
     /// The schema version of the file; nil where it has none yet.
@@ -31,17 +45,22 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let isRefused: Bool
     /// True where opening would call the migration block.
     public let callsBlock: Bool
+    /// True where opening would delete all objects instead, because of `deleteRealmIfMigrationNeeded`.
+    public let deletesEverything: Bool
 
     /// One line for the versions, one for each change.
     public var description: String {
         let versions = "schema version \(fileVersion.map { "\($0)" } ?? "none") to \(version)"
-        let verdict = isRefused ? "refused: raise schemaVersion" : changes.isEmpty ? "nothing changes" : "can be opened"
         let lines = changes.map { change in
-            "- \(change.text)"
-                + (change.objectCount > 0 ? " \(change.objectCount) objects." : "")
-                + (change.losesValues && change.objectCount > 0 ? " Their values go unless the block keeps them." : "")
+            "- \(change.text)" + (change.objectCount > 0 ? " \(change.objectCount) objects." : "") + change.warning
         }
         return (["\(versions): \(verdict)"] + lines).joined(separator: "\n")
+    }
+
+    private var verdict: String {
+        if deletesEverything { return "deleteRealmIfMigrationNeeded deletes all objects" }
+        if isRefused { return "refused: raise schemaVersion" }
+        return changes.isEmpty ? "nothing changes" : "can be opened"
     }
 }
 
@@ -88,12 +107,17 @@ extension RealmCare where Self == Realm {
             let changes: [MigrationPlan.Change] = schema.classes.flatMap {
                 differences($0, session, schema.classes)
             }
-            let isOlder = stored.map { $0 < configuration.schemaVersion } ?? false
-            let isNewer = stored.map { $0 > configuration.schemaVersion } ?? false
+            let wanted = configuration.schemaVersion
+            let isDifferent = stored.map { $0 != wanted || changes.contains { $0.needsMigration } } ?? false
+            if configuration.deleteRealmIfMigrationNeeded, isDifferent {
+                return MigrationPlan(
+                    fileVersion: stored, version: wanted, changes: changes.map(\.reason) + deletions(session),
+                    isRefused: false, callsBlock: false, deletesEverything: true)
+            }
+            let isOlder = stored.map { $0 < wanted } ?? false
             return MigrationPlan(
-                fileVersion: stored, version: configuration.schemaVersion, changes: changes,
-                isRefused: isNewer || !isOlder && changes.contains { $0.needsMigration },
-                callsBlock: isOlder && configuration.migrationBlock != nil)
+                fileVersion: stored, version: wanted, changes: changes, isRefused: isDifferent && !isOlder,
+                callsBlock: isOlder && configuration.migrationBlock != nil, deletesEverything: false)
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
     }
 
@@ -177,9 +201,11 @@ extension RealmCare where Self == Realm {
     private static func differences(
         _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
     ) -> [MigrationPlan.Change] {
-        func change(_ text: String, _ count: Int, loses: Bool = false, needs: Bool = true) -> MigrationPlan.Change {
+        func change(
+            _ text: String, _ count: Int, loses loss: SchemaDifference.Loss = .nothing, needs: Bool = true
+        ) -> MigrationPlan.Change {
             MigrationPlan.Change(
-                text: text, className: schema.name, objectCount: count, losesValues: loses, needsMigration: needs)
+                text: text, className: schema.name, objectCount: count, needsMigration: needs, loss: loss)
         }
         guard let table = session.table(named: schema.name) else {
             return [change("Class '\(schema.name)' has been added.", 0, needs: false)]
@@ -187,9 +213,7 @@ extension RealmCare where Self == Realm {
         var changes = SchemaDifferences(
             schema: schema, table: table.definition, session: session, classes: classes
         )
-        .list(toleratingColumns: false).map { text in
-            change(text, table.count, loses: text.hasSuffix("removed.") || text.contains(" changed from '"))
-        }
+        .found(toleratingColumns: false).map { change($0.text, table.count, loses: $0.loss) }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {
             guard let column = table.definition.columns.first(where: { $0.name == property.columnName }),
                 column.isIndexed != property.isIndexed || column.isContentIndexed != property.isContentIndexed
@@ -202,5 +226,22 @@ extension RealmCare where Self == Realm {
                 change("Property '\(schema.name).\(property.name)' has been made \(made).", table.count, needs: false))
         }
         return changes
+    }
+
+    /// What emptying the file deletes, declared or not.
+    private static func deletions(_ session: Session) -> [MigrationPlan.Change] {
+        session.tables.map { table in
+            MigrationPlan.Change(
+                text: "All objects of class '\(table.definition.name)' are deleted.",
+                className: table.definition.name, objectCount: table.count, needsMigration: false, loss: .objects)
+        }
+    }
+}
+
+extension MigrationPlan.Change {
+    /// The difference as a reason to delete everything: what goes is told of each class.
+    fileprivate var reason: MigrationPlan.Change {
+        MigrationPlan.Change(
+            text: text, className: className, objectCount: objectCount, needsMigration: needsMigration, loss: .nothing)
     }
 }

@@ -18,8 +18,8 @@ extension Realm {
     }
 }
 
-/// The schema version of the file, which is not changed and need not be closed. Throws `Realm.Error`: where there is no
-/// file, where it is none of ours, and where it was never opened with classes.
+/// The schema version of the file, which is not changed and need not be closed. Throws `Realm.Error`: where it is none
+/// of ours, and with `.invalidDatabase` where there is no file, or it was never opened with classes.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
     var configuration = Realm.Configuration(fileURL: fileURL, encryptionKey: encryptionKey, readOnly: true)
     configuration.objectTypes = []
@@ -31,7 +31,15 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
         let database = try Database.openToRead(
             path: path, fileSystem: PosixFileSystem.shared, encryptionKey: configuration.engineKey)
         version = try database.makeSession().schemaVersion
-    } catch { throw Realm.Error(opening: path, readOnly: true, error) }
+    } catch {
+        let problem = Realm.Error(opening: path, readOnly: true, error)
+        guard problem.reason == .missingFile else { throw problem }
+        // The code that RealmSwift has for it, which makes the file to look.
+        throw Realm.Error(
+            .invalidDatabase, .missingFile,
+            "Realm at path '\(path)' has not been initialized. No such file or directory: open it with "
+                + "`Realm(configuration:)` first.", fileURL: fileURL)
+    }
     if version == UInt64.max {
         throw Realm.Error(
             .invalidDatabase, .neverVersioned,

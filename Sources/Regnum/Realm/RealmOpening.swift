@@ -69,7 +69,9 @@ enum RealmOpening {
             DefaultConfiguration.current.keep(database, identifier: identifier)
             return database
         case .file(let path):
-            if !configuration.readOnly, configuration.extras.fileSystem == nil { try configuration.prepareFile(path) }
+            // A seed is copied for those too who only read it.
+            let mayMakeFile = !configuration.readOnly || configuration.seedFilePath != nil
+            if mayMakeFile, configuration.extras.fileSystem == nil { try configuration.prepareFile(path) }
             try compactIfWanted(configuration, path)
             let database: Database
             do {

@@ -4,6 +4,29 @@
 internal import RegnumEngine
 internal import RegnumQuery
 
+/// One difference between a class and its table.
+struct SchemaDifference {
+    /// What goes where the migration block does not see to it.
+    enum Loss: Sendable, Equatable {
+        case nothing
+        case values
+        /// Nulls become zero or empty.
+        case nulls
+        /// Objects to which no other leads.
+        case owners
+        /// All objects of the class.
+        case objects
+    }
+
+    let text: String
+    let loss: Loss
+
+    init(_ text: String, loses loss: Loss = .nothing) {
+        self.text = text
+        self.loss = loss
+    }
+}
+
 struct SchemaDifferences {
     let schema: ClassSchema
     let table: TableDefinition
@@ -11,46 +34,62 @@ struct SchemaDifferences {
     /// All classes of the Realm; nil where constraints and delete rules are not known.
     let classes: [ClassSchema]?
 
+    /// As `found`, the sentences alone.
+    func list(toleratingColumns: Bool) -> [String] { found(toleratingColumns: toleratingColumns).map(\.text) }
+
     /// One sentence a difference: what went or changed in the order of the file, then what came, the key, the kind.
     /// `toleratingColumns`: only what makes values unreadable, and other
     /// keys (read-only files).
-    func list(toleratingColumns: Bool) -> [String] {
-        var found: [String] = []
+    func found(toleratingColumns: Bool) -> [SchemaDifference] {
+        var found: [SchemaDifference] = []
         let stored = schema.properties.filter { !$0.isComputed }
         let columns = table.columns.filter { !$0.isHidden }
         for column in columns {
             guard let property = stored.first(where: { $0.columnName == column.name }) else {
-                if !toleratingColumns { found.append("Property '\(schema.name).\(column.name)' has been removed.") }
+                if !toleratingColumns {
+                    found.append(
+                        SchemaDifference(
+                            "Property '\(schema.name).\(column.name)' has been removed.", loses: .values))
+                }
                 continue
             }
-            if let change = change(property, column) {
-                found.append("Property '\(schema.name).\(property.name)' has been \(change).")
+            if let (words, loss) = change(property, column) {
+                found.append(
+                    SchemaDifference("Property '\(schema.name).\(property.name)' has been \(words).", loses: loss))
             }
         }
         let names = Set(columns.map(\.name))
         if !toleratingColumns {
             for property in stored where !names.contains(property.columnName) {
-                found.append("Property '\(schema.name).\(property.name)' has been added.")
+                found.append(SchemaDifference("Property '\(schema.name).\(property.name)' has been added."))
             }
-            if let classes { found += ruleChanges(stored, classes) }
+            if let classes { found += ruleChanges(stored, classes).map { SchemaDifference($0) } }
         }
-        if let change = primaryKeyChange() { found.append("Primary Key for class '\(schema.name)' has \(change).") }
+        if let change = primaryKeyChange() {
+            found.append(SchemaDifference("Primary Key for class '\(schema.name)' has \(change)."))
+        }
         if toleratingColumns { return found }
         if table.isEmbedded != schema.isEmbedded {
             let kinds = table.isEmbedded ? "Embedded to TopLevel" : "TopLevel to Embedded"
-            found.append("Class '\(schema.name)' has been changed from \(kinds).")
+            found.append(
+                SchemaDifference(
+                    "Class '\(schema.name)' has been changed from \(kinds).",
+                    loses: schema.isEmbedded ? .owners : .nothing))
         }
         return found
     }
 
-    private func change(_ property: ClassProperty, _ column: ColumnDefinition) -> String? {
+    private func change(
+        _ property: ClassProperty, _ column: ColumnDefinition
+    ) -> (String, SchemaDifference.Loss)? {
         let wanted = property.newColumn
         let target = column.target.flatMap { session.table($0)?.definition.name }
         let old = Self.name(column.type, column.collection, target)
         let new = Self.name(wanted.type, wanted.collection, wanted.targetName)
-        if old != new { return "changed from '\(old)' to '\(new)'" }
-        if column.isNullable != wanted.isNullable { return "made \(wanted.isNullable ? "optional" : "required")" }
-        return nil
+        if old != new { return ("changed from '\(old)' to '\(new)'", .values) }
+        if column.isNullable == wanted.isNullable { return nil }
+        if wanted.isNullable { return ("made optional", .nothing) }
+        return ("made required", .nulls)
     }
 
     private func primaryKeyChange() -> String? {

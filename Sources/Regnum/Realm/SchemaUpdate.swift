@@ -39,7 +39,10 @@ struct SchemaUpdate {
     /// Compares, and writes what is missing. Throws `Realm.Error`.
     func run() throws {
         if configuration.readOnly { return try checkReadOnly() }
-        if case .nothing = try need() { return MigrationBackup.removeAfterGoodOpening(configuration, settings.place) }
+        if case .nothing = try need() {
+            return MigrationBackup.removeAfterGoodOpening(
+                configuration, settings.place, version: session.schemaVersion)
+        }
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
@@ -131,7 +134,7 @@ struct SchemaUpdate {
         let backup = try MigrationBackup.make(of: session, configuration, settings.place)
         do {
             try change(from: old, work)
-            if control?.isCancelled == true { throw CancellationError() }
+            if let control, !control.beginCommit() { throw CancellationError() }
             control?.report(.committing)
         } catch {
             // The file is as it was: nothing to go back to.

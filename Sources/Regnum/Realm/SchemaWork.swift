@@ -16,8 +16,6 @@ final class SchemaWork {
     private var parked: [TableKey: [ColumnKey: String]] = [:]
     /// Columns of older tables made in this transaction; empty but for what the block stored.
     private var added: [TableKey: Set<ColumnKey>] = [:]
-    /// Tables made in this transaction.
-    private var made: Set<TableKey> = []
     private var toEmbed: Set<TableKey> = []
     /// Tables whose primary keys may be there twice.
     private var rekeyed: Set<TableKey> = []
@@ -25,6 +23,8 @@ final class SchemaWork {
     private var unwanted: Set<TableKey> = []
     /// Columns that the block renamed to names that no property has: it has to rename them again.
     private var halfway: [TableKey: Set<ColumnKey>] = [:]
+    /// True while steps run: names are those of columns, whatever the classes call them.
+    var goesByColumns = false
 
     init(session: Session, classes: [ClassSchema]) {
         self.session = session
@@ -47,7 +47,6 @@ final class SchemaWork {
         let missing = missing
         for schema in missing { Logger.log(.debug, "DB: Add class '\(schema.name)'") }
         if !missing.isEmpty { try session.addTables(missing.map(\.newTable)) }
-        for schema in missing { if let table = session.table(named: schema.name) { made.insert(table.definition.key) } }
         try adapt(classes)
     }
 
@@ -196,10 +195,10 @@ extension SchemaWork {
         }
         let rename = "Cannot rename property '\(typeName).\(oldName)'"
         let key = table.definition.key
-        let newColumn = schema.property(named: newName)?.columnName ?? newName
+        let newColumn = declared(newName, in: schema)?.columnName ?? newName
         let isWanted = schema.properties.contains { $0.columnName == oldName || $0.name == oldName }
         let left = parked[key]?.first { $0.value == oldName }?.key
-        if isWanted, left == nil || schema.property(named: oldName) != nil {
+        if isWanted, left == nil || declared(oldName, in: schema) != nil {
             return "\(rename) to '\(newName)' because the source property still exists."
         }
         var definition = table.definition
@@ -223,6 +222,12 @@ extension SchemaWork {
         unpark(from, as: to, of: &definition)
         try session.reshape([definition])
         return nil
+    }
+
+    /// The property that goes by that name.
+    private func declared(_ name: String, in schema: ClassSchema) -> ClassProperty? {
+        if !goesByColumns { return schema.property(named: name) }
+        return schema.properties.first { $0.columnName == name && !$0.isComputed }
     }
 
     private func shownName(_ column: ColumnDefinition) -> String {
@@ -260,12 +265,12 @@ extension SchemaWork {
         }
         let key = table.definition.key
         if let other = session.table(named: newName) {
-            guard made.contains(other.definition.key), other.count == 0 else {
+            // An empty one is new, or of a program that was run with the new class before its migration was written.
+            guard other.count == 0 else {
                 return "\(rename) to '\(newName)' because the file has objects of '\(newName)' already."
             }
             try replaceTarget(other.definition.key, by: key)
             try session.removeTable(other.definition.key)
-            made.remove(other.definition.key)
         }
         guard var definition = session.table(key)?.definition else { return nil }
         definition.name = newName
@@ -275,7 +280,7 @@ extension SchemaWork {
         return nil
     }
 
-    /// Links of columns made for the classes lead to the renamed table.
+    /// Columns whose links lead to the table of the class lead to the renamed one.
     private func replaceTarget(_ old: TableKey, by new: TableKey) throws(EngineError) {
         var definitions: [TableDefinition] = []
         for table in session.tables where table.definition.key != old {

@@ -31,6 +31,9 @@ package struct ClassProperty: @unchecked Sendable {
     package var isPrimaryKey = false
     /// What becomes of the objects at the far end when one of the class is deleted.
     package var deleteRule = LinkRule.nullify
+    /// What becomes of the objects of the class when one that they link to is deleted. Known of columns and of texts;
+    /// nil of declared classes, where the class at the far end says so.
+    package var originRule: LinkRule?
     /// True where a new object gets a number.
     package var isAutoIncremented = false
     /// Name of the class that links lead to.

@@ -61,14 +61,14 @@ package final class ClassSchema: @unchecked Sendable {
     }
 
     /// Of a table as dynamic objects show it; `offset` of each property is its number.
-    init(dynamic name: String, isEmbedded: Bool, properties: [ClassProperty]) {
+    init(dynamic name: String, isEmbedded: Bool, properties: [ClassProperty], uniques: [[Int]] = []) {
         type = DynamicObject.self
         self.isEmbedded = isEmbedded
         self.name = name
         module = ClassNames.module(of: DynamicObject.self)
         self.properties = properties
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
-        uniques = []
+        self.uniques = uniques
         autoIncremented = properties.firstIndex { $0.isAutoIncremented }
         instanceSize = properties.count
         hasStoredCollections = false

@@ -164,6 +164,7 @@ extension ClassSchema {
     /// What becomes of the objects that link by a property of this class when the one they link to is deleted: as its
     /// class says for its linking objects; nil where that class is not known here.
     func originRule(of property: ClassProperty, among classes: [ClassSchema]) -> LinkRule? {
+        if let rule = property.originRule { return rule }
         guard let target = classes.first(where: { $0.name == property.targetName }) else { return nil }
         let backward = target.properties.filter {
             $0.isComputed && $0.targetName == name && $0.originProperty == property.name

@@ -29,6 +29,14 @@ private struct Embedding {
     private var queue: [(table: TableKey, key: ObjectKey)] = []
     private var copies = 0
     private var limit = 1 << 16
+    /// Long collections that were looked into, by what their elements lead to: the rows of one are asked for one after
+    /// the other. Elements keep their places, as links are only led elsewhere.
+    private var known: [CollectionKey: [ObjectKey: [Place]]] = [:]
+    /// Elements of `known`.
+    private var knownCount = 0
+    private static let knownLimit = 1 << 18
+    /// Shorter collections are read again each time.
+    private static let longCount = 64
 
     /// One link to a row.
     private struct Place {
@@ -39,6 +47,14 @@ private struct Embedding {
         var index = 0
         /// In a dictionary.
         var name = ""
+
+        var collection: CollectionKey { CollectionKey(table: table.definition.key, column: column, owner: key) }
+    }
+
+    private struct CollectionKey: Hashable {
+        var table: TableKey
+        var column: Int
+        var owner: ObjectKey
     }
 
     init(session: Session, tables: Set<TableKey>) {
@@ -76,8 +92,13 @@ private struct Embedding {
             }
             let copy = try copy(key, of: table)
             try point(place, from: key, to: copy)
+            known[place.collection]?[copy] = [place]
+            known[place.collection]?[key] = nil
         }
-        if places.count > 1 { try enqueueTargets(of: key, in: table) }
+        if places.count > 1 {
+            known[places[0].collection]?[key] = [places[0]]
+            try enqueueTargets(of: key, in: table)
+        }
     }
 
     /// What the row leads to has gained or lost links.
@@ -91,38 +112,60 @@ private struct Embedding {
     }
 
     /// Every link to the row. Those in mixed values are cleared.
-    private func places(of key: ObjectKey, in table: Table) throws(EngineError) -> [Place] {
-        var places: [Place] = []
+    private mutating func places(of key: ObjectKey, in table: Table) throws(EngineError) -> [Place] {
+        var links: [Place] = []
         for origin in table.origins {
             guard let other = session.table(origin.table) else { continue }
             if other.definition.columns[origin.column].type == .mixed {
                 try table.clearLinks(to: key, from: origin)
                 continue
             }
-            var last = ObjectKey.none
-            for object in try table.backlinks(to: key, from: other, column: origin.column) where object != last {
-                last = object
-                let place = Place(table: other, column: origin.column, key: object)
-                switch other.definition.columns[origin.column].collection {
-                case .none, .set: places.append(place)
-                case .list:
-                    for (i, value) in try other.listValues(origin.column, of: object).enumerated()
-                    where value == .link(key) {
-                        var place = place
-                        place.index = i
-                        places.append(place)
-                    }
-                case .dictionary:
-                    for entry in try other.dictionaryEntries(origin.column, of: object)
-                    where entry.value == .link(key) {
-                        var place = place
-                        place.name = entry.key
-                        places.append(place)
-                    }
-                }
+            for object in try table.backlinks(to: key, from: other, column: origin.column) {
+                links.append(Place(table: other, column: origin.column, key: object))
+            }
+        }
+        // The only one stays, wherever in its collection it is.
+        if links.count < 2 { return links }
+        var places: [Place] = []
+        var last: CollectionKey?
+        for link in links where link.collection != last {
+            last = link.collection
+            switch link.table.definition.columns[link.column].collection {
+            case .none, .set: places.append(link)
+            case .list, .dictionary: places += try elements(of: link, leadingTo: key)
             }
         }
         return places
+    }
+
+    /// The elements of the collection that `link` is in which lead to the row.
+    private mutating func elements(of link: Place, leadingTo key: ObjectKey) throws(EngineError) -> [Place] {
+        let collection = link.collection
+        if let found = known[collection] { return found[key] ?? [] }
+        var found: [ObjectKey: [Place]] = [:]
+        var place = link
+        var count = 0
+        if link.table.definition.columns[link.column].collection == .list {
+            for (i, value) in try link.table.listValues(link.column, of: link.key).enumerated() {
+                guard case .link(let target) = value else { continue }
+                place.index = i
+                found[target, default: []].append(place)
+                count += 1
+            }
+        } else {
+            for entry in try link.table.dictionaryEntries(link.column, of: link.key) {
+                guard case .link(let target) = entry.value else { continue }
+                place.name = entry.key
+                found[target, default: []].append(place)
+                count += 1
+            }
+        }
+        if count >= Self.longCount {
+            if knownCount + count > Self.knownLimit { (known, knownCount) = ([:], 0) }
+            known[collection] = found
+            knownCount += count
+        }
+        return found[key] ?? []
     }
 
     private func point(_ place: Place, from old: ObjectKey, to new: ObjectKey) throws(EngineError) {

@@ -10,6 +10,8 @@
 //
 // A column's type and kind never change: another type is another column.
 
+import RegnumSystem
+
 extension Table {
     /// The same objects under another definition. `old` is done with afterwards.
     convenience init(_ definition: TableDefinition, reshaping old: Table) throws(EngineError) {
@@ -82,6 +84,9 @@ extension Table {
             for row in 0..<group.pointee.count {
                 try freeBlob(column, RowLocation(group: group, row: row), &left)
             }
+            // A long value of this transaction gets its block only when the group is sealed: for a column that nobody
+            // knows by then, it would never be freed.
+            if view.isWritable { Memory.zero(view.data, RowGroupLayout.dataByteCount(.slots, group.pointee.count)) }
             return true
         }
     }

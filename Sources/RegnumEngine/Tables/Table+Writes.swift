@@ -70,12 +70,27 @@ extension Table {
     /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
+        if !groups.guarded[column] { return try storeAlone(value, column, of: key) }
         try session.change { () throws(EngineError) in
             guard owns[column] else { return try replace(value, column, of: key) }
             let old = try self.value(column, of: key)
             try replace(value, column, of: key)
             if old != value { try disown(column, CollectionOfOne(old)) }
         }
+    }
+
+    /// As `set` for a column that no tree looks at, and that leads nowhere.
+    private func storeAlone(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
+        let row = group.view.pointee.row(of: key.rawValue)
+        session.changeCount &+= 1
+        if group.view.pointee.columns[column].isBlob(row) {
+            try session.change { () throws(EngineError) in
+                try freeBlob(column, RowLocation(group: group.view, row: row))
+            }
+        }
+        group.makeWritable(column)
+        store(value, column, group, row)
     }
 
     /// As `set`, whoever owns what.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the columns of a dynamic object's plain properties are, by the bits of their names. A name of up to 15 bytes
+// lies in the two words of a String itself, also where it is a literal in a program's code: the words are compared, and
+// no text is hashed for each access. Names that are not found so are looked up as texts.
+
+/// Of one class in one Realm. Immutable but for `deallocate`; any thread.
+@usableFromInline
+package struct NamePlaces {
+    struct Entry {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        /// Number of the column; -1 where the file has none.
+        var column: Int32 = -1
+        var form = PlainForm.other
+        var isPrimaryKey = false
+        var isTaken = false
+    }
+
+    private let entries: UnsafeMutablePointer<Entry>
+    private let mask: Int
+    /// Most bytes of a String without memory of its own.
+    private static let longestName = 15
+
+    /// `columns`: of each property its column, or -1.
+    init(_ schema: ClassSchema, columns: [Int]) {
+        var capacity = 4
+        while capacity < 2 * schema.properties.count { capacity *= 2 }
+        mask = capacity - 1
+        entries = .allocate(capacity: capacity)
+        entries.initialize(repeating: Entry(), count: capacity)
+        guard MemoryLayout<String>.size == MemoryLayout<(UInt64, UInt64)>.size else { return }
+        for (place, property) in schema.properties.enumerated() {
+            // Of properties with the same name the text leads to the first.
+            guard schema.plainForms[place] != .other, schema.place(named: property.name) == place,
+                property.name.utf8.count <= Self.longestName
+            else { continue }
+            // Anew: the name may have come in another form.
+            let (low, high) = Self.words(String(decoding: Array(property.name.utf8), as: UTF8.self))
+            var at = start(low, high)
+            while entries[at].isTaken { at = (at + 1) & mask }
+            entries[at] = Entry(
+                low: low, high: high, column: Int32(truncatingIfNeeded: columns[place]),
+                form: schema.plainForms[place], isPrimaryKey: schema.primaryKey == place, isTaken: true)
+        }
+    }
+
+    func deallocate() { entries.deallocate() }
+
+    /// Equal words are equal texts; equal texts may have other words.
+    @inline(__always)
+    private static func words(_ name: String) -> (UInt64, UInt64) {
+        unsafeBitCast(name, to: (UInt64, UInt64).self)
+    }
+
+    @inline(__always)
+    private func start(_ low: UInt64, _ high: UInt64) -> Int {
+        let mixed = (low ^ (high &* 0x9e37_79b9_7f4a_7c15)) &* 0xbf58_476d_1ce4_e5b9
+        return Int(truncatingIfNeeded: mixed &>> 40) & mask
+    }
+
+    /// The plain property of that name; nil where there is none, or where only the text can tell.
+    @inline(__always)
+    func find(_ name: String) -> UnsafePointer<Entry>? {
+        let (low, high) = Self.words(name)
+        var at = start(low, high)
+        while entries[at].isTaken {
+            if entries[at].low == low, entries[at].high == high { return UnsafePointer(entries + at) }
+            at = (at + 1) & mask
+        }
+        return nil
+    }
+}

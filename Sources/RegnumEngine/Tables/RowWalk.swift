@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of a table one after the other, without a lookup for each.
+
+/// Goes through a table in the order of its keys. Only for tables that do not change meanwhile, as those of a frozen
+/// session: the rows of a group are taken as they lie.
+package struct RowWalk {
+    private let table: Table
+    private var location: RowLocation?
+    private var position = 0
+
+    package init(_ table: Table) { self.table = table }
+
+    /// The next object; nil at the end.
+    package mutating func next() throws(EngineError) -> RowLocation? {
+        guard position < table.count else { return nil }
+        if let last = location, last.row + 1 < last.group.pointee.count {
+            location = RowLocation(group: last.group, row: last.row + 1)
+        } else {
+            location = try table.location(atPosition: position)
+        }
+        position += 1
+        return location
+    }
+}

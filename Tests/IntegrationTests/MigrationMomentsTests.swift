@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Migrations that are called off a moment too late, programs of two versions at one file, and how often a long
+// migration tells how far it is.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Synchronization
+import Testing
+
+@testable import Regnum
+
+/// Collects from any thread.
+private final class Told: Sendable {
+    private let all = Mutex<[Int]>([])
+    func add(_ completed: Int) { all.withLock { $0.append(completed) } }
+    var list: [Int] { all.withLock { $0 } }
+}
+
+@Suite("migrations: moments")
+struct MigrationMomentsTests {
+    private func configuration(_ file: MigrationFile) -> Realm.Configuration {
+        file.configuration(Renamed.types) { migration, _ in
+            migration.renameProperty(onType: "MPerson", from: "first", to: "given")
+        }
+    }
+
+    /// A commit that has begun goes to its end: who is told that his opening was called off relies on the file being
+    /// what it was.
+    @Test("cancelling a migration that commits has no effect: the file is migrated, and the Realm opens")
+    func lateCancel() async throws {
+        let file = try MigrationFile(people: 100)
+        let configuration = configuration(file)
+        let (stream, committing) = AsyncStream.makeStream(of: Void.self)
+        let isHeld = DispatchSemaphore(value: 0)
+        let opening = Task { @MainActor in
+            let realm = try await Realm.open(configuration: configuration) { progress in
+                guard progress.phase == .committing else { return }
+                committing.yield()
+                isHeld.wait()
+            }
+            return realm.objects(Renamed.Person.self).filter("given BEGINSWITH 'first'").count
+        }
+        for await _ in stream { break }
+        opening.cancel()
+        isHeld.signal()
+        let count = try await opening.value
+        #expect(count == 100)
+        #expect(try schemaVersionAtURL(file.url) == 1)
+        expectIntegrity(of: file.url)
+    }
+
+    @Test("an opening with a callback that commits is not called off any more")
+    func lateCallback() async throws {
+        let file = try MigrationFile()
+        let (results, ended) = AsyncStream.makeStream(of: String.self)
+        let task = Realm.asyncOpen(
+            configuration: configuration(file), callbackQueue: DispatchQueue(label: "late")
+        ) { result in
+            switch result {
+            case .success(let realm): ended.yield("\(realm.objects(Renamed.Person.self).count)")
+            case .failure(let error): ended.yield(error.localizedDescription)
+            }
+        }
+        #expect(task.control.beginCommit())
+        task.cancel()
+        for await words in results {
+            #expect(words == "5")
+            break
+        }
+        #expect(try schemaVersionAtURL(file.url) == 1)
+    }
+
+    @Test("a migration that is called off first does not commit, one that commits first is not called off")
+    func control() {
+        let cancelled = MigrationControl()
+        #expect(cancelled.cancel() && cancelled.cancel() && cancelled.isCancelled)
+        #expect(!cancelled.beginCommit() && !cancelled.hasBegunCommit)
+        let committing = MigrationControl()
+        #expect(committing.beginCommit() && committing.beginCommit() && committing.hasBegunCommit)
+        #expect(!committing.cancel() && !committing.isCancelled)
+    }
+
+    /// The older program finds nothing to migrate: but the file is of the version of the backup still, which is all
+    /// there is to go back to once the newer one commits.
+    @Test("a program of the version before leaves the backup of a migration that runs alone")
+    func backupInUse() async throws {
+        let file = try MigrationFile(people: 30)
+        var backedUp = configuration(file)
+        backedUp.backsUpBeforeMigration = true
+        let wanted = backedUp
+        let (stream, finishing) = AsyncStream.makeStream(of: Void.self)
+        let isHeld = DispatchSemaphore(value: 0)
+        let opening = Task { @MainActor in
+            let realm = try await Realm.open(configuration: wanted) { progress in
+                guard progress.phase == .finishing else { return }
+                finishing.yield()
+                isHeld.wait()
+            }
+            return realm.isEmpty
+        }
+        for await _ in stream { break }
+        let path = file.url.path
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            var older = Realm.Configuration(fileURL: URL(fileURLWithPath: path), objectTypes: Oldest.types)
+            older.backsUpBeforeMigration = true
+            let realm = try Realm(configuration: older)
+            exit(realm.objects(Oldest.Person.self).count == 30 ? 0 : 1)
+        }
+        let isThere = Realm.migrationBackup(for: wanted) != nil
+        isHeld.signal()
+        _ = try await opening.value
+        #expect(isThere)
+        #expect(try schemaVersionAtURL(try #require(Realm.migrationBackup(for: wanted))) == 0)
+        #expect(try schemaVersionAtURL(file.url) == 1)
+    }
+
+    @Test("an enumeration tells at most 101 times how far it is", arguments: [0, 1, 99, 100, 101, 150, 1_000_000])
+    func reports(_ total: Int) {
+        let told = Told()
+        let control = MigrationControl { progress in told.add(progress.completed) }
+        var watch = EnumerationWatch(control, "MPerson", total: total)
+        var goesOn = true
+        for completed in 0...total where !watch.goesOn(completed) { goesOn = false }
+        #expect(goesOn)
+        let reports = told.list
+        #expect(reports.first == 0 && reports.last == total && reports == reports.sorted())
+        #expect(reports.count <= 101)
+        if total >= 100 { #expect(reports.count >= 50) }
+    }
+
+    @Test("an enumeration is called off within 4,096 objects, however many there are")
+    func calledOff() {
+        let control = MigrationControl()
+        var watch = EnumerationWatch(control, "MPerson", total: 10_000_000)
+        let goesOn = watch.goesOn(0)
+        #expect(goesOn)
+        control.cancel()
+        var next = 1
+        while watch.goesOn(next), next < 10_000 { next += 1 }
+        #expect(next <= 4096)
+    }
+}
