@@ -73,7 +73,7 @@ package final class Region: Sendable {
         return Region(table, columns, steps, 0, passed: passed)
     }
 
-    /// The tables whose changes may count, as the session's schema links them.
+    /// The tables whose changes may count, as the session's schema links them: all where a link may lead to any class.
     package func tables(in session: Session) -> Set<TableKey> {
         var found: Set<TableKey> = [table]
         for (_, below) in steps { found.formUnion(below.tables(in: session)) }
@@ -82,6 +82,8 @@ package final class Region: Sendable {
             var next: Set<TableKey> = []
             for key in last {
                 for column in session.table(key)?.definition.columns ?? [] {
+                    // Links to objects of any class come and go without a change of the schema.
+                    if column.type == .mixed { return Set(session.tables.map(\.definition.key)) }
                     if let target = column.target, found.insert(target).inserted { next.insert(target) }
                 }
             }
@@ -136,7 +138,7 @@ package final class RegionWalk {
         if let known = everything[table]?[depth] { return known }
         var found = Set(changes[table]?.modified ?? [])
         if depth > 0 {
-            for step in forwardSteps(table) where canReach(step.target, depth - 1) {
+            for step in forwardSteps(table) + anySteps(table) where canReach(step.target, depth - 1) {
                 let below = try everything(step.target, depth - 1)
                 found.formUnion(
                     try over(.forward(column: step.column, target: step.target), from: table, below))
@@ -151,7 +153,9 @@ package final class RegionWalk {
         if let known = reachable[table]?[depth] { return known }
         var answer = changes[table].map { !$0.modified.isEmpty } ?? false
         if !answer, depth > 0 {
-            answer = forwardSteps(table).contains { canReach($0.target, depth - 1) }
+            answer =
+                forwardSteps(table).contains { canReach($0.target, depth - 1) }
+                || anySteps(table).contains { canReach($0.target, depth - 1) }
         }
         reachable[table, default: [:]][depth] = answer
         return answer
@@ -160,6 +164,27 @@ package final class RegionWalk {
     private func forwardSteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
         guard let columns = newer.table(table)?.definition.columns else { return [] }
         return columns.enumerated().compactMap { i, column in column.target.map { (i, $0) } }
+    }
+
+    /// Links to objects of any class that the table has: each may lead to all others.
+    private func anySteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
+        guard let table = newer.table(table) else { return [] }
+        let columns = table.definition.columns.indices.filter {
+            table.definition.columns[$0].type == .mixed && table.hasLinks(in: $0)
+        }
+        if columns.isEmpty { return [] }
+        let targets = newer.tables.filter { !$0.definition.isEmbedded }
+        return columns.flatMap { column in targets.map { (column: column, target: $0.definition.key) } }
+    }
+
+    /// Of the objects that the values link to, where they are of any class, those that count as modified with all that
+    /// they link to. Tables without one are left out.
+    package func modified(linkedBy values: some Sequence<Value>) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
+        var found: [TableKey: Set<ObjectKey>] = [:]
+        for case .typedLink(let table, _) in values where found[table] == nil {
+            found[table] = try everything(table, Region.depth)
+        }
+        return found.filter { !$0.value.isEmpty }
     }
 
     /// The objects of `table` from which the step leads to one of `keys`.

@@ -4,6 +4,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumTestKit
 import Testing
 
 class ActorRow: Object {
@@ -106,6 +107,19 @@ actor Keeper {
     }
 }
 
+/// What it opens without waiting belongs to the thread that it runs on for the moment.
+private actor Passenger {
+    func write(_ configuration: Realm.Configuration) async throws {
+        let realm = try Realm(configuration: configuration)
+        try await realm.asyncWrite {}
+    }
+
+    func refresh(_ configuration: Realm.Configuration) async throws {
+        let realm = try Realm(configuration: configuration)
+        await realm.asyncRefresh()
+    }
+}
+
 @Suite struct ActorsTests {
     @Test("an actor opens a Realm, writes without blocking, and reads what it wrote, on whatever thread it runs")
     func opening() async throws {
@@ -154,6 +168,18 @@ actor Keeper {
         for keeper in keepers {
             _ = try await keeper.refreshed()
             #expect(await keeper.count() == 120)
+        }
+    }
+
+    @Test("what only Realms of actors can do is refused on those of threads")
+    func threads() async throws {
+        let texts = [
+            try await catchAsyncMisuse { try await Passenger().write(memory()) },
+            try await catchAsyncMisuse { try await Passenger().refresh(memory()) },
+        ]
+        for (name, text) in zip(["asyncWrite", "asyncRefresh"], texts) {
+            let words = "\(name)() can only be called on main thread or actor-isolated Realms"
+            #expect(text?.contains(words) == true, "\(text ?? "nil")")
         }
     }
 

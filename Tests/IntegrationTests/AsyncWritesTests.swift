@@ -201,6 +201,33 @@ final class AsyncStage: @unchecked Sendable {
         }
     }
 
+    @Test("commits that may share a sync are all made, each seen by the next block, and called back in their order")
+    func grouped() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            for id in 1...4 {
+                realm.beginAsyncWrite {
+                    stage.note("block \(id) \(realm.objects(AsyncRow.self).count)")
+                    self.add(id, realm)
+                    realm.commitAsyncWrite(allowGrouping: id < 4) { error in stage.note("done \(id) \(error == nil)") }
+                    stage.note("visible \(realm.objects(AsyncRow.self).count) \(realm.isInWriteTransaction)")
+                }
+            }
+        }
+        let lines = try await stage.wait()
+        #expect(lines.filter { $0.hasPrefix("block") } == ["block 1 0", "block 2 1", "block 3 2", "block 4 3"])
+        #expect(lines.filter { $0.hasPrefix("visible") } == (1...4).map { "visible \($0) false" })
+        #expect(lines.filter { $0.hasPrefix("done") } == (1...4).map { "done \($0) true" })
+        // A grouped write that is begun at once, and ends as the others do.
+        try stage.on { realm in
+            realm.beginWrite()
+            self.add(5, realm)
+            realm.commitAsyncWrite(allowGrouping: true) { error in stage.note("done \(error == nil)") }
+            stage.note("\(realm.objects(AsyncRow.self).count)")
+        }
+        #expect(try await stage.wait() == ["5", "done true"])
+    }
+
     @Test("misuse: no run loop, frozen, commit without a write")
     func misuse() throws {
         let realm = try memoryRealm(AsyncRow.self)

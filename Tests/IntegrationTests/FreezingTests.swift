@@ -304,6 +304,24 @@ class KeylessFrost: Object {
     }
 }
 
+extension FreezingTests {
+    @Test("what @ThreadSafe holds may be replaced, by an object of another Realm and by nothing")
+    func replaced() throws {
+        let (realm, other) = (try memoryRealm(Frost.self), try memoryRealm(Frost.self))
+        let frost = try realm.write { realm.create(Frost.self, value: ["id": 1]) }
+        let foreign = try other.write { other.create(Frost.self, value: ["id": 2]) }
+        let box = ThreadSafe(wrappedValue: frost)
+        box.wrappedValue = foreign
+        #expect(box.wrappedValue == foreign && box.wrappedValue?.realm == other)
+        let found = try elsewhere { box.wrappedValue?.id }
+        #expect(found == 2)
+        box.wrappedValue = nil
+        #expect(box.wrappedValue == nil)
+        let words = catchMisuse { box.wrappedValue = Frost() }
+        #expect(words?.contains("Only managed objects may be wrapped as thread safe.") == true)
+    }
+}
+
 extension ObjectBase {
     fileprivate func hash(_ seed: Int) -> Int {
         var hasher = Hasher()

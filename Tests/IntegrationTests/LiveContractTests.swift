@@ -237,6 +237,18 @@ struct LiveContractTests {
         #expect(diary.take() == [])
     }
 
+    @Test("results stay what they are when their observation has ended")
+    func ended() throws {
+        let (stage, _) = try filled()
+        try stage.on { realm in
+            let rows = realm.objects(Watched.self).filter("rank > 5")
+            let token = rows.observe { _ in }
+            #expect(token.invalidate() && !token.invalidate() && rows.count == 2)
+            try realm.write { realm.add(Watched(value: ["id": 9, "rank": 50])) }
+            #expect(rows.count == 3 && !rows.isInvalidated && rows[2].id == 9)
+        }
+    }
+
     @Test("a reference that brings the Realm to a newer version tells its observers")
     func resolving() throws {
         let (stage, diary) = try filled()

@@ -69,8 +69,8 @@ struct LiveCornersTests {
 
     // MARK: Own commits
 
-    @Test("what a commit has left for the next turn is told before the next write begins, where a block may write")
-    func beforeWrites() throws {
+    @Test("what a commit has left for the next turn is told when the next write has begun, where a block may join in")
+    func withinWrites() throws {
         let (stage, diary) = try filled()
         try stage.on { realm in
             diary.tokens = [
@@ -79,7 +79,7 @@ struct LiveCornersTests {
                     guard case .update = change else { return }
                     diary.lines.append("\(realm.isInWriteTransaction)")
                     let pet = realm.objects(LivePet.self)[3]
-                    if pet.age == 30 { try? realm.write { pet.age = 31 } }
+                    if pet.age == 30, realm.isInWriteTransaction { pet.age = 31 }
                 },
                 try pet(0, realm).observe(names(diary)),
             ]
@@ -90,12 +90,66 @@ struct LiveCornersTests {
             try realm.write { try pet(0, realm).age = 5 }
             #expect(diary.take() == [])
             try realm.write {
-                #expect(diary.take() == ["d[] i[] m[0]", "false", "age nil>5"])
+                #expect(diary.take() == ["d[] i[] m[0]", "true", "age nil>5"])
+                #expect(try pet(3, realm).age == 31)
                 try pet(1, realm).age = 6
             }
             #expect(diary.take() == [])
             realm.beginWrite()
-            #expect(diary.take() == ["d[] i[] m[1, 3]", "false"])
+            #expect(diary.take() == ["d[] i[] m[1, 3]", "true"])
+            realm.cancelWrite()
+        }
+        stage.settle()
+        #expect(diary.take() == [])
+        let ages = try stage.on { realm in [try pet(1, realm).age, try pet(3, realm).age] }
+        #expect(ages == [6, 31])
+    }
+
+    @Test("a block that is called because a write begins cannot begin one, and may begin to observe")
+    func insideOfBegin() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(LivePet.self).observe { change in
+                    guard case .update = change, diary.tokens.count == 1 else { return }
+                    diary.lines.append(catchMisuse { realm.beginWrite() } ?? "begun")
+                    diary.tokens.append(realm.objects(LiveKeeper.self).observe { diary.note($0) })
+                }
+            ]
+        }
+        stage.settle()
+        try stage.on { realm in
+            try realm.write { try pet(0, realm).age = 5 }
+            try realm.write { try keeper(0, realm).age = 6 }
+            #expect(diary.lines.count == 1)
+            #expect(diary.take()[0].contains("The Realm is already in a write transaction"))
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 4"])
+        try stage.write { try keeper(0, $0).age = 7 }
+        #expect(diary.take() == ["d[] i[] m[0]"])
+    }
+
+    @Test("what others have committed before the write begins is told with what is due of one's own, once")
+    func withOthers() throws {
+        let (stage, diary) = try filled()
+        let configuration = stage.configuration
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(LivePet.self).observe { diary.note($0) }, try pet(0, realm).observe(names(diary)),
+            ]
+        }
+        stage.settle()
+        _ = diary.take()
+        try stage.on { realm in
+            try realm.write { try pet(0, realm).age = 5 }
+            onOtherThread {
+                guard let other = try? Realm(configuration: configuration) else { return }
+                try? other.write { other.objects(LivePet.self)[1].age = 6 }
+            }
+            realm.beginWrite()
+            // Where others had a part in it the value before is told.
+            #expect(diary.take() == ["d[] i[] m[0, 1]", "age 0>5"])
             realm.cancelWrite()
         }
         stage.settle()

@@ -139,16 +139,6 @@ struct LiveFaultsTests {
         #expect(try elsewhere { try Realm(configuration: configuration).resolve(kept)?.id } == 0)
     }
 
-    @Test("a loop over changes ends when the Realm is invalidated") @MainActor
-    func loops() async throws {
-        let realm = try Realm(configuration: Self.configuration())
-        let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }
-        let (changes, versions) = (row.changes(), realm.objects(FaultRow.self).changes())
-        realm.invalidate()
-        for await _ in changes { Issue.record("a change") }
-        for await _ in versions {}
-    }
-
     @Test("what a write has made is observed on a queue from the commit on")
     func observedInWrite() throws {
         let (stage, _) = try filled()
@@ -189,46 +179,6 @@ struct LiveFaultsTests {
     }
 
     // MARK: Invalidation
-
-    @Test("invalidate ends the observations of what it ends, without a call; those of the Realm go on")
-    func invalidated() throws {
-        let (stage, diary) = try filled()
-        try stage.write { realm in
-            let row = try find(0, realm)
-            row.list.append(objectsIn: realm.objects(FaultRow.self))
-            row.numbers.append(objectsIn: [3, 1])
-            try find(1, realm).friend = row
-        }
-        try stage.on { realm in
-            let row = try find(0, realm)
-            diary.tokens = [
-                row.list.observe { diary.note($0) }, row.list.filter("n >= 0").observe { diary.note($0) },
-                row.admirers.observe { diary.note($0) }, row.numbers.sorted(ascending: true).observe { diary.note($0) },
-                row.map.observe { _ in diary.lines.append("map") },
-                realm.objects(FaultRow.self).observe { diary.note($0) },
-                realm.objects(FaultRow.self).sectioned(by: \.name).observe { _ in diary.lines.append("sections") },
-                row.observe(names(diary)), FaultView(projecting: row).observe(names(diary)),
-                realm.observe { _, _ in diary.lines.append("realm") },
-            ]
-        }
-        stage.settle()
-        #expect(diary.take().count == 7)
-        try stage.on { $0.invalidate() }
-        try stage.write { realm in
-            let row = try find(0, realm)
-            row.n = 9
-            row.numbers.removeAll()
-            row.list.removeAll()
-            realm.delete(try find(2, realm))
-        }
-        #expect(diary.take() == ["realm"])
-        try stage.on { realm in
-            #expect(diary.tokens.allSatisfy { $0.invalidate() })
-            diary.tokens = [try find(0, realm).observe(names(diary))]
-        }
-        try stage.write { try find(0, $0).n = 10 }
-        #expect(diary.take() == ["n nil>10"])
-    }
 
     @Test("a frozen Realm that was invalidated is not what later freezes of that version get")
     func frozenAnew() throws {
@@ -411,6 +361,44 @@ struct LiveFaultsTests {
             #expect(refuses { _ = row.numbers.sorted(ascending: true).observe(keyPaths: ["nope"]) { _ in } })
             #expect(refuses { _ = row.map.observe(keyPaths: ["nope"]) { _ in } })
         }
+    }
+
+    @Test("key paths that lead somewhere are taken for a queue, of every kind, and choose what is told")
+    func rightKeyPaths() throws {
+        let (stage, _) = try filled()
+        let queue = DispatchQueue(label: "taken")
+        let diary = Diary()
+        try stage.write { realm in
+            let row = try find(0, realm)
+            row.rows["a"] = row
+            row.friend = row
+        }
+        try stage.on { realm in
+            let row = try find(0, realm)
+            let rows = realm.objects(FaultRow.self)
+            diary.tokens = [
+                rows.observe(keyPaths: ["n"], on: queue, updates("rows", diary)),
+                row.rows.observe(keyPaths: ["friend.n"], on: queue) { change in
+                    if case .update(_, _, _, let changed) = change { diary.lines.append("map \(changed)") }
+                },
+                rows.sectioned(by: \.name).observe(keyPaths: [\.n], on: queue) { change in
+                    if case .update(_, _, _, let changed, _, _) = change { diary.lines.append("sections \(changed)") }
+                },
+                row.observe(keyPaths: [\FaultRow.n], on: queue, names(diary)),
+                FaultView(projecting: row).observe(keyPaths: [\FaultView.number], on: queue, names(diary)),
+            ]
+        }
+        settle(queue)
+        try stage.write { try find(0, $0).map["k"] = 1 }
+        settle(queue)
+        #expect(queue.sync { diary.take() } == [])
+        try stage.write { try find(0, $0).n = 3 }
+        settle(queue)
+        #expect(
+            queue.sync { diary.take() } == [
+                "rows d[] i[] m[0]", #"map ["a"]"#, "sections [[0, 0]]", "n 0>3", "number 0>3",
+            ])
+        queue.sync { diary.tokens = [] }
     }
 
     @Test("a Realm that is only read is refused at the call, for a queue too")

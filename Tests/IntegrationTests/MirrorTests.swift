@@ -132,10 +132,12 @@ private final class SectionsMirror {
 
     private let name: String
 
-    init(_ name: String, _ results: SectionedResults<Int, MirrorRow>) {
+    /// `make` is asked again for what is there in fact: observed sections are what the observer has found.
+    init(_ name: String, _ make: @autoclosure @escaping () -> SectionedResults<Int, MirrorRow>) {
         self.name = name
         let text: (SectionedResults<Int, MirrorRow>) -> [[String]] = { $0.map { $0.map { "\($0.id)" } } }
-        current = { text(results) }
+        let results = make()
+        current = { text(make()) }
         token = results.observe { [unowned self] change in
             switch change {
             case .initial(let now): sections = text(now)

@@ -474,6 +474,9 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         MisuseCase("Frozen Realms do not change and do not have change notifications.") {
             _ = try memoryRealm(Watched.self).objects(Watched.self).freeze().observe { _ in }
         },
+        MisuseCase("Frozen Realms do not change and do not have change notifications.") {
+            _ = try memoryRealm(Watched.self).freeze().observe { _, _ in }
+        },
         MisuseCase("Can only add notification blocks from within runloops.") {
             _ = try onPlainThread { try memoryRealm(Watched.self).observe { _, _ in } }
         },

@@ -354,6 +354,56 @@ struct ObservedSectionsTests {
         #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[]"])
     }
 
+    @Test("sections by a key path over a link follow the object behind it")
+    func overLinks() throws {
+        let (stage, diary) = try stage()
+        // 0 and 1 lead to 4, 2 and 3 to 5.
+        try stage.write { realm in
+            try find(4, realm).name = "a"
+            try find(5, realm).name = "b"
+            for id in 0..<4 { try find(id, realm).next = try find(id < 2 ? 4 : 5, realm) }
+        }
+        try stage.on { realm in
+            let sections = realm.objects(Item.self).filter("id < 4").sectioned(by: \.next?.name)
+            diary.tokens = [sections.observe { diary.note($0) }]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 2"])
+        try stage.write { try find(4, $0).name = "c" }
+        #expect(diary.take() == ["d[] i[1.0 1.1] m[] +[1] -[0]"])
+        try stage.write { try find(5, $0).number = 9 }
+        #expect(diary.take() == ["d[] i[] m[0.0 0.1] +[] -[]"])
+        try stage.write { try find(2, $0).next = try find(4, $0) }
+        #expect(diary.take() == ["d[0.0] i[1.2] m[] +[] -[]"])
+        try stage.write { $0.add(Unrelated()) }
+        #expect(diary.take() == [])
+    }
+
+    @Test("an element that stays where it is in the order may get another section, and what is read then is that")
+    func inPlace() throws {
+        let (stage, diary) = try stage()
+        try stage.write { realm in for id in 0..<6 { try find(id, realm).number = id * 10 } }
+        var read: [[Int?]] = []
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(Item.self).filter("id < 3").sectioned(by: \.number).observe { change in
+                    diary.note(change)
+                    guard case .update(let sections, _, _, _, _, _) = change else { return }
+                    read.append(sections.map { section in section.first?.number })
+                }
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 3"])
+        try stage.write { try find(1, $0).number = 15 }
+        #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[1]"])
+        try stage.write { try find(2, $0).number = 15 }
+        #expect(diary.take() == ["d[] i[1.1] m[] +[] -[2]"])
+        try stage.write { try find(1, $0).name = "x" }
+        #expect(diary.take() == ["d[] i[] m[1.0] +[] -[]"])
+        #expect(read == [[0, 15, 20], [0, 15], [0, 15]])
+    }
+
     @Test("values in sections are told of by position, on another queue too")
     func values() throws {
         let (stage, diary) = try stage()

@@ -328,9 +328,18 @@ struct TypeFaultsTests {
     func unmanagedByName() {
         let owner = Owner(value: ["dogs": [["name": "Rex"]], "dogMap": ["m": ["name": "Max"]]])
         owner.dogSet.insert(owner.dogs[0])
-        #expect(owner.dynamicList("dogs").count == 1 && owner.dynamicList("dogs")[0]["name"] as? String == "Rex")
-        #expect(owner.dynamicMutableSet("dogSet").count == 1)
+        let (dogs, set) = (owner.dynamicList("dogs"), owner.dynamicMutableSet("dogSet"))
+        #expect(dogs.count == 1 && dogs[0]["name"] as? String == "Rex")
+        #expect(set.count == 1 && set.first?["name"] as? String == "Rex")
         #expect(owner.dynamicMap("dogMap")["m"]??["name"] as? String == "Max")
+        // They are the object's own, not copies: what happens to one is seen in the other.
+        owner.dogs.append(TypeFaults.dog("Bo"))
+        #expect((0..<dogs.count).map { dogs[$0]["name"] as? String } == ["Rex", "Bo"])
+        dogs[1]["name"] = "Rob"
+        #expect(owner.dogs[1].name == "Rob")
+        dogs.remove(at: 0)
+        owner.dogSet.removeAll()
+        #expect(owner.dogs.map(\.name) == ["Rob"] && set.isEmpty)
         let words = catchMisuse { _ = Owner().dynamicList("tags") }
         #expect(words?.contains("is not such a collection of objects") == true)
     }
@@ -354,16 +363,44 @@ struct TypeFaultsTests {
     }
 
     // The path ended at the linking objects.
-    @Test("a projection of linking objects follows the property that it shows")
+    @Test("a projection of linking objects follows the property that it shows, and no other")
     func projectedBacklinks() throws {
-        let realm = try TypeFaults.realm()
-        let dog = try realm.write {
-            let owner = realm.create(Owner.self, value: ["id": 1, "name": "Ann", "dogs": [["name": "Rex"]]])
-            return owner.dogs[0]
+        let stage = try Stage(
+            Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString,
+                objectTypes: [TypeFaults.Dog.self, Owner.self, TypeFaults.Values.self]))
+        let diary = Diary()
+        try stage.write { realm in
+            realm.create(Owner.self, value: ["id": 1, "name": "Ann", "dogs": [["name": "Rex"]]])
         }
-        let view = TypeFaults.DogView(projecting: dog)
-        #expect(Array(view.ownerNames) == ["Ann"])
-        #expect(view.description.contains("ownerNames(\\.owners.name)"))
+        func owner(_ realm: Realm) throws -> Owner {
+            try #require(realm.object(ofType: Owner.self, forPrimaryKey: 1))
+        }
+        try stage.on { realm in
+            let view = TypeFaults.DogView(projecting: try owner(realm).dogs[0])
+            #expect(Array(view.ownerNames) == ["Ann"])
+            #expect(view.description.contains("ownerNames(\\.owners.name)"))
+            diary.tokens = [
+                view.observe { change in
+                    guard case .change(let view, let properties) = change else { return }
+                    diary.lines.append("\(properties.map(\.name)) \(Array(view.ownerNames))")
+                },
+                view.ownerNames.observe { change in
+                    guard case .update(let names, _, let insertions, let modifications) = change else { return }
+                    diary.lines.append("\(Array(names)) i\(insertions) m\(modifications)")
+                },
+            ]
+        }
+        stage.settle()
+        try stage.write { try owner($0).age = 8 }
+        #expect(diary.take() == [])
+        try stage.write { try owner($0).name = "Bea" }
+        #expect(diary.take() == ["[\"ownerNames\"] [\"Bea\"]", "[\"Bea\"] i[] m[0]"])
+        try stage.write { realm in
+            let other = realm.create(Owner.self, value: ["id": 2, "name": "Cid"])
+            other.dogs.append(try owner(realm).dogs[0])
+        }
+        #expect(diary.take() == ["[\"ownerNames\"] [\"Bea\", \"Cid\"]", "[\"Bea\", \"Cid\"] i[1] m[]"])
     }
 
     // MARK: Migrations

@@ -61,6 +61,12 @@ struct ObserversCommand: ParsableCommand {
             tokens = [all.sectioned(by: \.group).observe { _ in }]
             try row("1 of sections, commit elsewhere", other)
             try row("1 of sections, one object changed", own)
+            tokens = [
+                all.sectioned(
+                    by: { (object: Sectioned) in object.group }, sortDescriptors: [SortDescriptor(keyPath: "group")]
+                ).observe { _ in }
+            ]
+            try row("1 of sections by a block, one object changed", own)
             tokens = [all.sorted(byKeyPath: "group").observe { _ in }]
             try row("1 of sorted results, one object changed", own)
             tokens = []

@@ -84,7 +84,7 @@ extension _OwnedCollection where Self: AnyOwnedCollection {
     func movedCopy(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
         guard let place = place?.moved(to: home.core, mayBeMissing: mayBeMissing) else { return nil }
         // One in a mixed value may have made way for another value, where its object is still there.
-        if !place.isThere(Self.words) { return nil }
+        if place.locate() != nil, !place.isThere(Self.words) { return nil }
         let copy = Self()
         copy.becomeManaged(place)
         return copy

@@ -4,7 +4,7 @@
 internal import RegnumEngine
 
 /// What changes, as it changes. One task goes through it; it ends when that task is cancelled, and the observation
-/// ends with it, or when the Realm is invalidated.
+/// ends with it.
 ///
 /// ```swift
 /// for await change in realm.objects(Dog.self).changes() { ... }
@@ -47,8 +47,6 @@ public struct ChangeSequence<Element>: AsyncSequence {
             continuation.yield(Parcel(value: element))
             if isLast(element) { continuation.finish() }
         }
-        // An observation that the Realm ends is not waited for.
-        token.entry?.onInvalidation = { continuation.finish() }
         continuation.onTermination = { _ in token.invalidate() }
         self.stream = stream
     }

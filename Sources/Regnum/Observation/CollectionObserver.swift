@@ -3,6 +3,7 @@
 
 internal import RegnumEngine
 internal import RegnumObservation
+internal import RegnumQuery
 
 /// What the block of an observed collection gets.
 @frozen
@@ -35,14 +36,13 @@ package struct ChangedIdentities: Hashable, Sendable {
     package var modified: [UInt64] = []
 }
 
-final class CollectionObserver<C>: ChangeObserver {
-    private let collection: C
-    private let watched: _Watched
+final class CollectionObserver<C: RealmCollection>: ChangeObserver {
+    private var collection: C
+    private var watched: _Watched
     /// Nil for collections of values.
     private let region: Region?
     private let block: (RealmCollectionChange<C>, ChangedIdentities?) -> Void
-    /// Of whom the identities are told; nil where nobody asks, or for values.
-    private let identified: ClassBinding?
+    private let tellsIdentities: Bool
     private var elements: WatchedElements?
 
     init(
@@ -53,11 +53,19 @@ final class CollectionObserver<C>: ChangeObserver {
         self.watched = watched
         self.region = region
         self.block = block
-        identified = tellsIdentities ? watched.elements : nil
+        self.tellsIdentities = tellsIdentities
     }
 
     func tables(in session: Session) -> Set<TableKey>? {
-        watched.tables().union(region?.tables(in: session) ?? [])
+        if watched.mayLinkAnywhere { return nil }
+        return watched.tables().union(region?.tables(in: session) ?? [])
+    }
+
+    func revive(in home: _RealmHome) {
+        guard let moved = collection._moved(to: home, mayBeMissing: true) else { return }
+        collection = moved
+        watched = moved._watched
+        elements?.revive(watched)
     }
 
     func begin() throws(EngineError) -> (() -> Void)? {
@@ -81,7 +89,7 @@ final class CollectionObserver<C>: ChangeObserver {
     private func identities(
         of changes: CollectionChanges, in session: Session
     ) throws(EngineError) -> ChangedIdentities? {
-        guard let identified, let elements else { return nil }
+        guard tellsIdentities, let identified = watched.elements, let elements else { return nil }
         var found = ChangedIdentities(deleted: changes.deletedKeys.map { identified.identity(of: $0) })
         for position in changes.insertions {
             guard let key = try elements.key(at: position, in: session) else { continue }
@@ -96,11 +104,13 @@ final class CollectionObserver<C>: ChangeObserver {
 }
 
 final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObserver {
-    private let map: Map<Key, Element>
-    private let place: ManagedPlace
+    private var map: Map<Key, Element>
+    private var place: ManagedPlace
     private let region: Region?
     private let block: (RealmMapChange<Map<Key, Element>>) -> Void
     private var entries: [DictionaryEntry] = []
+    /// True where one of them is a link to an object of any class.
+    private var linksAnywhere = false
 
     init(
         _ map: Map<Key, Element>, _ place: ManagedPlace, region: Region?,
@@ -113,25 +123,35 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
     }
 
     func tables(in session: Session) -> Set<TableKey>? {
-        Set([place.binding.tableKey]).union(region?.tables(in: session) ?? [])
+        if place.mayLinkAnywhere { return nil }
+        return Set([place.binding.tableKey]).union(region?.tables(in: session) ?? [])
     }
 
-    private func current() throws(EngineError) -> [DictionaryEntry] {
-        place.locate() == nil ? [] : place.entries()
+    func revive(in home: _RealmHome) {
+        guard let moved = map._moved(to: home, mayBeMissing: true), let place = moved.place else { return }
+        map = moved
+        self.place = place
+    }
+
+    private func load() {
+        entries = place.locate() == nil ? [] : place.entries()
+        linksAnywhere = place.mayLinkAnywhere && entries.contains { $0.value.isAnyLink }
     }
 
     func begin() throws(EngineError) -> (() -> Void)? {
-        entries = try current()
+        load()
         return { [block, map] in block(.initial(map)) }
     }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
-        if modified.isEmpty, !walk.touches(place) { return nil }
+        let anywhere = try linksAnywhere ? walk.modified(linkedBy: entries.lazy.map(\.value)) : [:]
+        if modified.isEmpty, anywhere.isEmpty, !walk.touches(place) { return nil }
         let old = entries
-        entries = try current()
+        load()
         // Swift would take keys for one that differ in their bytes.
-        let before = Dictionary(old.map { (TextKey($0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+        let before = Dictionary(
+            old.map { (TextKey($0.key), GroupKey($0.value)) }, uniquingKeysWith: { first, _ in first })
         let after = Set(entries.map { TextKey($0.key) })
         let gone = old.map(\.key).filter { !after.contains(TextKey($0)) }
         var insertions: [String] = []
@@ -141,11 +161,8 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
                 insertions.append(entry.key)
                 continue
             }
-            if last != entry.value {
-                modifications.append(entry.key)
-            } else if case .link(let key) = entry.value, modified.contains(key) {
-                modifications.append(entry.key)
-            }
+            let value = GroupKey(entry.value)
+            if last != value || value.isLink(toOneOf: modified, anywhere) { modifications.append(entry.key) }
         }
         if gone.isEmpty, insertions.isEmpty, modifications.isEmpty { return nil }
         let keys = (gone, insertions, modifications)

@@ -10,14 +10,22 @@ internal import RegnumSystem
 public class NotificationToken: @unchecked Sendable {
     // Sendable: what it holds is exchanged under the mutex.
     private enum State {
-        /// To be attached once the queue or actor has come round to it.
-        case waiting
+        /// To be attached once the queue or actor has come round to it; a queue finds here what it is to begin.
+        case waiting(Beginning?)
         case active(ObservationEntry)
         case ended
     }
-    private let state = Lock(State.waiting)
+    private let state: Lock<State>
 
-    init() {}
+    /// How an observation begins on the queue that it is wanted on.
+    struct Beginning: @unchecked Sendable {
+        // Sendable: runs on the queue only, which is what the caller has asked for.
+        let run: () -> ObservationEntry?
+    }
+
+    /// One that is to be attached. Only the token keeps `beginning`: what the queue waits for must not keep a user's
+    /// block, which may hold the Realm that is waited for.
+    init(_ beginning: Beginning? = nil) { state = Lock(State.waiting(beginning)) }
 
     /// One that has ended.
     static func ended() -> NotificationToken {
@@ -50,6 +58,16 @@ public class NotificationToken: @unchecked Sendable {
             return false
         }
         if isEnded { entry.end() }
+    }
+
+    /// On the queue: begins the observation, unless it has ended.
+    func begin() {
+        let beginning = state.withLock { state -> Beginning? in
+            guard case .waiting(let beginning) = state else { return nil }
+            state = .waiting(nil)
+            return beginning
+        }
+        if let entry = beginning?.run() { attach(entry) }
     }
 
     /// True until `invalidate`.

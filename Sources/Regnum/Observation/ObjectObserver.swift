@@ -46,17 +46,14 @@ extension ObjectChange {
     }
 }
 
-final class ObjectObserver<T>: ChangeObserver {
-    private let object: ObjectBase
+final class ObjectObserver<T: ObjectBase>: ChangeObserver {
+    private var object: T
     private let region: Region
-    /// From the observed object to what the block gets.
-    private let subject: T
     private let block: (ObjectChange<T>) -> Void
     private var isDeleted = false
 
-    init(_ object: ObjectBase, subject: T, region: Region, _ block: @escaping (ObjectChange<T>) -> Void) {
+    init(_ object: T, region: Region, _ block: @escaping (ObjectChange<T>) -> Void) {
         self.object = object
-        self.subject = subject
         self.region = region
         self.block = block
     }
@@ -64,6 +61,10 @@ final class ObjectObserver<T>: ChangeObserver {
     func tables(in session: Session) -> Set<TableKey>? { region.tables(in: session) }
 
     func begin() throws(EngineError) -> (() -> Void)? { nil }
+
+    func revive(in home: _RealmHome) {
+        if let moved = object._moved(to: home, mayBeMissing: true) { object = moved }
+    }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         if isDeleted { return nil }
@@ -85,7 +86,7 @@ final class ObjectObserver<T>: ChangeObserver {
                 changes.append(PropertyChange(name: property.name, oldValue: nil, newValue: nil))
             }
         }
-        return { [block, subject] in block(.change(subject, changes)) }
+        return { [block, object] in block(.change(object, changes)) }
     }
 
     private func change(

@@ -15,6 +15,8 @@ protocol ChangeObserver: AnyObject {
     /// What is to be told of the new version, or nil. The caller calls what is returned when all observers have
     /// looked. `isLocal`: the change was made through this Realm.
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)?
+    /// After `Realm.invalidate`: goes on with accessors made anew in the same Realm, whose old ones are invalid.
+    func revive(in home: _RealmHome)
 }
 
 /// Keeps the Realm open while its token lives.
@@ -26,13 +28,11 @@ final class ObservationEntry: @unchecked Sendable {
     var hasBegun = false
     /// What `tables(in:)` said, once asked.
     var tables: Set<TableKey>?
-    /// The version it began with, where its first call compares with another one than the others' does.
+    /// The version it began with, where the first comparison is with another one than that of the others.
     var start: Session?
     /// True for tokens of a Realm, which RealmSwift warns about.
     let warnsWhenDropped: Bool
     private let ended = Atomic(false)
-    /// Called where the Realm ends the observation, and not its token.
-    var onInvalidation: (() -> Void)?
 
     init(core: RealmCore, observer: any ChangeObserver, warnsWhenDropped: Bool = false) {
         self.core = core

@@ -49,9 +49,12 @@ extension RealmCore {
         return notifier
     }
 
+    /// True where the running write has changed something already.
+    var hasUncommittedChanges: Bool { isWriting && changeCount != writeStart }
+
     /// Misuse where a write has changed something already: there is no version to begin with.
     private func requireUnchanged() {
-        if isWriting, changeCount != writeStart {
+        if hasUncommittedChanges {
             misuse(
                 "Cannot create asynchronous query after making changes in a write transaction. Observe before the "
                     + "transaction, or before its first change.")
@@ -92,6 +95,7 @@ final class RealmObserver: ChangeObserver {
     func tables(in session: Session) -> Set<TableKey>? { [] }
     func begin() -> (() -> Void)? { nil }
     func advance(_ walk: RegionWalk, isLocal: Bool) -> (() -> Void)? { nil }
+    func revive(in home: _RealmHome) {}
 }
 
 extension Realm {
@@ -106,40 +110,62 @@ extension Realm {
 }
 
 /// Begins an observation of something confined, where it is or on a queue. `checking` comes to the misuse, if there is
-/// any, that `begin` would come to on the queue, where the caller could not tell what it is about.
+/// any, that `begin` would come to on the queue, where the caller could not tell what it is about. `tellsEnd`: an
+/// observer of an object, which is told where that is gone by then.
 func observing<Confined: ThreadConfined>(
-    _ confined: Confined, on queue: DispatchQueue?, checking: (Confined) -> Void,
+    _ confined: Confined, on queue: DispatchQueue?, tellsEnd: Bool = false, checking: (Confined) -> Void,
     _ begin: @escaping (Confined) -> ObservationEntry
 ) -> NotificationToken {
-    let token = NotificationToken()
     guard let queue else {
+        let token = NotificationToken()
         token.attach(begin(confined))
         return token
     }
-    guard let realm = confined.realm else { return token }
+    guard let realm = confined.realm else { return NotificationToken() }
     realm.core.requireChanging()
     QueueConfinement.requireSerial(queue)
-    let reference = ThreadSafeReference(to: confined)
+    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd)
     checking(confined)
     let configuration = realm.core.settings.configuration
-    let work = QueuedWork {
-        guard token.isActive else { return }
-        let realm: Realm
-        do { realm = try Realm(configuration: configuration, queue: queue) } catch {
-            misuse("The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)")
-        }
-        guard let confined = realm.resolve(reference) else { return }
-        token.attach(begin(confined))
-    }
+    let token = NotificationToken(
+        NotificationToken.Beginning {
+            let realm: Realm
+            do { realm = try Realm(configuration: configuration, queue: queue) } catch {
+                misuse("The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)")
+            }
+            return wanted.begin(in: realm.core, begin)
+        })
     // What a running write has made cannot be found before its end.
-    realm.core.afterWrite { queue.async { work.run() } }
+    realm.core.afterWrite { [weak token] in
+        queue.async { [weak token] in token?.begin() }
+    }
     return token
 }
 
-/// What goes to a queue.
-private struct QueuedWork: @unchecked Sendable {
-    // Sendable: runs on the queue only, which is what the caller has asked for.
-    let run: () -> Void
+/// What is to be observed in another Realm of the file, with the version that it was asked for at: what has changed
+/// since is told, however far that Realm has come by then.
+struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
+    // Sendable: the Realm is frozen.
+    private let reference: ThreadSafeReference<Confined>
+    private let version: RealmCore
+    /// False where the running write had changed something: its end is what the observer knows.
+    private let isBaseline: Bool
+    private let tellsEnd: Bool
+
+    init(_ confined: Confined, _ core: RealmCore, tellsEnd: Bool) {
+        reference = ThreadSafeReference(to: confined)
+        version = core.frozen()
+        isBaseline = !core.hasUncommittedChanges
+        self.tellsEnd = tellsEnd
+    }
+
+    /// Begins in that Realm, where the caller is; nil where it does not show what is to be observed.
+    func begin(in core: RealmCore, _ begin: (Confined) -> ObservationEntry) -> ObservationEntry? {
+        guard let confined = reference.resolve(in: core, mayBeMissing: tellsEnd) else { return nil }
+        let entry = begin(confined)
+        if isBaseline || confined.isInvalidated { core.notifier?.backdate(entry, to: version) }
+        return entry
+    }
 }
 
 extension RealmCollection {
@@ -153,9 +179,10 @@ extension RealmCollection {
     ///   - block: gets the collection, and with each change where it is.
     /// - Returns: the token to hold as long as calls are wanted.
     ///
-    /// Calls come after commits when the Realm moves on, never during a write of the block's own thread. Misuse where
-    /// the collection is unmanaged or frozen, or a write has changed something already. The work of a call follows
-    /// the change and not the collection, except for distinct and limited results; observers of equal results share it.
+    /// Calls come after commits when the Realm moves on: at the next turn of its thread, in `refresh`, and when a write
+    /// begins, which `isInWriteTransaction` tells then. Misuse where the collection is unmanaged or frozen, or a write
+    /// has changed something already. The work of a call follows the change and not the collection, except for distinct
+    /// and limited results; observers of equal results share it.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
@@ -253,14 +280,18 @@ extension ThreadConfined where Self: ObjectBase {
     /// - Parameters:
     ///   - keyPaths: as in "name" or "dog.name": only these count. Nil: the object's own properties; changes of
     ///     linked objects and of what collections hold elsewhere do not.
-    ///   - queue: a serial queue to be called on; nil: the thread of the object.
+    ///   - queue: a serial queue to be called on; nil: the thread of the object. What changes between this call and the
+    ///     queue's next turn is told too.
     ///   - block: gets the properties that have changed.
     /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
         if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
-        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
+        if queue == nil { requireValid() }
+        return observing(self, on: queue, tellsEnd: true, checking: { $0.check(keyPaths: keyPaths) }) {
+            $0.entry(keyPaths, block)
+        }
     }
 
     /// Misuse for key paths that lead to nothing.
@@ -283,11 +314,10 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
-    /// Observes where the object is.
+    /// Observes where the object is, or has been.
     func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
-        requireValid()
         let region = binding.region(keyPaths, depth: 0)
-        return core.observeFromNow(ObjectObserver(self, subject: self, region: region, block))
+        return core.observeFromNow(ObjectObserver(self, region: region, block))
     }
 
     /// As `observe(keyPaths:on:_:)`, with key paths of the class.

@@ -10,19 +10,19 @@ private struct Beginning<Confined>: @unchecked Sendable {
 }
 
 /// Begins an observation on the actor. `begin` gets what the actor's Realm shows; `checking` comes to the misuse that
-/// it would come to there.
+/// it would come to there. `tellsEnd`: an observer of an object, which is told where that is gone by then.
 private func observing<Confined: ThreadConfined, A: Actor>(
-    _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?, checking: (Confined) -> Void,
-    _ begin: @escaping (Confined) -> ObservationEntry
+    _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?, tellsEnd: Bool = false,
+    checking: (Confined) -> Void, _ begin: @escaping (Confined) -> ObservationEntry
 ) async -> NotificationToken {
     if Task.isCancelled { return .ended() }
     guard let realm = confined.realm else { return .ended() }
     realm.core.requireChanging()
-    let reference = ThreadSafeReference(to: confined)
+    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd)
     checking(confined)
     requireCommitted(confined, realm.core)
     let token = NotificationToken()
-    await attach(token, reference, realm.core.settings.configuration, on: actor, Beginning(run: begin))
+    await attach(token, wanted, realm.core.settings.configuration, on: actor, Beginning(run: begin))
     return token
 }
 
@@ -38,7 +38,7 @@ private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ 
 }
 
 private func attach<Confined: ThreadConfined, A: Actor>(
-    _ token: NotificationToken, _ reference: ThreadSafeReference<Confined>, _ configuration: Realm.Configuration,
+    _ token: NotificationToken, _ wanted: ObservedElsewhere<Confined>, _ configuration: Realm.Configuration,
     on actor: isolated A, _ begin: Beginning<Confined>
 ) {
     guard token.isActive else { return }
@@ -50,11 +50,11 @@ private func attach<Confined: ThreadConfined, A: Actor>(
     do { core = try RealmOpening.open(configuration, queue: nil, actor: actor) } catch {
         misuse("The Realm cannot be opened on the actor \(type(of: actor)) to observe: \(error)")
     }
-    guard let confined = Realm(core: core).resolve(reference) else {
+    guard let entry = wanted.begin(in: core, begin.run) else {
         token.invalidate()
         return
     }
-    token.attach(begin.run(confined))
+    token.attach(entry)
 }
 
 /// Calls `block` on the actor, where the caller runs already.
@@ -131,7 +131,7 @@ extension ThreadConfined where Self: ObjectBase {
     ) async -> NotificationToken {
         if realm == nil { misuse("Only objects which are managed by a Realm support change notifications") }
         return await observing(
-            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+            self, on: actor, _isolation: _isolation, tellsEnd: true, checking: { $0.check(keyPaths: keyPaths) }
         ) { [weak actor] object in
             object.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }
@@ -168,7 +168,7 @@ extension ProjectionObservable {
     ) async -> NotificationToken {
         requireObservable()
         return await observing(
-            self, on: actor, _isolation: _isolation, checking: { $0.check(keyPaths: keyPaths) }
+            self, on: actor, _isolation: _isolation, tellsEnd: true, checking: { $0.check(keyPaths: keyPaths) }
         ) { [weak actor] projection in
             projection.entry(keyPaths) { change in
                 if let actor { call(actor, block, change) }

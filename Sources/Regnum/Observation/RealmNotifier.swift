@@ -3,7 +3,8 @@
 //
 //     commit elsewhere ──▶ schedule ──▶ (queue, run loop) turn: refresh, deliver
 //     own commit       ──▶ Realm observers at once, the others at the next turn
-//     refresh, beginWrite ──▶ deliver at once: also what own commits have left for the next turn
+//     refresh, beginWrite ──▶ deliver at once, within the write that begins: also what own commits have left for
+//                             the next turn
 //
 // `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
 // asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
@@ -31,6 +32,10 @@ final class RealmNotifier: @unchecked Sendable {
     fileprivate var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
+    /// True where the Realm has moved on and its observers have not heard of it.
+    private var owesChange = false
+    /// True where one of `entries` has begun at a version before `baseline`.
+    private var hasLatecomer = false
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
     private var pending: [(entry: ObservationEntry, call: () -> Void)] = []
     private var isDelivering = false
@@ -75,9 +80,20 @@ final class RealmNotifier: @unchecked Sendable {
         if core.settings.autorefresh, core.session.version < core.session.database.newestVersion { schedule() }
     }
 
-    private func shownVersion(_ core: RealmCore) throws(EngineError) -> Session {
+    /// What an observer is told begins with the version of `home`, where this Realm has come further: it was asked for
+    /// then, from elsewhere. Of observers with a first call nothing else is expected than to begin with what is there.
+    func backdate(_ entry: ObservationEntry, to home: RealmCore) {
+        guard let core, entry.hasBegun, home.session.version < core.session.version else { return }
+        entry.start = engine { () throws(EngineError) in try version(of: home.session, core) }
+        hasLatecomer = true
+        schedule()
+    }
+
+    private func shownVersion(_ core: RealmCore) throws(EngineError) -> Session { try version(of: core.session, core) }
+
+    private func version(of other: Session, _ core: RealmCore) throws(EngineError) -> Session {
         let made = try core.session.database.makeSession()
-        if made.version != core.session.version { try made.move(to: core.session) }
+        if made.version != other.version { try made.move(to: other) }
         return made
     }
 
@@ -101,14 +117,17 @@ final class RealmNotifier: @unchecked Sendable {
         }
     }
 
-    /// After `Realm.invalidate`: what was observed is gone from this Realm, though it may well exist. Its observations
-    /// end without a call; those of the Realm itself go on.
-    func didInvalidate() {
-        for entry in entries.compactMap(\.entry) {
-            entry.end()
-            entry.onInvalidation?()
-        }
+    /// After `Realm.invalidate`, which may have brought the Realm to a newer version: observations go on with accessors
+    /// made anew, and tell at the next turn what has changed since they were told last.
+    func didInvalidate(hasMoved: Bool) {
+        guard let core else { return }
         dropEnded()
+        for weak in entries { weak.entry?.observer.revive(in: _RealmHome(core: core)) }
+        if hasMoved {
+            isLocal = false
+            owesChange = true
+        }
+        if hasMoved || !entries.isEmpty { schedule() }
     }
 
     /// True while a block of an observer runs.
@@ -130,16 +149,15 @@ final class RealmNotifier: @unchecked Sendable {
         dropEnded()
         // The end of the write schedules again.
         if core.isWriting || isSending { return }
-        if core.settings.autorefresh {
-            if engine({ () throws(EngineError) in try core.session.refresh() }) {
-                core.reloadTables()
-                core.didShowOtherVersion()
-                isLocal = false
-                tell(.didChange, core)
-            }
-        } else if core.session.version < core.session.database.newestVersion {
-            tell(.refreshRequired, core)
+        let isFree = core.settings.autorefresh
+        if isFree, engine({ () throws(EngineError) in try core.session.refresh() }) {
+            core.reloadTables()
+            core.didShowOtherVersion()
+            isLocal = false
+            owesChange = true
         }
+        if owesChange { tell(.didChange, core) }
+        if !isFree, core.session.version < core.session.database.newestVersion { tell(.refreshRequired, core) }
         deliver()
     }
 
@@ -152,14 +170,14 @@ final class RealmNotifier: @unchecked Sendable {
         deliver()
     }
 
-    /// Tells what own commits have changed and no turn has told yet: before a write begins, so that what the write
+    /// Tells what own commits have changed and no turn has told yet: when a write has begun, so that what the write
     /// changes, or keeps silent, is told apart from it. With `first` those that have begun to observe get their
     /// first call too.
     func settle(first: Bool) {
         // Asked at every refresh: the weak reference is looked at only where somebody observes.
         guard !entries.isEmpty, let core else { return }
         let isBehind = baseline.map { $0.version != core.session.version } ?? false
-        if isBehind || first { deliver(first: first) }
+        if isBehind || hasLatecomer || first { deliver(first: first) }
     }
 
     /// After a commit of this Realm. The observers of `silent` are not told of it.
@@ -174,6 +192,7 @@ final class RealmNotifier: @unchecked Sendable {
     // MARK: Telling
 
     private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
+        if notification == .didChange { owesChange = false }
         tellings += 1
         defer { tellings -= 1 }
         for weak in realmEntries {
@@ -210,10 +229,11 @@ final class RealmNotifier: @unchecked Sendable {
         _ core: RealmCore, _ silent: Set<ObjectIdentifier>, first: Bool
     ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
         var calls: [(entry: ObservationEntry, call: () -> Void)] = []
-        if let baseline, baseline.version != core.session.version {
-            calls = try advance(baseline, core, silent)
-            try baseline.move(to: core.session)
-        } else if baseline == nil {
+        if let baseline {
+            let isBehind = baseline.version != core.session.version
+            if isBehind || hasLatecomer { calls = try advance(baseline, core, silent) }
+            if isBehind { try baseline.move(to: core.session) }
+        } else {
             baseline = try shownVersion(core)
         }
         for weak in entries {
@@ -229,7 +249,9 @@ final class RealmNotifier: @unchecked Sendable {
         _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>
     ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
         var calls: [(entry: ObservationEntry, call: () -> Void)] = []
+        hasLatecomer = false
         let watched = watchedTables(core.session)
+        // None where only a latecomer does not know the version.
         let changes = try core.session.changes(since: baseline) { key in
             watched?.contains(key) ?? true
         }
@@ -243,6 +265,8 @@ final class RealmNotifier: @unchecked Sendable {
                 if let tables = entry.tables, tables.isDisjoint(with: walk.changes.keys) { continue }
             }
             work.asked += 1
+            // What lies before the others' version others may have changed.
+            let isLocal = isLocal && own.map { $0.older.version >= baseline.version } ?? true
             let call = try entry.observer.advance(own ?? walk, isLocal: isLocal)
             if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
         }
@@ -261,7 +285,7 @@ final class RealmNotifier: @unchecked Sendable {
         return all
     }
 
-    /// The first walk of an observer that began while the others were behind; nil for all others.
+    /// The first walk of an observer that began at another version than the others; nil for all others.
     private func walkOf(_ entry: ObservationEntry, _ core: RealmCore) throws(EngineError) -> RegionWalk? {
         guard let start = entry.start else { return nil }
         entry.start = nil

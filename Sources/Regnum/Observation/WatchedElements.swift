@@ -4,6 +4,7 @@
 
 internal import RegnumEngine
 internal import RegnumObservation
+internal import RegnumQuery
 
 /// What a collection says of itself to be observed.
 public struct _Watched {
@@ -23,6 +24,25 @@ public struct _Watched {
         case .unmanaged: nil
         }
     }
+
+    /// True where the elements are values that may be links to objects of any class.
+    var mayLinkAnywhere: Bool {
+        switch kind {
+        case .results(let state):
+            if case .values(let owner, let column, _, _) = state.source {
+                owner.binding.table.definition.columns[column].type == .mixed
+            } else {
+                false
+            }
+        case .elements(let place, _): place.mayLinkAnywhere
+        case .unmanaged: false
+        }
+    }
+}
+
+extension ManagedPlace {
+    /// True where what it holds may be links to objects of any class.
+    var mayLinkAnywhere: Bool { binding.table.definition.columns[column].type == .mixed }
 }
 
 /// Confined to the Realm.
@@ -31,8 +51,8 @@ enum WatchedElements {
     /// Results whose objects come from a list or from backlinks.
     case keys(ResultsState, [ObjectKey])
     /// Results whose elements are values.
-    case ordered(ResultsState, [Value])
-    case values(ManagedPlace, CollectionKind, [Value])
+    case ordered(ResultsState, WatchedValues)
+    case values(ManagedPlace, CollectionKind, WatchedValues)
 
     init(_ watched: _Watched) throws(EngineError) {
         switch watched.kind {
@@ -42,7 +62,7 @@ enum WatchedElements {
                 let queries = state.realm.notifier?.queries ?? ObservedQueries()
                 self = .query(try queries.query(state.query, of: binding.tableKey, in: session))
             } else if case .values = state.source {
-                self = .ordered(state, state.currentValues())
+                self = .ordered(state, WatchedValues(state.currentValues()))
             } else {
                 self = .keys(state, state.allKeys())
             }
@@ -53,7 +73,19 @@ enum WatchedElements {
         }
     }
 
-    private static func values(_ place: ManagedPlace) -> [Value] { place.locate() == nil ? [] : place.values() }
+    private static func values(_ place: ManagedPlace) -> WatchedValues {
+        WatchedValues(place.locate() == nil ? [] : place.values())
+    }
+
+    /// After `Realm.invalidate`: the same elements, of what stands for the collection now. A query knows nothing of it.
+    mutating func revive(_ watched: _Watched) {
+        switch (self, watched.kind) {
+        case (.keys(_, let keys), .results(let state)): self = .keys(state, keys)
+        case (.ordered(_, let values), .results(let state)): self = .ordered(state, values)
+        case (.values(_, _, let values), .elements(let place, let kind)): self = .values(place, kind, values)
+        default: break
+        }
+    }
 
     /// What has changed, and moves on. `modified` are the objects that count as changed.
     mutating func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
@@ -70,25 +102,29 @@ enum WatchedElements {
             var changes = CollectionDiff.between(old, new) { modified.contains($0) }
             changes.deletedKeys = changes.deletions.map { old[$0] }
             return changes
-        case .ordered(let state, let old):
-            if try !walk.touches(state) { return CollectionChanges() }
-            let new = state.currentValues()
-            self = .ordered(state, new)
-            return CollectionDiff.between(old, new)
-        case .values(let place, let kind, let old):
-            let isModified = { (value: Value) in
-                if case .link(let key) = value { modified.contains(key) } else { false }
+        case .ordered(let state, let last):
+            let (old, anywhere) = (last.values, try last.modified(in: walk))
+            let isModified = { (value: GroupKey) in value.isLink(toOneOf: [], anywhere) }
+            if try !walk.touches(state) {
+                if anywhere.isEmpty { return CollectionChanges() }
+                return CollectionChanges(modifications: old.indices.filter { isModified(old[$0]) })
             }
+            let new = WatchedValues(state.currentValues())
+            self = .ordered(state, new)
+            return CollectionDiff.between(old, new.values, isModified: isModified)
+        case .values(let place, let kind, let last):
+            let (old, anywhere) = (last.values, try last.modified(in: walk))
+            let isModified = { (value: GroupKey) in value.isLink(toOneOf: modified, anywhere) }
             if !walk.touches(place) {
-                if modified.isEmpty { return CollectionChanges() }
+                if modified.isEmpty, anywhere.isEmpty { return CollectionChanges() }
                 return CollectionChanges(modifications: old.indices.filter { isModified(old[$0]) })
             }
             let new = Self.values(place)
             self = .values(place, kind, new)
             var changes =
                 kind == .list
-                ? CollectionDiff.ofList(old, new, isModified: isModified)
-                : CollectionDiff.between(old, new, isModified: isModified)
+                ? CollectionDiff.ofList(old, new.values, isModified: isModified)
+                : CollectionDiff.between(old, new.values, isModified: isModified)
             changes.deletedKeys = changes.deletions.compactMap { old[$0].linked }
             return changes
         }
@@ -100,15 +136,47 @@ enum WatchedElements {
         case .query(let query): try query.key(at: position, in: session)
         case .keys(_, let keys): keys[position]
         case .ordered: nil
-        case .values(_, _, let values): values[position].linked
+        case .values(_, _, let last): last.values[position].linked
         }
     }
 }
 
+/// Values, told apart as storage does, and whether there are links to objects of any class among them.
+struct WatchedValues {
+    let values: [GroupKey]
+    private let linksAnywhere: Bool
+
+    init(_ values: [Value]) {
+        self.values = values.map { GroupKey($0) }
+        linksAnywhere = values.contains { $0.isAnyLink }
+    }
+
+    /// The objects of those links that count as changed.
+    func modified(in walk: RegionWalk) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
+        try linksAnywhere ? walk.modified(linkedBy: values.lazy.map(\.value)) : [:]
+    }
+}
+
 extension Value {
-    /// The object that it links to.
+    /// True for a link to an object of any class.
+    var isAnyLink: Bool {
+        if case .typedLink = self { true } else { false }
+    }
+}
+
+extension GroupKey {
+    /// The object that it links to, where all elements link to one class.
     fileprivate var linked: ObjectKey? {
-        if case .link(let key) = self { key } else { nil }
+        if case .link(let key) = value { key } else { nil }
+    }
+
+    /// True for a link to one of the objects; `anywhere` has those of links to any class.
+    func isLink(toOneOf keys: Set<ObjectKey>, _ anywhere: [TableKey: Set<ObjectKey>]) -> Bool {
+        switch value {
+        case .link(let key): keys.contains(key)
+        case .typedLink(let table, let key): anywhere[table]?.contains(key) ?? false
+        default: false
+        }
     }
 }
 

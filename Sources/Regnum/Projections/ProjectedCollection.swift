@@ -104,7 +104,7 @@ extension ProjectedCollection {
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection>) -> Void
     ) -> ObservationEntry {
-        box.entry(keyPaths) { [self] in block($0.of(self)) }
+        box.entry(keyPaths, block)
     }
 
     func requireObservable() {
@@ -114,11 +114,11 @@ extension ProjectedCollection {
 
 extension RealmCollectionChange {
     /// The same positions of another collection.
-    fileprivate func of<Other>(_ other: Other) -> RealmCollectionChange<Other> {
+    fileprivate func map<Other>(_ other: (CollectionType) -> Other) -> RealmCollectionChange<Other> {
         switch self {
-        case .initial: .initial(other)
-        case .update(_, let deletions, let insertions, let modifications):
-            .update(other, deletions: deletions, insertions: insertions, modifications: modifications)
+        case .initial(let collection): .initial(other(collection))
+        case .update(let collection, let deletions, let insertions, let modifications):
+            .update(other(collection), deletions: deletions, insertions: insertions, modifications: modifications)
         case .error(let error): .error(error)
         }
     }
@@ -140,7 +140,9 @@ private class AnyProjectionBox<Value> {
     func moved(to home: _RealmHome, mayBeMissing: Bool) -> AnyProjectionBox? { missing() }
     func index(matching predicate: NSPredicate) -> Int? { missing() }
     func check(keyPaths: [String]?) { missing() }
-    func entry(_ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void) -> ObservationEntry {
+    func entry(
+        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection<Value>>) -> Void
+    ) -> ObservationEntry {
         missing()
     }
 
@@ -173,11 +175,13 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
     override func index(matching predicate: NSPredicate) -> Int? { collection.index(matching: predicate) }
     override func check(keyPaths: [String]?) { collection.check(keyPaths: keyPaths) }
     override func entry(
-        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Void>) -> Void
+        _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection<Value>>) -> Void
     ) -> ObservationEntry {
         let recorder = _KeyPathRecorder()
         _ = Element._traced(recorder)[keyPath: keyPath]
         // What is computed from nothing stored may depend on all of the object.
-        return collection.entry(keyPaths ?? recorder.path.map { [$0] }) { block($0.of(())) }
+        return collection.entry(keyPaths ?? recorder.path.map { [$0] }) { [keyPath] change in
+            block(change.map { ProjectedCollection(ProjectionBox($0, keyPath)) })
+        }
     }
 }

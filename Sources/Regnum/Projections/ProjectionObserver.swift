@@ -20,7 +20,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         let column: Int
     }
 
-    private let projection: P
+    private var projection: P
     private let properties: [Property]
     private let block: (ObjectChange<P>) -> Void
     private var isDeleted = false
@@ -62,6 +62,10 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
     }
 
     func begin() throws(EngineError) -> (() -> Void)? { nil }
+
+    func revive(in home: _RealmHome) {
+        if let moved = projection._moved(to: home, mayBeMissing: true) { projection = moved }
+    }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
         let root = projection.rootObject
@@ -118,7 +122,10 @@ extension ProjectionObservable {
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
         requireObservable()
-        return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
+        if queue == nil { rootObject.requireValid() }
+        return observing(self, on: queue, tellsEnd: true, checking: { $0.check(keyPaths: keyPaths) }) {
+            $0.entry(keyPaths, block)
+        }
     }
 
     /// Misuse for key paths that lead to nothing.
@@ -132,10 +139,9 @@ extension ProjectionObservable {
         observe(keyPaths: keyPaths.map { _name(for: $0) }, on: queue, block)
     }
 
-    /// Observes where the object is.
+    /// Observes where the object is, or has been.
     func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
-        rootObject.requireValid()
-        return rootObject.core.observeFromNow(ProjectionObserver(self, keyPaths: keyPaths, block))
+        rootObject.core.observeFromNow(ProjectionObserver(self, keyPaths: keyPaths, block))
     }
 
     func requireObservable() {

@@ -130,7 +130,9 @@ extension Realm {
         return result
     }
 
-    /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version.
+    /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version, and
+    /// tells observers what is due. Their blocks find `isInWriteTransaction` true; they may change objects in this
+    /// write, and begin none.
     public func beginWrite() {
         checkCanBegin()
         if let words = core.versionsOverLimit() { misuse(words) }
@@ -245,9 +247,9 @@ extension Realm {
         }
     }
 
-    /// Ends all objects and collections taken from this Realm so far, and their observations, without a call; a
-    /// running write is rolled back first. The Realm itself can be used on, and sees the newest version; observers of
-    /// the Realm stay. Within an observer's block nothing happens.
+    /// Ends all objects and collections taken from this Realm so far; a running write is rolled back first. The Realm
+    /// itself can be used on, and sees the newest version. Observations go on: their blocks get the same objects and
+    /// collections anew, and are told what has changed since the last call. Within an observer's block nothing happens.
     public func invalidate() {
         core.check()
         if core.notifier?.isSending == true { return }
@@ -255,12 +257,11 @@ extension Realm {
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
-        core.notifier?.didInvalidate()
         // Loops that run ask for nothing but this.
         core.session.moved()
-        if !core.isReadOnly, engine({ () throws(EngineError) in try core.session.refresh() }) {
-            core.reloadTables()
-        }
+        let hasMoved = !core.isReadOnly && engine { () throws(EngineError) in try core.session.refresh() }
+        if hasMoved { core.reloadTables() }
+        core.notifier?.didInvalidate(hasMoved: hasMoved)
         core.tracker?.invalidated()
     }
 
@@ -277,10 +278,6 @@ extension RealmCore {
 
     func begin() throws(EngineError) {
         touch()
-        if let notifier {
-            notifier.settle(first: false)
-            if isWriting { misuse("The Realm is already in a write transaction: an observer's block has begun it.") }
-        }
         let before = session.version
         // Observers are only told of what is durable.
         try session.beginWrite(settled: notifier != nil)
@@ -298,13 +295,16 @@ extension RealmCore {
 
     private func didBegin(after before: UInt64) {
         reloadTables()
-        if session.version != before {
-            didShowOtherVersion()
-            notifier?.didAdvance()
-        }
+        // Before observers' blocks, which may change something, begin to observe, or come to misuse.
         noteWriteStart()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
+        if session.version != before {
+            didShowOtherVersion()
+            notifier?.didAdvance()
+        } else {
+            notifier?.settle(first: false)
+        }
     }
 
     func rollBack() {

@@ -16,7 +16,7 @@ extension RealmCollection {
             misuse("There must be at least one SortDescriptor when using SectionedResults.")
         }
         requireSectionKey(Key.self)
-        return SectionedResults(state: SectionsState(sorted(by: sortDescriptors), keyBlock))
+        return SectionedResults(state: SectionsState(sorted(by: sortDescriptors), path: nil, keyBlock))
     }
 
     private func requireSectionKey<Key: _Persistable>(_ type: Key.Type) {
@@ -36,7 +36,8 @@ extension RealmCollection {
                 "The section key path must match the primary sort descriptor. The sections are by '\(name)', the "
                     + "elements are sorted by '\(primary.keyPath)' first.")
         }
-        return sectioned(sortDescriptors: sortDescriptors) { $0[keyPath: keyPath] }
+        return SectionedResults(
+            state: SectionsState(sorted(by: sortDescriptors), path: name) { $0[keyPath: keyPath] })
     }
 }
 

@@ -14,10 +14,25 @@ struct Sections {
     var members: [[Value]] = []
     /// Of values: the position of each member among the sorted elements. Empty for objects.
     private(set) var positions: [[Int]] = []
-    private var places: [GroupKey: Int] = [:]
+    /// Of objects: where each of the sorted elements is. Empty for values.
+    private(set) var places: [Place] = []
+    private var numbers: [GroupKey: Int] = [:]
+
+    /// Of an element: the section, and the row in it.
+    struct Place {
+        let section: Int32
+        let row: Int32
+    }
 
     /// The position of the section of that key; nil where there is none.
-    func place(of key: GroupKey) -> Int? { places[key] }
+    func place(of key: GroupKey) -> Int? { numbers[key] }
+
+    /// Of the objects the one at a position among the sorted elements, and its section's key.
+    subscript(position: Int) -> (member: Value, key: GroupKey) {
+        let place = places[position]
+        let section = Int(place.section)
+        return (members[section][Int(place.row)], keys[section])
+    }
 
     mutating func append(_ member: Value, to key: GroupKey, from position: Int? = nil) {
         let section: Int
@@ -25,34 +40,42 @@ struct Sections {
         if let last = keys.last, last == key {
             section = members.count - 1
             members[section].append(member)
-        } else if let place = places[key] {
-            section = place
-            members[place].append(member)
+        } else if let number = numbers[key] {
+            section = number
+            members[number].append(member)
         } else {
             section = keys.count
-            places[key] = section
+            numbers[key] = section
             keys.append(key)
             members.append([member])
         }
-        guard let position else { return }
-        if section == positions.count { positions.append([position]) } else { positions[section].append(position) }
+        if let position {
+            if section == positions.count { positions.append([position]) } else { positions[section].append(position) }
+        } else {
+            let row = members[section].count - 1
+            places.append(
+                Place(section: Int32(truncatingIfNeeded: section), row: Int32(truncatingIfNeeded: row)))
+        }
     }
 }
 
 /// Confined as its results are.
 final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let results: Results<Element>
+    /// The key path that the sections are of; nil for those of a block, which may look at anything.
+    let path: String?
     private let sectionKey: (Element) -> Key
     private var cache: (stamp: UInt64, sections: Sections)?
 
-    init(_ results: Results<Element>, _ sectionKey: @escaping (Element) -> Key) {
+    init(_ results: Results<Element>, path: String?, _ sectionKey: @escaping (Element) -> Key) {
         self.results = results
+        self.path = path
         self.sectionKey = sectionKey
     }
 
     /// The same as another Realm of the file shows it.
     func moved(to home: _RealmHome) -> SectionsState? {
-        results._moved(to: home, mayBeMissing: true).map { SectionsState($0, sectionKey) }
+        results._moved(to: home, mayBeMissing: true).map { SectionsState($0, path: path, sectionKey) }
     }
 
     /// The sections of now. O(elements) once a change.
@@ -67,6 +90,12 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
             return sections
         }
     }
+
+    /// For an observer that has found the sections of now: nobody looks for them again.
+    func know(_ sections: Sections) { cache = (results.state.realm.changeCount, sections) }
+
+    /// The key of the section that an object belongs to now.
+    func key(of member: Value) -> GroupKey { groupKey(sectionKey(element(member, nil))) }
 
     private func evaluate(_ state: ResultsState) -> Sections {
         var sections = Sections()

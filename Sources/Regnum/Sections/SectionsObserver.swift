@@ -34,6 +34,9 @@ struct SectionChanges {
             && sectionsToDelete.isEmpty
     }
 
+    /// Where nothing has come, gone or moved.
+    init(modifications: [IndexPath]) { self.modifications = modifications.sorted() }
+
     init(from old: Sections, to new: Sections, isModified: (Value) -> Bool) {
         let moved = CollectionDiff.between(old.keys, new.keys)
         sectionsToDelete = IndexSet(moved.deletions)
@@ -64,13 +67,16 @@ struct SectionChanges {
 }
 
 final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
-    private let collection: C
-    private let state: SectionsState<C.Key, C.SectionElement>
+    private var collection: C
+    private var state: SectionsState<C.Key, C.SectionElement>
     /// Nil for all sections.
     private let section: GroupKey?
     private let region: Region?
     private let block: (SectionedResultsChange<C>) -> Void
     private var sections = Sections()
+    /// Of sections by a key path: what that reads, and the elements in their order. Those that have changed are asked
+    /// for their section again, and no others.
+    private var keys: (region: Region, elements: WatchedElements)?
 
     init(_ collection: C, region: Region?, _ block: @escaping (SectionedResultsChange<C>) -> Void) {
         self.collection = collection
@@ -80,23 +86,36 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         self.block = block
     }
 
-    /// What the elements and their order depend on, and what they link to: which section an element is in may depend
-    /// on all of it. Nil where it may depend on still more: on backlinks, or on links of `AnyRealmValue`.
+    /// What the elements and their order depend on, and what a key path of the sections reads. Which section an element
+    /// is in by a block may depend on all that it links to; nil where it may depend on still more: on backlinks, or on
+    /// links of `AnyRealmValue`.
     func tables(in session: Session) -> Set<TableKey>? {
-        let results = state.results.state
-        var found = _Watched(kind: .results(results)).tables()
-        guard let binding = results.binding else { return found }
+        var found = watched.tables()
+        guard let binding = watched.elements else { return found }
+        found.formUnion(region?.tables(in: session) ?? [])
+        if let path = state.path { return found.union(binding.region([path], depth: 0).tables(in: session)) }
         if binding.schema.properties.contains(where: \.isComputed) { return nil }
         found.formUnion(Region.everything(binding.tableKey).tables(in: session))
-        found.formUnion(region?.tables(in: session) ?? [])
         let reachesAll = found.contains { key in
             session.table(key)?.definition.columns.contains { $0.type == .mixed } ?? false
         }
         return reachesAll ? nil : found
     }
 
+    func revive(in home: _RealmHome) {
+        guard let moved = collection._moved(to: home, mayBeMissing: true) else { return }
+        collection = moved
+        state = moved._sections.state
+        keys?.elements.revive(watched)
+    }
+
+    private var watched: _Watched { _Watched(kind: .results(state.results.state)) }
+
     func begin() throws(EngineError) -> (() -> Void)? {
         sections = state.current()
+        if let path = state.path, let binding = watched.elements {
+            keys = (binding.region([path], depth: 0), try WatchedElements(watched))
+        }
         return { [block, collection] in block(.initial(collection)) }
     }
 
@@ -104,10 +123,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         if walk.changes.isEmpty { return nil }
         let modified = try region.map { region throws(EngineError) in try walk.modified(region) } ?? []
         let old = sections
-        sections = state.current()
-        var changes = SectionChanges(from: old, to: sections) { member in
-            if case .link(let key) = member { modified.contains(key) } else { false }
-        }
+        var changes = try follow(walk, modified)
         if let section { changes = changes.of(before: old.place(of: section), now: sections.place(of: section)) }
         if changes.isEmpty { return nil }
         return { [block, collection, changes] in
@@ -116,6 +132,71 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
                     collection, deletions: changes.deletions, insertions: changes.insertions,
                     modifications: changes.modifications, sectionsToInsert: changes.sectionsToInsert,
                     sectionsToDelete: changes.sectionsToDelete))
+        }
+    }
+
+    /// Comes to the sections of now; what leads to them.
+    private func follow(_ walk: RegionWalk, _ modified: Set<ObjectKey>) throws(EngineError) -> SectionChanges {
+        let old = sections
+        if let region = keys?.region {
+            let asked = modified.union(try walk.modified(region))
+            let moves = try keys?.elements.advance(walk, modified: asked) ?? CollectionChanges()
+            guard let new = try renewed(old, moves, walk.newer) else {
+                state.know(old)
+                return SectionChanges(modifications: Self.paths(of: moves.modifications, in: old, modified))
+            }
+            sections = new
+            state.know(new)
+        } else {
+            sections = state.current()
+        }
+        return SectionChanges(from: old, to: sections) { member in
+            if case .link(let key) = member { modified.contains(key) } else { false }
+        }
+    }
+
+    /// The sections behind `moves`, which count all elements as modified that may be in another one; nil where they are
+    /// the same.
+    private func renewed(
+        _ old: Sections, _ moves: CollectionChanges, _ session: Session
+    ) throws(EngineError) -> Sections? {
+        if moves.deletions.isEmpty, moves.insertions.isEmpty,
+            moves.modifications.allSatisfy({ state.key(of: old[$0].member) == old[$0].key })
+        {
+            return nil
+        }
+        var new = Sections()
+        var (at, deleted, inserted, modified) = (0, 0, 0, 0)
+        while true {
+            if inserted < moves.insertions.count, moves.insertions[inserted] == new.places.count {
+                guard let key = try keys?.elements.key(at: new.places.count, in: session) else {
+                    preconditionFailure("an element that came is there")
+                }
+                new.append(.link(key), to: state.key(of: .link(key)))
+                inserted += 1
+            } else if at == old.places.count {
+                return new
+            } else if deleted < moves.deletions.count, moves.deletions[deleted] == at {
+                deleted += 1
+                at += 1
+            } else {
+                let (member, key) = old[at]
+                let isModified = modified < moves.modifications.count && moves.modifications[modified] == at
+                if isModified { modified += 1 }
+                new.append(member, to: isModified ? state.key(of: member) : key)
+                at += 1
+            }
+        }
+    }
+
+    /// Where those elements at the positions are that count as modified.
+    private static func paths(
+        of positions: [Int], in sections: Sections, _ modified: Set<ObjectKey>
+    ) -> [IndexPath] {
+        positions.compactMap { position in
+            guard case .link(let key) = sections[position].member, modified.contains(key) else { return nil }
+            let place = sections.places[position]
+            return IndexPath(indexes: [Int(place.section), Int(place.row)])
         }
     }
 }
@@ -133,7 +214,9 @@ extension RealmSectionedResult {
     ///
     /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves
     /// on, as those of other collections. Misuse for what is frozen, and where a write has changed something already.
-    /// Each commit that changes elements, or what they link to, costs O(elements), as their keys are asked for again.
+    /// Sections by a key path cost of a commit what it changes, and O(elements) without asking for their keys where
+    /// elements come, go or move. Those by a block cost O(elements) for each commit that changes elements, or what they
+    /// link to: the block is called with all of them.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

@@ -98,7 +98,7 @@ extension RealmCore {
 
     /// The same class of another Realm of the file; nil where this one has no such table.
     func counterpart(of binding: ClassBinding) -> ClassBinding? {
-        if binding.core.dynamicBindings[binding.tableKey] === binding {
+        if binding.schema.type == DynamicObject.self {
             return session.table(binding.tableKey).map { dynamicBinding($0) }
         }
         return bindingIfAny(for: binding.schema.type)

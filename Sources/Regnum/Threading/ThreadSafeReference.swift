@@ -49,8 +49,9 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
     /// True once it has been resolved.
     public var isInvalidated: Bool { parcel.withLock { $0 == nil } }
 
-    /// Takes out what it holds, unless it `keeps` it: the frozen thing, as of `core`.
-    func resolve(in core: RealmCore, keeps: Bool = false) -> Confined? {
+    /// Takes out what it holds, unless it `keeps` it: the frozen thing, as of `core`. Where it `mayBeMissing` what was
+    /// deleted comes too, invalidated.
+    func resolve(in core: RealmCore, keeps: Bool = false, mayBeMissing: Bool = false) -> Confined? {
         let taken = parcel.withLock { parcel -> Parcel? in
             defer { if !keeps { parcel = nil } }
             return parcel
@@ -64,7 +65,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         // Its key may be another object's by now.
         if isRolledBack, taken.value.isInvalidated { return nil }
         core.show(atLeast: taken.home, orNext: taken.fate != nil && !isRolledBack)
-        return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
+        return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: mayBeMissing)
     }
 }
 

@@ -297,6 +297,9 @@ package final class Table {
         return keys
     }
 
+    /// False where a column of links or mixed values has no link.
+    package func hasLinks(in column: Int) -> Bool { backlinkTrees[column].map { $0.count > 0 } ?? false }
+
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
         try origin.flushOpenCollection()

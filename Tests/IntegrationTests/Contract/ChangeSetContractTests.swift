@@ -182,4 +182,211 @@ struct ChangeSetContractTests {
         try stage.write { realm in realm.create(All.self, value: ["pk": 90]) }
         #expect(diary.take() == [])
     }
+
+    @Test("positions of a list: what is modified counts from before, what came in front of it does not shift it")
+    func shifted() throws {
+        let (stage, diary) = (try stage(8), Diary())
+        try stage.write { realm in
+            let owner = try find(0, realm)
+            owner.list.append(objectsIn: try (1...5).map { try find($0, realm) })
+        }
+        try stage.on { realm in diary.tokens = [try find(0, realm).list.observe { diary.note($0) }] }
+        stage.settle()
+        #expect(diary.take() == ["initial 5"])
+        try stage.write { realm in
+            try find(0, realm).list.insert(try find(7, realm), at: 0)
+            try find(4, realm).int = 70
+        }
+        #expect(diary.take() == ["d[] i[0] m[3]"])
+        // 7 1 2 3 4 5: the second one goes, the third one changes.
+        try stage.write { realm in
+            try find(0, realm).list.remove(at: 1)
+            try find(2, realm).int = 80
+        }
+        #expect(diary.take() == ["d[1] i[] m[2]"])
+        // 7 2 3 4 5: both at once, and one that is put in behind them.
+        try stage.write { realm in
+            let list = try find(0, realm).list
+            list.remove(at: 0)
+            list.insert(try find(6, realm), at: 2)
+            list.append(try find(1, realm))
+            try find(5, realm).int = 90
+        }
+        #expect(diary.take() == ["d[0] i[2, 5] m[4]"])
+    }
+
+    @Test("a change of what a row links to is one of the row, by every kind of property; so is its deletion")
+    func linkedRows() throws {
+        let (stage, diary) = (try stage(10), Diary())
+        try stage.write { realm in
+            try find(0, realm).link = try find(5, realm)
+            try find(1, realm).list.append(try find(6, realm))
+            try find(2, realm).set.insert(try find(7, realm))
+            try find(3, realm).map["a"] = try find(8, realm)
+            try find(4, realm).part = Contract.Part()
+        }
+        try stage.on { realm in
+            diary.tokens = [realm.objects(All.self).filter("pk < 5").observe { diary.note($0) }]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 5"])
+        for pk in 0..<4 {
+            try stage.write { try find(pk + 5, $0).string = "changed" }
+            #expect(diary.take() == ["d[] i[] m[\(pk)]"])
+        }
+        try stage.write { try find(4, $0).part?.size = 3 }
+        #expect(diary.take() == ["d[] i[] m[4]"])
+        try stage.write { try find(9, $0).string = "nobody links here" }
+        #expect(diary.take() == [])
+        for pk in 0..<4 {
+            try stage.write { realm in realm.delete(try find(pk + 5, realm)) }
+            #expect(diary.take() == ["d[] i[] m[\(pk)]"])
+        }
+        try stage.write { try find(4, $0).part = nil }
+        #expect(diary.take() == ["d[] i[] m[4]"])
+    }
+
+    @Test("cleared, and with their owner gone, sets and maps and what is filtered of a list tell all they had")
+    func ownersOfEveryKind() throws {
+        let (stage, diary) = (try stage(5), Diary())
+        func fill(_ realm: Realm, _ pk: Int) throws {
+            let owner = try find(pk, realm)
+            owner.list.append(objectsIn: try [2, 3, 2, 4].map { try find($0, realm) })
+            owner.set.insert(objectsIn: try [2, 3].map { try find($0, realm) })
+            for (key, pk) in [("a", 2), ("b", 3)] { owner.map[key] = try find(pk, realm) }
+        }
+        try stage.write { realm in for pk in 0..<2 { try fill(realm, pk) } }
+        try stage.on { realm in
+            let owner = try find(0, realm)
+            diary.tokens = [
+                owner.list.observe { diary.note($0) }, owner.list.filter("pk != 3").observe { diary.note($0) },
+                owner.set.observe { diary.note($0) }, owner.map.observe { note(diary, $0) },
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 4", "initial 3", "initial 2", "initial 2"])
+        let all = [
+            "d[0, 1, 2, 3] i[] m[]", "d[0, 1, 2] i[] m[]", "d[0, 1] i[] m[]", "d[\"a\", \"b\"] i[] m[]",
+        ]
+        try stage.write { realm in
+            let owner = try find(0, realm)
+            owner.list.removeAll()
+            owner.set.removeAll()
+            owner.map.removeAll()
+        }
+        #expect(diary.take() == all)
+        try stage.write { try fill($0, 0) }
+        #expect(diary.take().count == 4)
+        try stage.write { realm in realm.delete(try find(0, realm)) }
+        #expect(diary.take() == all)
+        // Gone already, and empty: nothing more.
+        try stage.write { realm in realm.delete(try find(1, realm)) }
+        #expect(diary.take() == [])
+    }
+
+    @Test("key paths into the objects of a list choose among modifications; what comes and goes is told all the same")
+    func listKeyPaths() throws {
+        let (stage, named, none) = (try stage(4), Diary(), Diary())
+        try stage.write { try find(0, $0).list.append(try find(1, $0)) }
+        try stage.on { realm in
+            let all = realm.objects(All.self)
+            named.tokens = [all.observe(keyPaths: ["list.string"]) { named.note($0) }]
+            none.tokens = [all.observe(keyPaths: [String]()) { none.note($0) }]
+        }
+        stage.settle()
+        #expect(named.take() == ["initial 4"] && none.take() == ["initial 4"])
+        try stage.write { try find(1, $0).int = 50 }
+        #expect(named.take() == [] && none.take() == [])
+        try stage.write { try find(1, $0).string = "x" }
+        #expect(named.take() == ["d[] i[] m[0]"] && none.take() == [])
+        try stage.write { try find(0, $0).list.append(try find(2, $0)) }
+        #expect(named.take() == ["d[] i[] m[0]"] && none.take() == [])
+        try stage.write { realm in
+            realm.create(All.self, value: ["pk": 9])
+            realm.delete(try find(3, realm))
+        }
+        #expect(named.take() == ["d[3] i[3] m[]"] && none.take() == ["d[3] i[3] m[]"])
+    }
+
+    @Test("every collection of an object is told by its name and without values, whoever has changed it")
+    func collectionProperties() throws {
+        let (stage, diary) = (try stage(3), Diary())
+        try stage.on { realm in
+            diary.tokens = [
+                try find(0, realm).observe { (change: ObjectChange<All>) in
+                    guard case .change(_, let properties) = change else { return }
+                    for property in properties {
+                        let hasValues = property.oldValue != nil || property.newValue != nil
+                        diary.lines.append("\(property.name) \(hasValues)")
+                    }
+                }
+            ]
+        }
+        stage.settle()
+        func change(_ realm: Realm) throws {
+            let row = try find(0, realm)
+            row.list.append(try find(1, realm))
+            row.set.insert(try find(1, realm))
+            row.map["k"] = try find(1, realm)
+            row.parts.append(Contract.Part())
+            row.partMap["k"] = Contract.Part()
+        }
+        let names = ["list false", "set false", "map false", "parts false", "partMap false"]
+        try stage.write { try change($0) }
+        #expect(diary.take() == names)
+        let other = try Stage(stage.configuration)
+        try other.write { realm in
+            let row = try find(0, realm)
+            row.list.removeAll()
+            row.set.removeAll()
+            row.map.removeAll()
+            row.parts.removeAll()
+            row.partMap.removeAll()
+        }
+        stage.settle()
+        #expect(diaryLines(stage, diary) == names)
+    }
+
+    // Not-a-numbers differ from themselves, and texts of other bytes can be equal: a list that was touched told of the
+    // first as modified, and of the others not.
+    @Test("values are told apart as they are stored: not-a-number is what it was, a text of other bytes is not")
+    func storedValues() throws {
+        let stage = try Stage(
+            Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [Contract.Many.self]))
+        let diary = Diary()
+        let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+        try stage.write { realm in
+            let row = realm.create(Contract.Many.self)
+            row.doubles.append(objectsIn: [Double.nan, 1])
+            row.strings.append(objectsIn: [composed, "b"])
+            row.doubleMap["n"] = Double.nan
+            row.stringMap["t"] = composed
+        }
+        func keys<Value: RealmCollectionValue>(_ change: RealmMapChange<Map<String, Value>>) {
+            guard case .update(_, let deletions, let insertions, let modifications) = change else { return }
+            diary.lines.append("d\(deletions) i\(insertions) m\(modifications)")
+        }
+        try stage.on { realm in
+            let row = realm.objects(Contract.Many.self)[0]
+            diary.tokens = [
+                row.doubles.observe { diary.note($0) }, row.strings.observe { diary.note($0) },
+                row.doubleMap.observe { keys($0) }, row.stringMap.observe { keys($0) },
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 2", "initial 2"])
+        try stage.write { realm in
+            let row = realm.objects(Contract.Many.self)[0]
+            row.doubles.append(2)
+            row.doubleMap["o"] = 2
+        }
+        #expect(diary.take() == ["d[] i[2] m[]", "d[] i[\"o\"] m[]"])
+        try stage.write { realm in
+            let row = realm.objects(Contract.Many.self)[0]
+            row.strings[0] = decomposed
+            row.stringMap["t"] = decomposed
+        }
+        #expect(diary.take() == ["d[] i[] m[0]", "d[] i[] m[\"t\"]"])
+    }
 }

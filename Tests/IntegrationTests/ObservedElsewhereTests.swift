@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Observations that begin on a queue or an actor: what lies between the call and their beginning is told, and told
+// once, however far the Realm there has come. And what an observation keeps, which must go when it has ended.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Testing
+
+/// An actor with a Realm of its own, and what it was told.
+private actor Watcher {
+    private var realm: Realm?
+    private(set) var lines: [String] = []
+    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    func open(_ configuration: Realm.Configuration) async throws {
+        realm = try await Realm.open(configuration: configuration)
+    }
+
+    func set(_ number: Int) throws {
+        let realm = try #require(realm)
+        try realm.write { realm.objects(FaultRow.self)[0].n = number }
+    }
+
+    func deleteAll() throws {
+        let realm = try #require(realm)
+        try realm.write { realm.deleteAll() }
+    }
+
+    func note(_ line: String) {
+        lines.append(line)
+        for waiter in waiting where lines.count >= waiter.count { waiter.continuation.resume() }
+        waiting.removeAll { lines.count >= $0.count }
+    }
+
+    func waitFor(_ count: Int) async {
+        if lines.count >= count { return }
+        await withCheckedContinuation { waiting.append((count, $0)) }
+    }
+}
+
+/// What keeps a user's block.
+enum KeepingObservation: CaseIterable {
+    case results, list, object, map, sections, projection, waiting
+
+    func begin(_ realm: Realm, _ row: FaultRow, _ block: @escaping () -> Void) -> NotificationToken {
+        switch self {
+        case .results: realm.objects(FaultRow.self).observe { _ in block() }
+        case .list: row.list.observe { _ in block() }
+        case .object: row.observe { (_: ObjectChange<FaultRow>) in block() }
+        case .map: row.map.observe { _ in block() }
+        case .sections: realm.objects(FaultRow.self).sectioned(by: \.name).observe { _ in block() }
+        case .projection: FaultView(projecting: row).observe { (_: ObjectChange<FaultView>) in block() }
+        case .waiting:
+            realm.objects(FaultRow.self).observe(on: KeepingObservation.suspended) { _ in block() }
+        }
+    }
+
+    /// Nobody comes round here.
+    private static let suspended = {
+        let queue = DispatchQueue(label: "suspended")
+        queue.suspend()
+        return queue
+    }()
+}
+
+@Suite("Observations that begin elsewhere, and those that end")
+struct ObservedElsewhereTests {
+    private static func configuration() -> Realm.Configuration {
+        Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
+    }
+
+    private func text(_ properties: [PropertyChange]) -> String {
+        properties.map { "\($0.name) \($0.oldValue ?? "nil")>\($0.newValue ?? "nil")" }.joined(separator: ", ")
+    }
+
+    private func note<T>(_ label: String, _ diary: Diary) -> (ObjectChange<T>) -> Void {
+        { change in
+            switch change {
+            case .change(_, let properties): diary.lines.append("\(label) \(text(properties))")
+            case .deleted: diary.lines.append("\(label) deleted")
+            case .error: diary.lines.append("error")
+            }
+        }
+    }
+
+    private func settle(_ queue: DispatchQueue) { for _ in 0..<3 { queue.sync {} } }
+
+    /// Row 0, and a queue whose Realm has been read from, so that no reference chooses its version.
+    private func stages() throws -> (Stage, Stage) {
+        let configuration = Self.configuration()
+        let (stage, other) = (try Stage(configuration), try Stage(configuration))
+        try stage.write { realm in realm.create(FaultRow.self, value: ["id": 0]) }
+        other.settle()
+        try other.on { realm in #expect(realm.objects(FaultRow.self).count == 1) }
+        return (stage, other)
+    }
+
+    // MARK: What lies between
+
+    // Such a Realm began with the version that it showed, and what lay between was never told.
+    @Test("a commit between the call and the queue's turn is told once, where the queue's Realm has come further")
+    func openAhead() throws {
+        let (stage, other) = try stages()
+        let diary = Diary()
+        nonisolated(unsafe) var hasMoved = false
+        other.queue.suspend()
+        // Comes first on the queue, so that the Realm there has moved on when the observations begin.
+        other.queue.async { hasMoved = other.refresh() }
+        try stage.on { realm in
+            let row = realm.objects(FaultRow.self)[0]
+            diary.tokens = [
+                row.observe(on: other.queue, note("row", diary)),
+                row.observe(keyPaths: ["name"], on: other.queue, note("name", diary)),
+                FaultView(projecting: row).observe(on: other.queue, note("view", diary)),
+            ]
+            try realm.write { row.n = 7 }
+        }
+        other.queue.resume()
+        other.settle()
+        #expect(hasMoved)
+        #expect(diaryLines(other, diary) == ["row n 0>7", "view number 0>7"])
+        try stage.write { $0.objects(FaultRow.self)[0].name = "x" }
+        other.settle()
+        #expect(diaryLines(other, diary) == ["row name >x", "name name >x"])
+        other.queue.sync { diary.tokens = [] }
+    }
+
+    @Test("what was deleted between is told of as deleted, once")
+    func deletedAhead() throws {
+        let (stage, other) = try stages()
+        let diary = Diary()
+        other.queue.suspend()
+        other.queue.async { _ = other.refresh() }
+        try stage.on { realm in
+            let row = realm.objects(FaultRow.self)[0]
+            diary.tokens = [
+                row.observe(on: other.queue, note("row", diary)),
+                FaultView(projecting: row).observe(on: other.queue, note("view", diary)),
+            ]
+            try realm.write { realm.delete(row) }
+        }
+        other.queue.resume()
+        other.settle()
+        #expect(diaryLines(other, diary) == ["row deleted", "view deleted"])
+        try stage.write { realm in realm.create(FaultRow.self, value: ["id": 0]) }
+        other.settle()
+        #expect(diaryLines(other, diary) == [])
+        other.queue.sync { diary.tokens = [] }
+    }
+
+    @Test("the version of the call is the one that the caller sees, though there are newer ones")
+    func callerBehind() throws {
+        let (stage, other) = try stages()
+        let diary = Diary()
+        try stage.on { $0.autorefresh = false }
+        try other.write { $0.objects(FaultRow.self)[0].n = 3 }
+        try stage.on { realm in
+            let row = realm.objects(FaultRow.self)[0]
+            #expect(row.n == 0)
+            diary.tokens = [row.observe(on: other.queue, note("row", diary))]
+        }
+        other.settle()
+        #expect(diaryLines(other, diary) == ["row n 0>3"])
+        // The queue's own changes after that are local again.
+        try other.write { $0.objects(FaultRow.self)[0].n = 4 }
+        #expect(diaryLines(other, diary) == ["row n nil>4"])
+        other.queue.sync { diary.tokens = [] }
+    }
+
+    @Test("in a write: what it changes behind the call is told, what it had changed before is not")
+    func inWrite() throws {
+        let (stage, other) = try stages()
+        let (before, behind) = (Diary(), Diary())
+        try stage.on { realm in
+            let row = realm.objects(FaultRow.self)[0]
+            try realm.write {
+                before.tokens = [row.observe(on: other.queue, note("row", before))]
+                row.n = 5
+                behind.tokens = [row.observe(on: other.queue, note("row", behind))]
+            }
+        }
+        other.settle()
+        #expect(diaryLines(other, before) == ["row n 0>5"] && diaryLines(other, behind) == [])
+        try stage.write { $0.objects(FaultRow.self)[0].n = 6 }
+        other.settle()
+        #expect(diaryLines(other, before) == ["row n 5>6"] && diaryLines(other, behind) == ["row n 5>6"])
+        other.queue.sync { (before.tokens, behind.tokens) = ([], []) }
+    }
+
+    @Test("on an actor whose Realm shows more than the caller's, too", .timeLimit(.minutes(30))) @MainActor
+    func actorAhead() async throws {
+        let configuration = Self.configuration()
+        let realm = try await Realm.open(configuration: configuration)
+        let row = try realm.write { realm.create(FaultRow.self, value: ["id": 0]) }
+        realm.autorefresh = false
+        let watcher = Watcher()
+        try await watcher.open(configuration)
+        try await watcher.set(7)
+        #expect(row.n == 0)
+        let token = await row.observe(on: watcher) { watcher, change in
+            guard case .change(let row, let properties) = change else { return watcher.note("deleted") }
+            watcher.note("\(row.n) \(properties.map { "\($0.name) \($0.oldValue ?? "nil")" })")
+        }
+        await watcher.waitFor(1)
+        #expect(await watcher.lines == ["7 [\"n 0\"]"])
+        try await watcher.set(8)
+        await watcher.waitFor(2)
+        #expect(await watcher.lines == ["7 [\"n 0\"]", "8 [\"n nil\"]"])
+        try await watcher.deleteAll()
+        await watcher.waitFor(3)
+        #expect(await watcher.lines.last == "deleted")
+        // The caller still sees the object, of which an observer of now is told that it is gone.
+        #expect(row.n == 0)
+        let late = await row.observe(on: watcher) { watcher, change in
+            if case .deleted = change { watcher.note("gone") }
+        }
+        await watcher.waitFor(4)
+        #expect(await watcher.lines.last == "gone")
+        #expect(token.invalidate() && late.invalidate())
+    }
+
+    @Test("in a task that is cancelled nothing is observed, of whatever kind") @MainActor
+    func cancelled() async throws {
+        let realm = try await Realm.open(configuration: Self.configuration())
+        let row = try realm.write { realm.create(FaultRow.self, value: ["id": 0]) }
+        let watcher = Watcher()
+        let task = Task { @MainActor in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return [
+                await row.observe(on: watcher) { watcher, _ in watcher.note("object") },
+                await row.map.observe(on: watcher) { watcher, _ in watcher.note("map") },
+                await row.list.observe(on: watcher) { watcher, _ in watcher.note("list") },
+                await FaultView(projecting: row).observe(on: watcher) { watcher, _ in watcher.note("view") },
+                await realm.objects(FaultRow.self).sectioned(by: \.name).observe(on: watcher) { watcher, _ in
+                    watcher.note("sections")
+                },
+            ]
+        }
+        let tokens = await task.value
+        #expect(tokens.map { $0.invalidate() } == [false, false, false, false, false])
+        let inTime = await row.map.observe(on: watcher) { watcher, _ in watcher.note("map in time") }
+        await watcher.waitFor(1)
+        #expect(await watcher.lines == ["map in time"])
+        #expect(inTime.invalidate())
+    }
+
+    // MARK: What an observation keeps
+
+    private final class Probe {}
+
+    private final class Witness: @unchecked Sendable {
+        // Sendable: set on one thread, which has ended when it is asked.
+        weak var probe: Probe?
+    }
+
+    @Test(
+        "an observation that has ended keeps neither its block nor the Realm that the block holds",
+        arguments: KeepingObservation.allCases, [true, false])
+    func closes(_ kind: KeepingObservation, isInvalidated: Bool) throws {
+        try withFile([FaultRow.self, FaultPart.self]) { configuration in
+            let queue = DispatchQueue(label: "closing")
+            try queue.sync {
+                weak var held: Probe?
+                var token: NotificationToken? = try {
+                    let realm = try Realm(configuration: configuration, queue: queue)
+                    let row = try realm.write { realm.create(FaultRow.self, value: ["id": 1]) }
+                    let probe = Probe()
+                    held = probe
+                    return kind.begin(realm, row) { [realm, probe] in withExtendedLifetime((realm, probe)) {} }
+                }()
+                #expect(held != nil)
+                if isInvalidated { #expect(token?.invalidate() == true) } else { token = nil }
+                #expect(held == nil)
+                // Nobody has the file open.
+                #expect(try Realm.deleteFiles(for: configuration))
+                token = nil
+            }
+        }
+    }
+
+    // The Realm kept what waits for the end of its write, and with it a block that kept the Realm: the write never
+    // ended, and nobody else could write any more.
+    @Test("what waits for the end of a write on a queue does not keep the Realm that writes")
+    func abandonedWrite() throws {
+        let configuration = Self.configuration()
+        let keeper = try Realm(configuration: configuration)
+        let queue = DispatchQueue(label: "never")
+        let witness = Witness()
+        onOtherThread {
+            guard let realm = try? Realm(configuration: configuration) else { return }
+            realm.beginWrite()
+            let row = realm.create(FaultRow.self, value: ["id": 1])
+            let probe = Probe()
+            witness.probe = probe
+            _ = row.observe(on: queue) { (_: ObjectChange<FaultRow>) in withExtendedLifetime((realm, probe)) {} }
+        }
+        try #require(witness.probe == nil)
+        try keeper.write { keeper.create(FaultRow.self, value: ["id": 2]) }
+        #expect(keeper.objects(FaultRow.self).map(\.id) == [2])
+    }
+}
+
+extension Stage {
+    /// In a block of the queue.
+    fileprivate func refresh() -> Bool {
+        (try? Realm(configuration: configuration, queue: queue))?.refresh() ?? false
+    }
+}
