@@ -30,7 +30,9 @@ package struct QueryRegion: Sendable {
     }
 
     /// `otherTables` alone.
-    package static func otherTables(of query: ObjectQuery) -> Set<TableKey> { Paths(query).otherTables }
+    package static func otherTables(of query: ObjectQuery) -> Set<TableKey> {
+        query.asksOwnColumnsOnly ? [] : Paths(query).otherTables
+    }
 
     /// What decides about the objects that a walk found: those that came or went, and those that may be in another
     /// place. They may be gone, or not have been there.
@@ -52,6 +54,8 @@ private struct Paths {
     var otherTables: Set<TableKey> = []
     var namesKeys = false
     var isEachForItself = true
+    /// What leads to the objects for which SUBQUERYs ask about others, innermost last.
+    private var scopes: [[Region.Step]] = []
 
     init(_ query: ObjectQuery) {
         if let predicate = query.predicate { visit(predicate, behind: []) }
@@ -84,20 +88,31 @@ private struct Paths {
             visit(aggregate, behind: steps)
             visit(path, behind: steps)
         case .geo(let path, let test):
+            let steps = start(of: path, behind: steps)
             visit(path.steps, test.typeColumn, behind: steps)
             visit(path.steps, test.coordinatesColumn, behind: steps)
         case .subquery(let path, let inner, _):
             visit(path, behind: steps)
-            visit(inner, behind: steps + path.steps.map { step($0) })
+            let found = start(of: path, behind: steps) + path.steps.map { step($0) }
+            scopes.append(steps)
+            visit(inner, behind: found)
+            scopes.removeLast()
         }
+    }
+
+    /// What leads to the object at which the steps of the path begin.
+    private func start(of path: BoundPath, behind steps: [Region.Step]) -> [Region.Step] {
+        path.outer == 0 ? steps : scopes[scopes.count - path.outer]
     }
 
     private mutating func visit(_ aggregate: BoundAggregate, behind steps: [Region.Step]) {
         visit(aggregate.path, behind: steps)
-        if let column = aggregate.column { visit(aggregate.path.steps, column, behind: steps) }
+        guard let column = aggregate.column else { return }
+        visit(aggregate.path.steps, column, behind: start(of: aggregate.path, behind: steps))
     }
 
     private mutating func visit(_ path: BoundPath, behind steps: [Region.Step]) {
+        let steps = start(of: path, behind: steps)
         switch path.end {
         case .column(let column, _), .elements(let column, _), .keys(let column):
             visit(path.steps, column, behind: steps)

@@ -284,12 +284,76 @@ struct CustomQueriesTests {
         #expect(all.filter("string ==[c] %@", Wrapped("NAME1")).map(\.id.stored) == [1])
     }
 
-    @Test("an embedded class with links or collections is not compared member by member")
-    func uncomparable() throws {
-        let message = try misuseText {
-            _ = try Custom.realm().objects(Custom.Uncomparable.self).where { $0.marks == Custom.Marks([1]) }
+    @Test("values that are stored as embedded objects are arguments of predicates in text")
+    func memberwiseText() throws {
+        let all = realm.objects(Everything.self)
+        func ids(_ text: String, _ arguments: Any...) -> [Int] {
+            all.filter(NSPredicate(format: text, argumentArray: arguments)).map(\.id.stored)
         }
-        #expect(message?.contains("Unsupported property 'Custom_Holder.marks' for memberwise equality query") == true)
+        #expect(ids("location == %@", Location(2, 2)) == [2] && ids("location == %@", Location(2, 1)) == [])
+        #expect(ids("location != %@", Location(2, 2)) == [1, 3, 4])
+        #expect(ids("NOT location == %@", Location(1, 1)) == [2, 3, 4])
+        #expect(ids("optLocation == %@ OR id == 1", Location(3, 0)) == [1, 3])
+        #expect(ids("optLocation != %@", Location(3, 0)) == [1, 2, 4])
+        #expect(ids("location IN %@", [Location(1, 1), Location(4, 4), Location(4, 1)]) == [1, 4])
+        #expect(ids("optLocation IN %@", [nil, Location(4, 0)] as [Location?]) == [1, 2, 4])
+        #expect(ids("location == %@", Location(2, 2) as Location? as Any) == [2])
+        let lists = realm.objects(Collections.self)
+        // No element has both.
+        #expect(lists.filter("ANY places == %@", Location(1, 4)).isEmpty)
+        #expect(lists.filter("ANY places == %@", Location(3, 4)).count == 1)
+        #expect(lists.filter("%@ IN places", Location(1, 2)).count == 1)
+        #expect(lists.filter("ANY places IN %@", [Location(9, 9), Location(1, 2)]).count == 1)
+        #expect(lists.filter("NONE places IN %@", [Location(9, 9), Location(1, 2)]).isEmpty)
+        // Some element differs from it.
+        #expect(lists.filter("ANY places != %@", Location(1, 2)).count == 1)
+        try realm.write { lists[0].named["k"] = Location(5, 6) }
+        #expect(lists.filter("named['k'] == %@", Location(5, 6)).count == 1)
+        #expect(lists.filter("named['none'] == %@", Location(5, 6)).isEmpty)
+        #expect(lists.filter("ANY named == %@", Location(5, 6)).count == 1)
+        #expect(lists.where { $0.named["k"] == Location(5, 6) }.count == 1)
+        #expect(lists.where { $0.named.contains(Location(5, 6)) }.count == 1)
+        #expect(lists.where { $0.places.containsAny(in: [Location(0, 0), Location(3, 4)]) }.count == 1)
+    }
+
+    @Test("a comparison with a value that is stored as an embedded object prints as any other")
+    func memberwisePrints() {
+        let query = Query<Everything>._constructForTesting()
+        let (text, arguments) = (query.location == Location(2, 2))._constructPredicate()
+        #expect(text == "(location == %@)" && arguments.count == 1)
+        #expect(arguments.first as? Location == Location(2, 2))
+        #expect((!(query.optLocation == nil))._constructPredicate().0 == "(NOT optLocation == %@)")
+        #expect(query.location.in([Location(1, 1)])._constructPredicate().0 == "(location IN %@)")
+        let lists = Query<Collections>._constructForTesting()
+        #expect(lists.places.contains(Location(1, 1))._constructPredicate().0 == "(%@ IN places)")
+        #expect((lists.places == Location(1, 1))._constructPredicate().0 == "(ANY places == %@)")
+        // What is printed finds the same.
+        let found = realm.objects(Everything.self).filter(NSPredicate(format: text, argumentArray: arguments))
+        #expect(found.map(\.id.stored) == [2])
+    }
+
+    static let refusals: [MisuseCase] = [
+        MisuseCase("Unsupported property 'Custom_Holder.marks' for memberwise equality query") {
+            _ = try Custom.realm().objects(Custom.Uncomparable.self).where { $0.marks == Custom.Marks([1]) }
+        },
+        MisuseCase("equality on collections is not implemented") {
+            _ = try Custom.realm().objects(Custom.Uncomparable.self).filter("marks == %@", Custom.Marks([1]))
+        },
+        MisuseCase("Cannot compare value 'Location(x: 1, y: 2)' of type 'Location' to property 'marks' of type") {
+            _ = try Custom.realm().objects(Custom.Uncomparable.self).filter("marks == %@", Location(1, 2))
+        },
+        MisuseCase("Cannot compare value 'Location(x: 1, y: 2)' of type 'Location' to property 'int' of type 'int'") {
+            _ = try Custom.realm().objects(Everything.self).filter("int == %@", Location(1, 2))
+        },
+        MisuseCase("Operator '>' not supported for type 'Custom_Point'") {
+            _ = try Custom.realm().objects(Everything.self).filter("location > %@", Location(1, 2))
+        },
+    ]
+
+    @Test("what cannot be compared member by member is refused", arguments: refusals)
+    func uncomparable(_ misuse: MisuseCase) throws {
+        let message = try misuse.message()
+        #expect(message.contains(misuse.words), "\(message)")
     }
 }
 

@@ -135,6 +135,11 @@ struct QueryAdditionsTests {
         #expect(all.where { $0.id.contains(5...9) }.explain().usesIndex(on: "id"))
         #expect(all.where { $0.id.in([1, 5, 9000]) }.explain().examinedRows == 2)
         #expect(all.where { $0.name == "name 7" || $0.id == 3 }.explain().indexes == ["name", "id"])
+        // Two conditions on one property are one range of its index.
+        let ids = all.where { $0.id >= 100 && $0.id < 110 }.explain()
+        #expect(ids.usesIndex(on: "id") && ids.isAnsweredByIndex && ids.examinedRows == 10 && ids.foundRows == 10)
+        let ofNames = all.where { $0.name > "name 1" && $0.isActive && $0.name <= "name 1001" }.explain()
+        #expect(ofNames.usesIndex(on: "name") && ofNames.estimatedRows < 20 && ofNames.examinedRows < 20)
         #expect(all.filter("name LIKE 'name 12*' AND age == 3").explain().usesIndex(on: "name"))
         #expect(all.sorted(byKeyPath: "age").explain().usesIndex(on: "age"))
         #expect(all.distinct(by: ["age"]).explain().usesIndex(on: "age"))

@@ -81,6 +81,108 @@ struct QueryLanguageTests {
         #expect(things.filter("owner.name IN {'Ann', 'Cy'}").map(\.id) == [1, 4, 5])
     }
 
+    @Test("a SUBQUERY in another one names the variable of that one, in a Realm and without one")
+    func nestedVariables() throws {
+        let things = try FilterModels.realm().objects(Thing.self)
+        let richer = "SUBQUERY(friends, $f, SUBQUERY($f.fans, $g, $g.n > $f.n).@count > 0).@count > 0"
+        #expect(things.filter(richer).map(\.id) == [1, 5])
+        let others = "SUBQUERY(friends, $f, SUBQUERY($f.fans, $g, $g != $f AND $g.id > $f.id).@count > 0).@count > 0"
+        #expect(things.filter(others).map(\.id) == [1, 3, 5])
+        let twice = "SUBQUERY(friends, $f, $f == %@).@count == 2"
+        #expect(things.filter(twice, things[0]).map(\.id) == [3])
+        #expect(
+            things.filter("SUBQUERY(friends, $f, $f IN %@).@count > 0", [things[0], things[3]]).map(\.id) == [3, 4])
+        let sums = "SUBQUERY(friends, $f, $f.nums.@count > 1 AND ANY $f.tags == 'x').@count > 0"
+        #expect(things.filter(sums).map(\.id) == [3])
+
+        let one = Thing(value: ["id": 1, "n": 1, "friends": [["n": 2], ["n": 7, "friends": [["n": 8]]]]])
+        let two = Thing(value: ["id": 2, "n": 1, "friends": [["n": 9, "friends": [["n": 8]]]]])
+        let younger = NSPredicate(
+            format: "SUBQUERY(friends, $f, SUBQUERY($f.friends, $g, $g.n > $f.n).@count > 0).@count > 0")
+        #expect(younger.evaluate(with: one) && !younger.evaluate(with: two))
+    }
+
+    @Test("IN with many values of every spelling finds what == finds")
+    func manyValues() throws {
+        let realm = try FilterModels.realm()
+        try realm.write {
+            for id in 7...600 {
+                let thing = realm.create(Thing.self, value: ["id": id, "n": id * 37 % 1000 - 300])
+                thing.t = "text \(id % 50)"
+                thing.d = Double(id) / 4
+                thing.uuid = UUID(uuid: (UInt8(id & 255), UInt8(id >> 8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+                thing.date = Date(timeIntervalSince1970: Double(id))
+                thing.indexed = id % 90
+            }
+        }
+        let all = realm.objects(Thing.self)
+        let rows: [Thing] = Array(all)
+        func ids(_ holds: (Thing) -> Bool) -> [Int] { rows.filter(holds).map(\.id) }
+        func found(_ text: String, _ values: Any) -> [Int] { all.filter(text, values).map(\.id) }
+
+        let numbers = Array(stride(from: -900, to: 9000, by: 3))
+        let isWanted = Set(numbers)
+        let numberIds = ids { isWanted.contains($0.n) }
+        #expect(numberIds.count > 100 && numberIds.count < 300)
+        let optionals: [Int?] = numbers
+        let boxes: [any Sendable] = numbers
+        let wide = numbers.map { Int64($0) }
+        let spellings: [Any] = [numbers, optionals, boxes, isWanted, wide, numbers as [Any]]
+        for values in spellings { #expect(found("n IN %@", values) == numberIds, "\(type(of: values))") }
+        #expect(all.where { $0.n.in(numbers) }.map(\.id) == numberIds)
+        #expect(all.where { $0.n.in(isWanted) }.map(\.id) == numberIds)
+        // Far apart: a table instead of a bit for each number.
+        let farApart = numbers + [Int.max, Int.min]
+        #expect(found("n IN %@", farApart) == ids { farApart.contains($0.n) })
+
+        let texts = (0..<5000).map { "text \($0 * 7)" }
+        let textIds = ids { texts.contains($0.t) }
+        #expect(textIds.count > 50 && found("t IN %@", texts) == textIds)
+        #expect(all.where { $0.t.in(texts) }.map(\.id) == textIds)
+        #expect(found("t IN[c] %@", texts.map { $0.uppercased() }) == textIds)
+
+        let dates = rows.compactMap(\.date).filter { Int($0.timeIntervalSince1970) % 2 == 0 }
+        #expect(dates.count > 100 && found("date IN %@", dates) == ids { $0.date.map { dates.contains($0) } ?? false })
+        let doubles = rows.compactMap(\.d).filter { $0 > 20 }
+        #expect(doubles.count > 100 && found("d IN %@", doubles) == ids { ($0.d ?? 0) > 20 })
+        let uuids = Array(rows.compactMap(\.uuid).prefix(70))
+        #expect(found("uuid IN %@", uuids) == ids { $0.uuid.map { uuids.contains($0) } ?? false })
+        #expect(found("indexed IN %@", Array(1...40)) == ids { (1...40).contains($0.indexed ?? 0) })
+    }
+
+    @Test("key paths that are made anew for each query are never taken for one another")
+    func shortLivedKeyPaths() {
+        // In generic code each evaluation makes a key path, and soon one lies where another lay.
+        func id<T: Thing>(_ type: T.Type) -> KeyPath<T, Int> { \T.id }
+        func number<T: Thing>(_ type: T.Type) -> KeyPath<T, Int> { \T.n }
+        func friends<T: Thing>(_ type: T.Type) -> KeyPath<T, List<Thing>> { \T.friends }
+        let query = Query<Thing>._constructForTesting()
+        for _ in 0..<2000 {
+            let first = query[dynamicMember: id(Thing.self)] == 1
+            let second = query[dynamicMember: number(Thing.self)] == 2
+            let third = query[dynamicMember: friends(Thing.self)].n == 3
+            let printed = (first && second && third)._constructPredicate().0
+            #expect(printed == "(((id == %@) && (n == %@)) && (ANY friends.n == %@))")
+        }
+    }
+
+    @Test("threads may make queries of the same key paths at once")
+    func keyPathsOfThreads() async {
+        await withTaskGroup(of: Bool.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    (0..<500).allSatisfy { round in
+                        let query = Query<Thing>._constructForTesting()
+                        let condition = (task + round) % 2 == 0 ? query.owner.name == "a" : query.best.n == 1
+                        let wanted = (task + round) % 2 == 0 ? "(owner.name == %@)" : "(best.n == %@)"
+                        return condition._constructPredicate().0 == wanted
+                    }
+                }
+            }
+            for await isRight in group { #expect(isRight) }
+        }
+    }
+
     @Test("ranges leave nil out, of optionals too")
     func optionalRanges() throws {
         let things = try FilterModels.realm().objects(Thing.self)

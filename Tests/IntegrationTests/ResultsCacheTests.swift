@@ -35,6 +35,10 @@ enum ResultsCacheModels {
         { $0.objects(Item.self).filter("ANY parts.n == 3") },
         { $0.objects(Item.self).filter("wholes.@count > 1") },
         { $0.objects(Item.self).filter("SUBQUERY(parts, $p, $p.owner.n > 4).@count > 0") },
+        {
+            $0.objects(Item.self).filter(
+                "SUBQUERY(parts, $p, SUBQUERY($p.wholes, $w, $w.n > $p.owner.n).@count > 0).@count > 0")
+        },
         { $0.objects(Item.self).distinct(by: ["owner.n"]) },
         { $0.objects(Item.self).filter("n < 7").limit(5).filter("owner.n > 2") },
         { $0.objects(Owner.self)[0].items.filter("n < 8") },

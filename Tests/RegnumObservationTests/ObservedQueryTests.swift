@@ -123,7 +123,7 @@ private final class People {
 
 private enum QueryKind: CaseIterable {
     case all, filtered, sorted, byName, byNaturalName, byWeight, byMixed, byFriend, filteredAndByFriend, byPets, byFans
-    case subquery, distinct, sliced
+    case subquery, nestedSubquery, distinct, sliced
 
     private static let friend = PathStep.link(column: People.friend, target: People.person)
     private static let friendOf = PathStep.backlinks(origin: People.person, column: People.friend)
@@ -147,6 +147,16 @@ private enum QueryKind: CaseIterable {
         case .subquery:
             return .subquery(
                 BoundPath(steps: [Self.friendOf, pets], end: .object), .test(age, .int(.less, 10)), .int(.greater, 0))
+        case .nestedSubquery:
+            // Fans who have a pet that is younger than their own rank says.
+            var rankOfFan = rank
+            rankOfFan.outer = 1
+            return .subquery(
+                BoundPath(steps: [Self.friendOf], end: .object),
+                .subquery(
+                    BoundPath(steps: [pets], end: .object), .comparePaths(age, .less, rankOfFan, []),
+                    .int(.greater, 0)),
+                .int(.greater, 0))
         default: return nil
         }
     }

@@ -59,6 +59,12 @@ import Testing
             "ANY dogs.owners.age > 1",
             "SUBQUERY(dogs, $d, $d.age > 3).@count > 0", "token == '00112233-4455-6677-8899-aabbccddeeff'",
             "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o.age > 1).@count == 2).@count > 0",
+            "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o.age > $d.age).@count > 0).@count > 0",
+            "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $d.owners.@avg.age < $o.score).@count > 0).@count > 0",
+            "SUBQUERY(dogs, $d, $d.owners.@count > 1 AND ANY $d.owners.tags == 'x').@count == 1",
+            "SUBQUERY(dogs, $d, $d != NULL AND SUBQUERY($d.owners, $o, $o.dog == $d).@count > 0).@count > 0",
+            "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, SUBQUERY($d.owners, $p, $p == $o).@count > 1).@count > 0)"
+                + ".@count > 0",
             "email IN {NULL, 'a'}", "age > dogs.@count", "dogs.@avg.age <= score", "dates.@max == born",
             "numbers.@sum != ratio",
         ])
@@ -155,6 +161,25 @@ import Testing
                 "SUBQUERY is only supported when immediately followed by"
             ),
             ("ANY self2.age == 1 AND ANY self2 == NULL", "Cannot compare value '(null)'"),
+            (
+                "SUBQUERY(dogs, $d, age > 3).@count > 0",
+                "Inside of SUBQUERY key paths start with its variable: write $d.age."
+            ),
+            (
+                "SUBQUERY(dogs, $d, $x.age > 3).@count > 0",
+                "The variable $x is not that of a SUBQUERY around the key path."
+            ),
+            ("$d.age > 3", "The variable $d is not that of a SUBQUERY around the key path."),
+            (
+                "SUBQUERY(dogs, $d, SUBQUERY($o.owners, $o, $o.age > 1).@count > 0).@count > 0",
+                "The variable $o is not that of a SUBQUERY around the key path."
+            ),
+            (
+                "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, $o == $d).@count > 0).@count > 0",
+                "Property type mismatch between Person and Dog"
+            ),
+            ("SELF == 1", "SELF as an operand is not supported"),
+            ("SUBQUERY(dogs, $d, $d > NULL).@count > 0", "Operator '>' not supported for type 'Dog'"),
         ])
     func bad(text: String, gist: String) {
         let error = #expect(throws: QueryError.self) { try Self.bind(text) }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator on every type, with null and without, by index and by scan, at the end of every shape of path: the
-// executor against the evaluator of PlainNodes.swift, alone and in compounds, on data that changes. The seed is
-// printed; REGNUM_QUERY_SEED repeats a run, REGNUM_QUERY_CASES sets how many comparisons are asked.
+// Every operator on every type, with null and without, by index and by scan, at the end of every shape of path, with a
+// constant, another property or an aggregate on the other side: the executor against the evaluator of PlainNodes.swift,
+// alone and in compounds, on data that changes. The seed is printed; REGNUM_QUERY_SEED repeats a run,
+// REGNUM_QUERY_CASES sets how many comparisons are asked.
 
 import Foundation
 import RegnumEngine
@@ -18,13 +19,17 @@ struct Cell: Hashable {
 
     enum Shape: String, CaseIterable {
         case own, link = "link.", links = "link.link.", any = "ANY links.", back = "ANY backlinks.", list = "ANY list"
+        // With a property of the object itself on the other side instead of a constant.
+        case columns = "own, own", linkedColumns = "link., own"
+        case count = "@count, own", extreme = "@min @max, own", total = "@sum @avg, own"
     }
 
     static let orders = ["==", "!=", "<", "<=", ">", ">="]
 
     static func operators(_ type: ColumnType) -> [String] {
         switch type {
-        case .int, .float, .double, .date: orders + ["IN", "BETWEEN"]
+        case .int, .float, .double, .decimal128, .date: orders + ["IN", "BETWEEN"]
+        case .mixed: orders + ["IN", "BETWEEN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"]
         case .string:
             orders + [
                 "IN", "BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE", "==[c]", "!=[c]", "IN[c]", "BEGINSWITH[c]",
@@ -36,25 +41,44 @@ struct Cell: Hashable {
     }
 
     static func isIndexable(_ type: ColumnType) -> Bool {
-        [.bool, .int, .string, .date, .objectID, .uuid].contains(type)
+        [.bool, .int, .string, .date, .objectID, .uuid, .mixed].contains(type)
+    }
+
+    private var isReachable: Bool {
+        if isNull, comparison == "BETWEEN" { return false }
+        switch shape {
+        case .own, .link, .links, .any, .back: return !isIndexed || Self.isIndexable(type)
+        case .list: return !isIndexed
+        case .columns, .linkedColumns:
+            let isOfOne = comparison.hasPrefix("IN") || comparison == "BETWEEN" || type == .link && shape == .columns
+            return !isIndexed && !isOfOne
+        case .count: return isOfFigures([.int, .float, .double, .decimal128, .mixed])
+        case .extreme: return isOfFigures([.int, .float, .double, .decimal128, .mixed, .date])
+        case .total: return isOfFigures([.int, .float, .double])
+        }
+    }
+
+    private func isOfFigures(_ types: [ColumnType]) -> Bool {
+        !isIndexed && types.contains(type) && Self.orders.contains(comparison)
     }
 
     /// All that can be asked.
-    static let reachable: [Cell] = PlainNodes.types.flatMap { type in
-        operators(type).flatMap { comparison in
-            [false, true].flatMap { isNull in
-                [false, true].flatMap { isIndexed in
-                    Shape.allCases.compactMap { shape in
-                        if isNull, comparison == "BETWEEN" { return nil }
-                        if isIndexed, !isIndexable(type) || shape == .list { return nil }
-                        return Cell(
-                            type: type, comparison: comparison, isNull: isNull, isIndexed: isIndexed,
+    static let reachable: [Cell] = {
+        var cells: [Cell] = []
+        for type in PlainNodes.types {
+            for comparison in operators(type) {
+                for shape in Shape.allCases {
+                    for number in 0..<4 {
+                        let cell = Cell(
+                            type: type, comparison: comparison, isNull: number & 1 != 0, isIndexed: number & 2 != 0,
                             shape: shape)
+                        if cell.isReachable { cells.append(cell) }
                     }
                 }
             }
         }
-    }
+        return cells
+    }()
 }
 
 @Suite struct DifferentialTests {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects with a column of every type, nullable and indexed, in a database and as plain values; and comparisons over
-// the plain values, written from the rules without a look at the executor.
+// Objects with a column of every type, nullable and indexed, in a database and as plain values; and questions about
+// them, answered from the plain values (PlainValues.swift) without a look at the executor.
 
 import RegnumEngine
 import RegnumQuery
@@ -15,9 +15,8 @@ struct PlainNode {
 
 final class PlainNodes {
     static let types: [ColumnType] = [
-        .bool, .int, .float, .double, .string, .data, .date, .objectID, .uuid, .link,
+        .bool, .int, .float, .double, .decimal128, .string, .data, .date, .objectID, .uuid, .link, .mixed,
     ]
-    static let words = ["", "a", "A", "ab", "Ab", "b", "aé", "É", "é", "b a", "a*"]
 
     let session: Session
     let table: Table
@@ -34,7 +33,8 @@ final class PlainNodes {
         ]
         for type in Self.types where type != .link {
             for isIndexed in [false, true] where !isIndexed || Cell.isIndexable(type) {
-                for isNullable in [false, true] {
+                // A value of any type may always be null.
+                for isNullable in type == .mixed ? [true] : [false, true] {
                     new.append(
                         NewColumn(
                             name: Self.name(type, isIndexed, isNullable), type: type, isNullable: isNullable,
@@ -64,7 +64,7 @@ final class PlainNodes {
     }
 
     static func name(_ type: ColumnType, _ isIndexed: Bool, _ isNullable: Bool) -> String {
-        "\(type)" + (isIndexed ? "_indexed" : "") + (isNullable ? "_null" : "")
+        "\(type)" + (isIndexed ? "_indexed" : "") + (isNullable || type == .mixed ? "_null" : "")
     }
 
     /// Other values for some objects; half of the time the write stays open until the next change.
@@ -78,11 +78,11 @@ final class PlainNodes {
         var node = PlainNode()
         for column in table.definition.columns where column.collection == .none && column.type != .link {
             let isNull = column.isNullable && random.next() % 4 == 0
-            node.values[column.name] = isNull ? .null : Self.value(column.type, &random)
+            node.values[column.name] = isNull ? .null : value(column.type, &random)
         }
         for type in Self.types where type != .link {
             node.lists[type] = (0..<Int(random.next() % 3)).map { _ in
-                random.next() % 4 == 0 ? .null : Self.value(type, &random)
+                random.next() % 4 == 0 ? .null : value(type, &random)
             }
         }
         if random.next() % 3 > 0 { node.link = Int.random(in: rows.indices, using: &random) }
@@ -101,77 +101,131 @@ final class PlainNodes {
         try table.listInsert(values, column, of: keys[row], at: 0)
     }
 
-    static func value(_ type: ColumnType, _ random: inout QueryRandom) -> Value {
-        func pick<T>(_ choices: [T]) -> T { choices[Int(random.next() % UInt64(choices.count))] }
-        switch type {
-        case .bool: return .bool(pick([true, false]))
-        case .int: return .int(pick([0, 1, 2, -1, .max, .min, 300]))
-        case .float: return .float(pick([0, -0.0, 1.5, -1, .nan, .infinity, 0.1]))
-        case .double: return .double(pick([0, -0.0, 1.5, -1, .nan, -.infinity, 0.1]))
-        case .string: return .string(pick(words))
-        case .data: return .data(Array(pick(words).utf8))
-        case .date: return .date(Timestamp(seconds: pick([0, 5, 1000]), nanoseconds: pick([0, 7])))
-        case .objectID: return .objectID(pick([1, 256, 77]), pick([0, 9]))
-        default: return .uuid(pick([1, 256, 77]), pick([0, 9]))
-        }
+    /// Any value of the type; of any type also a link.
+    private func value(_ type: ColumnType, _ random: inout QueryRandom) -> Value {
+        if type == .link { return .link(keys[Int.random(in: rows.indices, using: &random)]) }
+        guard type == .mixed, random.next() % 9 == 0 else { return PlainValues.value(type, &random) }
+        return .typedLink(table.definition.key, keys[Int.random(in: rows.indices, using: &random)])
     }
 
     // MARK: Comparisons
 
-    /// A comparison for a cell with the rows for which it holds.
-    func comparison(
-        _ cell: Cell, _ random: inout QueryRandom
-    ) -> (text: String, arguments: [Constant], rows: [Int]) {
-        let isLink = cell.type == .link
+    /// A comparison with the rows for which it holds.
+    typealias Question = (text: String, arguments: [Constant], rows: [Int])
+
+    /// A comparison for a cell.
+    func comparison(_ cell: Cell, _ random: inout QueryRandom) -> Question {
+        switch cell.shape {
+        case .own, .link, .links, .any, .back, .list: withConstant(cell, &random)
+        case .columns, .linkedColumns: withColumn(cell, &random)
+        case .count, .extreme, .total: withFigure(cell, &random)
+        }
+    }
+
+    private func propertyName(_ cell: Cell, isIndexed: Bool, _ random: inout QueryRandom) -> String {
         // Null may only be compared with what may be null.
         let isNullable = cell.isNull || random.next() % 2 == 0
-        let property = isLink ? "link" : Self.name(cell.type, cell.isIndexed, isNullable)
+        return cell.type == .link ? "link" : Self.name(cell.type, isIndexed, isNullable)
+    }
+
+    /// A property with a constant.
+    private func withConstant(_ cell: Cell, _ random: inout QueryRandom) -> Question {
+        let isLink = cell.type == .link
+        let property = propertyName(cell, isIndexed: cell.isIndexed, &random)
         let path: String
         switch cell.shape {
-        case .own: path = property
         case .link: path = "link.\(property)"
         case .links: path = "link.link.\(property)"
         case .any: path = "ANY links.\(property)"
         case .back: path = "ANY back.\(property)"
         case .list: path = isLink ? "ANY links" : "ANY list_\(cell.type)"
+        default: path = property
         }
-        var values = (0..<3).map { _ in
-            isLink ? .link(keys[Int.random(in: rows.indices, using: &random)]) : Self.value(cell.type, &random)
-        }
-        var arguments: [Constant]
         let name = cell.comparison
+        var values = (0..<3).map { _ in value(cell.type, &random) }
+        if PlainValues.isTextual(name) {
+            // An object is no pattern.
+            while case .typedLink = values[0] { values[0] = value(cell.type, &random) }
+        }
         if name.hasPrefix("IN") {
             if cell.isNull { values[0] = .null }
-            arguments = [.array(values.map(constant))]
         } else if name == "BETWEEN" {
             values.removeLast()
-            arguments = [.array(values.map(constant))]
         } else {
             values = [cell.isNull ? .null : values[0]]
-            arguments = values.map(constant)
         }
+        var constants: [Constant] = []
+        for value in values { constants.append(constant(value, cell.type, &random)) }
+        let arguments = name.hasPrefix("IN") || name == "BETWEEN" ? [Constant.array(constants)] : constants
         let word = random.next() % 4 == 0 && path.hasPrefix("ANY") ? "NONE" : "ANY"
         let text = path.replacing("ANY", with: word) + " \(name) %@"
         let found = rows.indices.filter { row in
-            let ends = ends(cell, property, row)
-            let holds =
-                name == "BETWEEN" && cell.shape == .list
-                ? ends.contains { Self.holds($0, ">=", values[0]) }
-                    && ends.contains { Self.holds($0, "<=", values[1]) }
-                : ends.contains { end in
-                    switch name {
-                    case "BETWEEN": Self.holds(end, ">=", values[0]) && Self.holds(end, "<=", values[1])
-                    case "IN": values.contains { Self.holds(end, "==", $0) }
-                    case "IN[c]": values.contains { Self.holds(end, "==[c]", $0) }
-                    default: Self.holds(end, name, values[0])
-                    }
-                }
-            return holds != (word == "NONE")
+            Self.holds(ends(cell, property, row), cell, values) != (word == "NONE")
         }
         return (text, arguments, found)
     }
 
-    private func constant(_ value: Value) -> Constant {
+    /// Whether one of the values at the end of a path passes.
+    private static func holds(_ ends: [Value], _ cell: Cell, _ values: [Value]) -> Bool {
+        if cell.comparison == "BETWEEN", cell.shape == .list {
+            return ends.contains { PlainValues.holds($0, ">=", values[0]) }
+                && ends.contains { PlainValues.holds($0, "<=", values[1]) }
+        }
+        return ends.contains { end in
+            switch cell.comparison {
+            case "BETWEEN": PlainValues.holds(end, ">=", values[0]) && PlainValues.holds(end, "<=", values[1])
+            case "IN": values.contains { PlainValues.holds(end, "==", $0) }
+            case "IN[c]": values.contains { PlainValues.holds(end, "==[c]", $0) }
+            default: PlainValues.holds(end, cell.comparison, values[0])
+            }
+        }
+    }
+
+    /// A property, of the object or of the one linked to, with another one of the object.
+    private func withColumn(_ cell: Cell, _ random: inout QueryRandom) -> Question {
+        let isLeftIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
+        let isRightIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
+        let left = propertyName(cell, isIndexed: isLeftIndexed, &random)
+        let right = propertyName(cell, isIndexed: isRightIndexed, &random)
+        let isLinked = cell.shape == .linkedColumns
+        let found = rows.indices.filter { row in
+            let end = isLinked ? rows[row].link.map { own(left, $0) } ?? .null : own(left, row)
+            return PlainValues.holds(end, cell.comparison, own(right, row))
+        }
+        return ("\(isLinked ? "link." : "")\(left) \(cell.comparison) \(right)", [], found)
+    }
+
+    /// A figure over a list of values, or over a property of the objects in a list, with a property of the object; on
+    /// either side.
+    private func withFigure(_ cell: Cell, _ random: inout QueryRandom) -> Question {
+        let property = propertyName(cell, isIndexed: false, &random)
+        let inner = propertyName(cell, isIndexed: false, &random)
+        let isFirst = random.next() % 2 == 0
+        let figure: String
+        switch cell.shape {
+        case .count: figure = "@count"
+        case .extreme: figure = isFirst ? "@min" : "@max"
+        default: figure = isFirst ? "@sum" : "@avg"
+        }
+        let isOfValues = random.next() % 2 == 0
+        var path = isOfValues ? "list_\(cell.type).\(figure)" : "links.\(figure)"
+        if !isOfValues, figure != "@count" { path += ".\(inner)" }
+        let turned = ["<": ">", "<=": ">=", ">": "<", ">=": "<="][cell.comparison] ?? cell.comparison
+        let text =
+            random.next() % 3 == 0 ? "\(property) \(turned) \(path)" : "\(path) \(cell.comparison) \(property)"
+        let found = rows.indices.filter { row in
+            let values = isOfValues ? rows[row].lists[cell.type] ?? [] : rows[row].links.map { own(inner, $0) }
+            let other = own(property, row)
+            if cell.shape == .total {
+                return PlainValues.holdsTotal(PlainValues.total(figure, values), cell.comparison, other)
+            }
+            return PlainValues.holds(PlainValues.figure(figure, values, cell.type), cell.comparison, other)
+        }
+        return (text, [], found)
+    }
+
+    /// A constant of that worth; for decimals sometimes of another type.
+    private func constant(_ value: Value, _ type: ColumnType, _ random: inout QueryRandom) -> Constant {
         switch value {
         case .bool(let value): .bool(value)
         case .int(let value): .int(value)
@@ -182,95 +236,31 @@ final class PlainNodes {
         case .date(let value): .date(value)
         case .objectID(let low, let high): .objectID(low, high)
         case .uuid(let low, let high): .uuid(low, high)
-        case .link(let key):
+        case .decimal128(let low, let high):
+            type == .decimal128 && random.next() % 2 == 0
+                ? PlainValues.otherForm(value) : .decimal128(low, high)
+        case .link(let key), .typedLink(_, let key):
             .object(ObjectArgument(table: table.definition.key, key: key, className: "Node"))
         default: .null
         }
     }
 
+    private func own(_ property: String, _ row: Int) -> Value {
+        if property == "link" { return rows[row].link.map { .link(keys[$0]) } ?? .null }
+        return rows[row].values[property] ?? .null
+    }
+
     /// The values at the end of a path; null behind a null link.
     private func ends(_ cell: Cell, _ property: String, _ row: Int) -> [Value] {
-        func own(_ row: Int) -> Value {
-            if cell.type == .link { return rows[row].link.map { .link(keys[$0]) } ?? .null }
-            return rows[row].values[property] ?? .null
-        }
         switch cell.shape {
-        case .own: return [own(row)]
-        case .link: return [rows[row].link.map(own) ?? .null]
-        case .links: return [rows[row].link.flatMap { rows[$0].link }.map(own) ?? .null]
-        case .any: return rows[row].links.map(own)
-        case .back: return rows.indices.filter { rows[$0].link == row }.map(own)
+        case .link: return [rows[row].link.map { own(property, $0) } ?? .null]
+        case .links: return [rows[row].link.flatMap { rows[$0].link }.map { own(property, $0) } ?? .null]
+        case .any: return rows[row].links.map { own(property, $0) }
+        case .back: return rows.indices.filter { rows[$0].link == row }.map { own(property, $0) }
         case .list:
             return cell.type == .link
                 ? rows[row].links.map { .link(keys[$0]) } : rows[row].lists[cell.type] ?? []
-        }
-    }
-
-    static func holds(_ found: Value, _ name: String, _ value: Value) -> Bool {
-        let operation = name.split(separator: "[")[0]
-        let options = name.split(separator: "[").dropFirst().first ?? ""
-        if found == .null || value == .null {
-            switch operation {
-            case "==", "<=", ">=", "LIKE": return found == value
-            case "!=": return found != value
-            default: return false
-            }
-        }
-        if let found = bytes(found, String(options)), let value = bytes(value, String(options)) {
-            switch operation {
-            case "BEGINSWITH": return !value.isEmpty && found.starts(with: value)
-            case "ENDSWITH": return !value.isEmpty && found.reversed().starts(with: value.reversed())
-            case "CONTAINS":
-                return !value.isEmpty && found.indices.contains { found[$0...].starts(with: value) }
-            case "LIKE":
-                // The only pattern among the words is "a*".
-                return value.last == 0x2A ? found.starts(with: value.dropLast()) : found == value
-            case "==": return found == value
-            case "!=": return found != value
-            default: break
-            }
-        }
-        let order = order(found, value)
-        switch operation {
-        case "==": return order == 0
-        case "!=": return order != 0
-        case "<": return order < 0
-        case "<=": return order <= 0
-        case ">": return order > 0
-        default: return order >= 0
-        }
-    }
-
-    /// Strings and data, folded as far as the words need it.
-    private static func bytes(_ value: Value, _ options: String) -> [UInt8]? {
-        switch value {
-        case .string(var text):
-            if options.contains("d") { text = text.replacing("é", with: "e").replacing("É", with: "E") }
-            return Array((options.contains("c") ? text.lowercased() : text).utf8)
-        case .data(let bytes): return bytes
-        default: return nil
-        }
-    }
-
-    static func order(_ a: Value, _ b: Value) -> Int {
-        func compare<T: Comparable>(_ a: T, _ b: T) -> Int { a < b ? -1 : a > b ? 1 : 0 }
-        switch (a, b) {
-        case (.null, .null): return 0
-        case (.null, _): return -1
-        case (_, .null): return 1
-        case (.bool(let a), .bool(let b)): return compare(a ? 1 : 0, b ? 1 : 0)
-        case (.int(let a), .int(let b)): return compare(a, b)
-        case (.float(let a), .float(let b)): return order(.double(Double(a)), .double(Double(b)))
-        case (.double(let a), .double(let b)):
-            return a.isNaN || b.isNaN ? compare(a.isNaN ? 0 : 1, b.isNaN ? 0 : 1) : compare(a, b)
-        case (.date(let a), .date(let b)): return compare(a, b)
-        case (.objectID(let a, let c), .objectID(let b, let d)):
-            return a != b ? compare(a.byteSwapped, b.byteSwapped) : compare(c.byteSwapped, d.byteSwapped)
-        case (.uuid(let a, let c), .uuid(let b, let d)):
-            return a != b ? compare(a.byteSwapped, b.byteSwapped) : compare(c.byteSwapped, d.byteSwapped)
-        default:
-            guard let a = bytes(a, ""), let b = bytes(b, "") else { return a == b ? 0 : 1 }
-            return a == b ? 0 : a.lexicographicallyPrecedes(b) ? -1 : 1
+        default: return [own(property, row)]
         }
     }
 
@@ -294,7 +284,7 @@ final class PlainNodes {
         let key = try SortKey.bind(
             column.name, isAscending: isAscending, to: table.definition.key, in: schema)
         let sorted = expected.sorted { a, b in
-            let order = Self.order(rows[a].values[column.name] ?? .null, rows[b].values[column.name] ?? .null)
+            let order = PlainValues.order(own(column.name, a), own(column.name, b))
             return order == 0 ? a < b : (order < 0) == isAscending
         }.map { keys[$0] }
         let ordered = ObjectQuery(

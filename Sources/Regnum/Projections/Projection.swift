@@ -134,7 +134,7 @@ public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>)
 extension Query where T: ProjectionObservable {
     /// The property of the root that the projected property leads to.
     public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: isCollection(V.self))
+        appending(QueryMember(_name(for: member), isCollection: QueryMember.isOfMany(V.self)))
     }
 }
 

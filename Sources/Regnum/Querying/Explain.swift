@@ -88,7 +88,8 @@ extension ResultsState {
     /// Remembers a run over the whole table for `IndexAdvice`. Small tables need no index.
     func noteRun(_ query: ObjectQuery, _ binding: ClassBinding) {
         let count = binding.table.count
-        guard count >= 1000, let settings = realm.configurationBox as? RealmSettings else { return }
+        guard count >= 1000 else { return }
+        let settings = realm.settings
         for (column, selectivity) in query.adviceColumns {
             var note = settings.scans[binding.tableKey]?[column] ?? ScanNote()
             note.queries += 1

@@ -8,11 +8,19 @@ internal import RegnumQuery
 extension Constant {
     /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked.
     init(any value: Any?, realm: RealmCore?) {
-        guard let value, let value = unwrapped(value) else {
+        guard let value else {
             self = .null
             return
         }
-        if isPlain(value), let plain = PredicateArguments.plain(value) {
+        if let plain = PredicateArguments.plain(value) {
+            self = plain
+            return
+        }
+        guard let value = unwrapped(value) else {
+            self = .null
+            return
+        }
+        if let plain = PredicateArguments.plain(value) ?? PredicateArguments.array(value, realm) {
             self = plain
             return
         }
@@ -22,12 +30,12 @@ extension Constant {
         }
         switch value {
         case let collection as any RealmCollectionBase:
-            self = .array(PredicateArguments.elements(collection).map { Constant(any: $0, realm: realm) })
+            self = .array(PredicateArguments.constants(collection, realm))
         case .object(let object)? as AnyRealmValue?: self = .object(PredicateArguments.object(object, realm))
-        case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored)
+        case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored, realm)
         case let area as any GeoArea: self = .geo(area.shape)
         case let text as Substring: self = .string(String(text))
-        case let number as Decimal: self = PredicateArguments.constant(Decimal128(value: number))
+        case let number as Decimal: self = PredicateArguments.constant(Decimal128(value: number), realm)
         case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))
         default:
             self =
@@ -37,7 +45,7 @@ extension Constant {
         }
     }
 
-    init(_ value: Value, of object: ObjectBase?, realm: RealmCore?) {
+    fileprivate init(_ value: Value) {
         switch value {
         case .null: self = .null
         case .bool(let value): self = .bool(value)
@@ -50,36 +58,74 @@ extension Constant {
         case .objectID(let low, let high): self = .objectID(low, high)
         case .uuid(let low, let high): self = .uuid(low, high)
         case .decimal128(let low, let high): self = .decimal128(low, high)
-        case .typedLink, .list, .dictionary:
+        case .link, .typedLink, .list, .dictionary:
             self = .unsupported(typeName: "a value of any type", description: "\(value)")
-        case .link: self = object.map { .object(PredicateArguments.object($0, realm)) } ?? .null
         }
     }
 }
 
 enum PredicateArguments {
-    /// Of the types that `isPlain` knows and a constant holds as they are.
+    /// Of the types that most values have, told by the type itself: a cast that fails takes several hundred
+    /// nanoseconds, and a set may have many thousand values.
     fileprivate static func plain(_ value: Any) -> Constant? {
-        switch value {
-        case let text as String: .string(text)
-        case let number as Int: .int(Int64(number))
-        case let number as Double: .double(number)
-        case let bit as Bool: .bool(bit)
-        default: nil
-        }
+        let type = type(of: value)
+        if type == String.self { return (value as? String).map { .string($0) } }
+        if type == Int.self { return (value as? Int).map { .int(Int64($0)) } }
+        if type == Double.self { return (value as? Double).map { .double($0) } }
+        if type == Bool.self { return (value as? Bool).map { .bool($0) } }
+        if type == Date.self { return (value as? Date).map { constant($0, nil) } }
+        if type == UUID.self { return (value as? UUID).map { constant($0, nil) } }
+        if type == ObjectId.self { return (value as? ObjectId).map { constant($0, nil) } }
+        if type == Decimal128.self { return (value as? Decimal128).map { constant($0, nil) } }
+        return nil
     }
 
-    static func elements<S: Sequence>(_ sequence: S) -> [Any] { sequence.map { $0 as Any } }
+    /// Arrays of the types that large sets have: code for any sequence takes longer for each value.
+    fileprivate static func array(_ value: Any, _ realm: RealmCore?) -> Constant? {
+        let type = type(of: value)
+        if type == [Int].self, let numbers = value as? [Int] { return .array(numbers.map { .int(Int64($0)) }) }
+        if type == [String].self, let texts = value as? [String] { return .array(texts.map { .string($0) }) }
+        if type == [Any].self, let values = value as? [Any] {
+            return .array(values.map { Constant(any: $0, realm: realm) })
+        }
+        return nil
+    }
 
-    static func constant<T: _HasPersistedType>(_ value: T) -> Constant {
+    static func constants<S: Sequence>(_ sequence: S, _ realm: RealmCore?) -> [Constant] {
+        var constants: [Constant] = []
+        constants.reserveCapacity(sequence.underestimatedCount)
+        for element in sequence { constants.append(Constant(any: element, realm: realm)) }
+        return constants
+    }
+
+    static func constant<T: _HasPersistedType>(_ value: T, _ realm: RealmCore?) -> Constant {
         let raw = T._toRaw(value)
-        if case .object(let object)? = raw.mixed { return .object(self.object(object, nil)) }
-        if raw.object != nil {
-            // A custom type that is stored as an embedded object; `where` compares it member by member.
-            return .unsupported(typeName: "\(T.self)", description: "\(value)")
+        if case .object(let object)? = raw.mixed { return .object(self.object(object, realm)) }
+        if let object = raw.object {
+            return T._shape.isCustom
+                ? .embedded(embedded(object, of: value, realm)) : .object(self.object(object, realm))
         }
         if let collection = raw.mixed { return .unsupported(typeName: "AnyRealmValue", description: "\(collection)") }
-        return Constant(raw.value, of: raw.object, realm: nil)
+        return Constant(raw.value)
+    }
+
+    /// A value of a custom type that is stored as `object`, an object of its own in each place.
+    private static func embedded<T>(_ object: ObjectBase, of value: T, _ realm: RealmCore?) -> EmbeddedArgument {
+        let schema = object.classSchema
+        var argument = EmbeddedArgument(
+            className: schema.name, typeName: "\(T.self)", shown: "\(value)", members: [])
+        for property in schema.properties where !property.isComputed {
+            if property.hasTarget || property.isOwnedCollection {
+                argument.flaw =
+                    "Unsupported property '\(schema.name).\(property.name)' for memberwise equality query: "
+                    + (property.isOwnedCollection ? "equality on collections" : "object links")
+                    + " is not implemented."
+                break
+            }
+            argument.members.append(
+                EmbeddedArgument.Member(property.name, Constant(any: property.get(object), realm: realm)))
+        }
+        return argument
     }
 
     static func object(_ object: ObjectBase, _ realm: RealmCore?) -> ObjectArgument {
@@ -98,12 +144,12 @@ enum PredicateArguments {
         switch value {
         case let object as ObjectBase: .object(self.object(object, realm))
         case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm))
-        case let number as NSDecimalNumber: constant(Decimal128(value: number))
+        case let number as NSDecimalNumber: constant(Decimal128(value: number), realm)
         case let number as NSNumber: constant(of: number)
         case let text as NSString: .string(text as String)
-        case let date as NSDate: constant(date as Date)
-        case let data as NSData: constant(data as Data)
-        case let uuid as NSUUID: constant(uuid as UUID)
+        case let date as NSDate: constant(date as Date, realm)
+        case let data as NSData: constant(data as Data, realm)
+        case let uuid as NSUUID: constant(uuid as UUID, realm)
         default: nil
         }
     }
@@ -116,7 +162,7 @@ enum PredicateArguments {
 
     static func sequenceConstant(_ value: Any, _ realm: RealmCore?) -> Constant? {
         guard let sequence = value as? any Sequence, !(value is [AnyHashable: Any]) else { return nil }
-        return .array(elements(sequence).map { Constant(any: $0, realm: realm) })
+        return .array(constants(sequence, realm))
     }
 
     private static func constant(of number: NSNumber) -> Constant {

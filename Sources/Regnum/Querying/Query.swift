@@ -10,7 +10,7 @@ public struct Query<T> {
     init(_ node: QueryNode) { self.node = node }
 
     /// The element itself.
-    init() { node = .path(QueryPath(names: [])) }
+    init() { node = .element }
 
     /// For tests: a query without a collection.
     public static func _constructForTesting() -> Query<T> { Query<T>() }
@@ -25,8 +25,7 @@ public struct Query<T> {
     }
 
     func comparison(_ name: QueryNode.Operator, _ value: Any?, _ options: StringOptions = []) -> Query<Bool> {
-        if let node = node.memberwiseComparison(name, value) { return Query<Bool>(node) }
-        return Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
+        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
     }
 
     func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
@@ -38,18 +37,11 @@ public struct Query<T> {
         return Query<Bool>(.comparison(name, node, other.node, options))
     }
 
-    func appending<V>(_ name: String, isCollection: Bool) -> Query<V> {
-        var path = path
+    func appending<V>(_ member: QueryMember) -> Query<V> {
+        let path = path
+        if path.names.isEmpty { return Query<V>(member.ofElement) }
         if !path.subscripts.isEmpty { misuse("Cannot apply key path to Map subscripts.") }
-        if path.names.isEmpty { path.startsWithCollection = isCollection }
-        if name.utf8.contains(UInt8(ascii: ".")) {
-            path.names += name.split(separator: ".").map(String.init)
-        } else {
-            path.names.append(name)
-        }
-        path.collectionCount += isCollection ? 1 : 0
-        path.endsInCollection = isCollection
-        return Query<V>(.path(path))
+        return Query<V>(.path(path.appending(member.names, isCollection: member.isCollection)))
     }
 
     /// The collection itself instead of its elements, followed by `suffix`.
@@ -69,29 +61,19 @@ public struct Query<T> {
     }
 }
 
-func isCollection<V>(_ type: V.Type) -> Bool {
-    type is any RealmCollectionBase.Type || type is any RealmKeyedCollection.Type
-}
-
 extension Query where T: ObjectBase {
     /// The property at the key path.
-    public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: isCollection(V.self))
-    }
+    public subscript<V>(dynamicMember member: KeyPath<T, V>) -> Query<V> { appending(QueryMember.of(member)) }
 }
 
 extension Query where T: OptionalProtocol, T.Wrapped: ObjectBase {
     /// A property of the linked object.
-    public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: isCollection(V.self))
-    }
+    public subscript<V>(dynamicMember member: KeyPath<T.Wrapped, V>) -> Query<V> { appending(QueryMember.of(member)) }
 }
 
 extension Query where T: RealmCollection, T.Element: ObjectBase {
     /// A property of any element.
-    public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> {
-        appending(_name(for: member), isCollection: isCollection(V.self))
-    }
+    public subscript<V>(dynamicMember member: KeyPath<T.Element, V>) -> Query<V> { appending(QueryMember.of(member)) }
 }
 
 extension Query {
@@ -236,7 +218,6 @@ extension Query where T: RealmCollection {
 
     /// True where the collection contains `value`.
     public func contains(_ value: T.Element) -> Query<Bool> {
-        if let node = node.memberwiseComparison(.equal, value) { return Query<Bool>(node) }
         let collection: Query = whole()
         return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), collection.node, []))
     }

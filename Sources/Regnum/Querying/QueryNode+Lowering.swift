@@ -69,25 +69,29 @@ private struct QueryLowering {
         }
     }
 
-    private func operand(_ path: QueryPath) -> Operand {
-        guard let first = path.names.first else { return .keyPath(KeyPathOperand("SELF")) }
-        if first.hasPrefix("$") {
+    private func operand(_ path: QueryPath) -> Operand { path.lowered ?? path.operand }
+
+    private func constant(_ constant: QueryConstant) -> Constant { Constant(any: constant.value, realm: realm) }
+}
+
+extension QueryPath {
+    /// As predicates have it.
+    var operand: Operand {
+        guard let first = names.first else { return .keyPath(KeyPathOperand("SELF")) }
+        if first.utf8.first == UInt8(ascii: "$") {
             return .keyPath(
-                KeyPathOperand(
-                    variable: String(first.dropFirst()), path.names.dropFirst().map { KeyPathSegment($0) }))
+                KeyPathOperand(variable: String(first.dropFirst()), names.dropFirst().map { KeyPathSegment($0) }))
         }
-        var segments = path.names.map { KeyPathSegment($0) }
-        segments[segments.count - 1].subscripts += path.subscripts.map { part in
+        var segments = names.map { KeyPathSegment($0) }
+        for part in subscripts {
             switch part {
-            case .key(let key), .anyKey(let key): .key(key)
-            case .anyIndex(let index): .index(Int64(index))
-            case .anyElement: .any
+            case .key(let key), .anyKey(let key): segments[segments.count - 1].subscripts.append(.key(key))
+            case .anyIndex(let index): segments[segments.count - 1].subscripts.append(.index(Int64(index)))
+            case .anyElement: segments[segments.count - 1].subscripts.append(.any)
             }
         }
         return .keyPath(KeyPathOperand(segments))
     }
-
-    private func constant(_ constant: QueryConstant) -> Constant { Constant(any: constant.value, realm: realm) }
 }
 
 extension QueryNode {

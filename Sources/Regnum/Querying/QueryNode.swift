@@ -3,6 +3,7 @@
 // RealmSwift: code compares it with text. What is evaluated is not the print but `QueryNode+Lowering.swift`.
 
 internal import Foundation
+internal import RegnumQuery
 
 /// Modifiers of string comparisons.
 public struct StringOptions: OptionSet, Sendable {
@@ -22,21 +23,32 @@ public struct StringOptions: OptionSet, Sendable {
 
 /// A path of property names as a `Query` collects it.
 struct QueryPath {
-    var names: [String]
+    var names: [String] { didSet { lowered = nil } }
     /// How many of the properties are collections.
     var collectionCount = 0
     /// True where an operator stands for the whole collection, so that no `ANY` is written.
     var isWhole = false
     /// What stands in brackets behind the last name.
-    var subscripts: [QuerySubscript] = []
+    var subscripts: [QuerySubscript] = [] { didSet { lowered = nil } }
     /// The last property is a collection.
     var endsInCollection = false
     /// The first property is a collection, so that the path can be the subject of a subquery.
     var startsWithCollection = false
+    /// As predicates have it, where that is made already.
+    var lowered: Operand?
 
     var text: String { names.joined(separator: ".") }
     /// A comparison of the path means any of its elements.
     var needsAny: Bool { collectionCount > 0 && !isWhole }
+
+    func appending(_ more: [String], isCollection: Bool) -> QueryPath {
+        var path = self
+        if names.isEmpty { path.startsWithCollection = isCollection }
+        path.names += more
+        path.collectionCount += isCollection ? 1 : 0
+        path.endsInCollection = isCollection
+        return path
+    }
 }
 
 enum QuerySubscript {
@@ -124,6 +136,9 @@ struct QueryTerms {
 extension QueryNode {
     /// How deep conditions may be nested in each other.
     static let nestingLimit = 100
+    /// The element that is asked about.
+    // unsafe: written once here, only read afterwards.
+    nonisolated(unsafe) static let element = QueryNode.path(QueryPath(names: []))
 
     static func and(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
         if case .and(let terms) = left { return .and(terms.appending(right)) }

@@ -55,6 +55,10 @@ extension ResultsState {
     func makeQuery(_ binding: ClassBinding) throws(QueryError) -> ObjectQuery? {
         if steps.isEmpty { return nil }
         let schema = RealmQuerySchema(realm: realm)
+        if steps.count == 1, case .filter(let predicate) = steps[0] {
+            let bound = try PredicateBinder.bind(predicate, to: binding.tableKey, in: schema)
+            return ObjectQuery(session: realm.session, table: binding.tableKey, predicate: bound)
+        }
         var filters: [Predicate] = []
         var bounds: [BoundPredicate] = []
         var orderings: [Ordering] = []

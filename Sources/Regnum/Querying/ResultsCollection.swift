@@ -159,7 +159,11 @@ extension RealmCollection {
 
     /// The elements that satisfy the condition.
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
-        appending(.filter(isIncluded(Query()).node.lowered(for: managed().realm)))
+        let condition = isIncluded(Query()).node
+        let state = managed()
+        do throws(QueryError) {
+            return Results(state: try state.appending(.filter(condition.lowered(for: state.realm))))
+        } catch { misuse(error.message) }
     }
 
     /// The position of the first element that satisfies the predicate.

@@ -51,9 +51,14 @@ package final class ResultsState {
 
     /// The change count of the last look, and the rows of all tables that the elements depend on at that time; nil in a
     /// write. See `renewed`.
-    private var seen: (changeCount: UInt64, rows: [BlockRef?]?)?
-    /// The tables that the elements depend on.
-    private lazy var tables: [TableKey] = findTables()
+    private var seen: (changeCount: UInt64, rows: RowStamps?)?
+    /// The rows of the elements' table, and of the others that they depend on.
+    private struct RowStamps: Equatable {
+        let own: BlockRef?
+        let others: [BlockRef?]
+    }
+    /// The tables that the elements depend on besides their own.
+    private lazy var otherTables: [TableKey] = findOtherTables()
 
     /// What the last evaluation found, good while `stamp` is the session's change count.
     private var keys: [ObjectKey] = []
@@ -90,8 +95,10 @@ package final class ResultsState {
     func appending(_ step: Step) throws(QueryError) -> ResultsState {
         check()
         try checkStep(step)
+        var steps = steps
+        steps.append(step)
         let next = ResultsState(
-            realm: realm, elementType: elementType, binding: binding, source: source, steps: steps + [step])
+            realm: realm, elementType: elementType, binding: binding, source: source, steps: steps)
         if let binding { next.query = try next.makeQuery(binding) }
         return next
     }
@@ -153,15 +160,15 @@ package final class ResultsState {
         return now
     }
 
-    private func rowsOfNow() -> [BlockRef?]? {
+    private func rowsOfNow() -> RowStamps? {
         let session = realm.session
         if session.isWriting { return nil }
-        return tables.map { session.table($0)?.rowsStamp }
+        return RowStamps(
+            own: binding?.table.rowsStamp, others: otherTables.map { session.table($0)?.rowsStamp })
     }
 
-    private func findTables() -> [TableKey] {
+    private func findOtherTables() -> [TableKey] {
         var found: [TableKey] = []
-        if let binding { found.append(binding.tableKey) }
         switch source {
         case .list(let owner, _), .values(let owner, _, _, _), .backlinks(let owner, _):
             found.append(owner.binding.tableKey)

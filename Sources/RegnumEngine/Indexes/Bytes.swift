@@ -5,10 +5,9 @@ enum Bytes {
     static func borrow<R>(
         _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 8)
-        defer { copy.deallocate() }
-        copy.copyBytes(from: bytes)
-        return try body(UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]))
+        try bytes.withUnsafeBufferPointer { (buffer: UnsafeBufferPointer<UInt8>) throws(EngineError) -> R in
+            try body(UnsafeRawBufferPointer(buffer))
+        }
     }
 
     static func seek(_ cursor: inout IndexCursor, _ bytes: [UInt8], key: UInt64) throws(EngineError) -> Bool {

@@ -17,13 +17,27 @@ package enum IndexRange: Sendable, Equatable {
         case .int, .bool:
             return .integers(low.flatMap(integer) ?? .min, high.flatMap(integer) ?? .max)
         case .string, .date, .objectID, .uuid:
-            let lowBytes = low.map { Array(ColumnIndex.bytes($0).prefix(IndexKey.exactByteCount)) } ?? []
-            guard let high else { return .bytes(low: lowBytes, high: nil) }
-            let bytes = ColumnIndex.bytes(high)
-            if bytes.count < IndexKey.exactByteCount { return .bytes(low: lowBytes, high: bytes + [0]) }
-            return .bytes(low: lowBytes, high: Bytes.successor(Array(bytes.prefix(IndexKey.exactByteCount))))
+            return texts(from: low.map { ColumnIndex.bytes($0) }, to: high.map { ColumnIndex.bytes($0) })
         default: return nil
         }
+    }
+
+    /// As `values`, by the bytes of the values: those of a text are its UTF-8.
+    package static func texts(from low: [UInt8]?, to high: [UInt8]?) -> IndexRange {
+        let begin = low.map { cut($0) } ?? []
+        guard let high else { return .bytes(low: begin, high: nil) }
+        guard high.count < IndexKey.exactByteCount else {
+            return .bytes(low: begin, high: Bytes.successor(cut(high)))
+        }
+        var end: [UInt8] = []
+        end.reserveCapacity(high.count + 1)
+        end += high
+        end.append(0)
+        return .bytes(low: begin, high: end)
+    }
+
+    private static func cut(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= IndexKey.exactByteCount ? bytes : Array(bytes.prefix(IndexKey.exactByteCount))
     }
 
     /// Strings that begin with `prefix`.
@@ -53,8 +67,54 @@ package enum IndexRange: Sendable, Equatable {
         return .bytes(low: low + [0], high: high)
     }
 
+    private static func integer(_ value: Value) -> Int64? {
+        switch value {
+        case .int(let value): value
+        case .bool(let value): value ? 1 : 0
+        default: nil
+        }
+    }
+}
+
+// MARK: Several ranges of one index
+
+extension IndexRange {
+    /// What lies in one of the ranges, as ranges in the order of the index between which there is something: no value
+    /// lies in two of them.
+    package static func united(_ ranges: [IndexRange]) -> [IndexRange] {
+        var united: [IndexRange] = []
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.begins(before: $1) }) {
+            if let last = united.last, let both = last.joined(with: range) {
+                united[united.count - 1] = both
+            } else {
+                united.append(range)
+            }
+        }
+        return united
+    }
+
+    /// What lies in a range of both; `a` and `b` are as `united` gives them, and so is the result.
+    package static func intersection(_ a: [IndexRange], _ b: [IndexRange]) -> [IndexRange] {
+        var found: [IndexRange] = []
+        var (i, j) = (0, 0)
+        while i < a.count, j < b.count {
+            if let both = a[i].intersection(b[j]), !both.isEmpty { found.append(both) }
+            if a[i].ends(before: b[j]) { i += 1 } else { j += 1 }
+        }
+        return found
+    }
+
+    /// No value can lie in it.
+    var isEmpty: Bool {
+        switch self {
+        case .nulls: false
+        case .integers(let low, let high): low > high
+        case .bytes(let low, let high): high.map { !low.lexicographicallyPrecedes($0) } ?? false
+        }
+    }
+
     /// What both hold; nil where they are of different kinds.
-    package func intersection(_ other: IndexRange) -> IndexRange? {
+    private func intersection(_ other: IndexRange) -> IndexRange? {
         switch (self, other) {
         case (.nulls, .nulls): return .nulls
         case (.integers(let low, let high), .integers(let otherLow, let otherHigh)):
@@ -67,11 +127,40 @@ package enum IndexRange: Sendable, Equatable {
         }
     }
 
-    private static func integer(_ value: Value) -> Int64? {
-        switch value {
-        case .int(let value): value
-        case .bool(let value): value ? 1 : 0
-        default: nil
+    private func begins(before other: IndexRange) -> Bool {
+        switch (self, other) {
+        case (_, .nulls): false
+        case (.nulls, _): true
+        case (.integers(let low, _), .integers(let otherLow, _)): low < otherLow
+        case (.bytes(let low, _), .bytes(let otherLow, _)): low.lexicographicallyPrecedes(otherLow)
+        default: false
+        }
+    }
+
+    private func ends(before other: IndexRange) -> Bool {
+        switch (self, other) {
+        case (_, .nulls): false
+        case (.nulls, _): true
+        case (.integers(_, let high), .integers(_, let otherHigh)): high < otherHigh
+        case (.bytes(_, let high?), .bytes(_, let otherHigh)):
+            otherHigh.map { high.lexicographicallyPrecedes($0) } ?? true
+        default: false
+        }
+    }
+
+    /// Both as one, where there is nothing between them; nil otherwise. `other` does not begin before this one.
+    private func joined(with other: IndexRange) -> IndexRange? {
+        switch (self, other) {
+        case (.nulls, .nulls): return .nulls
+        case (.integers(let low, let high), .integers(let otherLow, let otherHigh)):
+            guard otherLow <= high || otherLow == high + 1 else { return nil }
+            return .integers(low, max(high, otherHigh))
+        case (.bytes(let low, let high), .bytes(let otherLow, let otherHigh)):
+            guard let high else { return self }
+            if high.lexicographicallyPrecedes(otherLow) { return nil }
+            guard let otherHigh else { return .bytes(low: low, high: nil) }
+            return .bytes(low: low, high: high.lexicographicallyPrecedes(otherHigh) ? otherHigh : high)
+        default: return nil
         }
     }
 }

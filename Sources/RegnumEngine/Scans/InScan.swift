@@ -1,29 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which integers of a column are in a set.
 
-/// A set of integers for many lookups: an open hash table, values beside each other.
-package struct IntegerSet: Sendable, Hashable {
-    /// Ascending.
+/// A set of integers for many lookups. Where they lie close together it is a bit for each number between the least and
+/// the greatest, else an open hash table, values beside each other.
+package struct IntegerSet: Sendable {
+    /// Ascending, each once.
     package let values: [Int64]
+    /// A bit for each number from the least on, and a word of none behind them. Empty where there is a table.
+    private let bits: [UInt64]
+    /// A power of two of places; those without a value have `gap`. Empty where there are bits.
     private let table: [Int64]
-    private let isUsed: [Bool]
+    /// A number that is not in the set.
+    private let gap: Int64
     private let shift: UInt64
 
+    /// O(count).
     package init(_ values: [Int64]) {
-        self.values = Set(values).sorted()
-        var bitCount: UInt64 = 3
-        while 1 &<< bitCount < UInt64(self.values.count) * 2 { bitCount += 1 }
-        shift = 64 - bitCount
-        var table = [Int64](repeating: 0, count: 1 << Int(bitCount))
-        var isUsed = [Bool](repeating: false, count: table.count)
-        for value in self.values {
-            var place = Self.place(value, 64 - bitCount)
-            while isUsed[place] { place = (place + 1) & (table.count - 1) }
-            table[place] = value
-            isUsed[place] = true
+        let values = Self.sorted(values)
+        self.values = values
+        gap = Self.gap(in: values)
+        guard let low = values.first, let high = values.last else {
+            (self.bits, self.table, shift) = ([], [], 0)
+            return
         }
-        self.table = table
-        self.isUsed = isUsed
+        // About as much memory as a table takes, or 4 KiB.
+        let span = UInt64(bitPattern: high &- low)
+        if span < UInt64(values.count) &* 256 &+ 32_768 {
+            var bits = [UInt64](repeating: 0, count: Int(span / 64) + 2)
+            for value in values {
+                let place = UInt64(bitPattern: value &- low)
+                bits[Int(place / 64)] |= 1 &<< (place & 63)
+            }
+            (self.bits, self.table, shift) = (bits, [], 0)
+            return
+        }
+        var bitCount: UInt64 = 3
+        while 1 &<< bitCount < UInt64(values.count) * 2 { bitCount += 1 }
+        shift = 64 - bitCount
+        var table = [Int64](repeating: gap, count: 1 << Int(bitCount))
+        for value in values {
+            var place = Self.place(value, 64 - bitCount)
+            while table[place] != gap { place = (place + 1) & (table.count - 1) }
+            table[place] = value
+        }
+        (self.bits, self.table) = ([], table)
+    }
+
+    /// Ascending, each once; by buckets where there are many.
+    private static func sorted(_ values: [Int64]) -> [Int64] {
+        var unique: [Int64] = []
+        unique.reserveCapacity(values.count)
+        if values.count < 512 {
+            for value in values.sorted() where unique.last != value { unique.append(value) }
+            return unique
+        }
+        let sort = WordSort(capacity: values.count)
+        defer { sort.deallocate() }
+        for (row, value) in values.enumerated() {
+            let word = UInt64(bitPattern: value) ^ 1 &<< 63
+            (sort.entries + row).initialize(to: WordSort.Entry(high: word, row: row))
+        }
+        sort.sort(count: values.count)
+        for row in 0..<values.count {
+            let value = Int64(bitPattern: sort.entries[row].high ^ 1 &<< 63)
+            if unique.last != value { unique.append(value) }
+        }
+        return unique
+    }
+
+    /// The least number that is not among them.
+    private static func gap(in sorted: [Int64]) -> Int64 {
+        var gap = Int64.min
+        for value in sorted {
+            if value != gap { break }
+            gap &+= 1
+        }
+        return gap
     }
 
     /// Fibonacci hashing: the high bits of the product depend on all bits of the value.
@@ -33,12 +85,27 @@ package struct IntegerSet: Sendable, Hashable {
     }
 
     package func contains(_ value: Int64) -> Bool {
+        guard let low = values.first else { return false }
+        if bits.isEmpty { return table.withUnsafeBufferPointer { isIn($0, value) } }
+        return bits.withUnsafeBufferPointer { Self.isSet($0, value, low) }
+    }
+
+    @inline(__always)
+    private func isIn(_ table: UnsafeBufferPointer<Int64>, _ value: Int64) -> Bool {
         var place = Self.place(value, shift)
-        while isUsed[place] {
-            if table[place] == value { return true }
+        while true {
+            let found = table[place]
+            if found == gap { return false }
+            if found == value { return true }
             place = (place &+ 1) & (table.count &- 1)
         }
-        return false
+    }
+
+    /// Numbers outside go to the last word, which is clear: no branch a row.
+    @inline(__always)
+    private static func isSet(_ bits: UnsafeBufferPointer<UInt64>, _ value: Int64, _ low: Int64) -> Bool {
+        let place = min(UInt64(bitPattern: value &- low), UInt64(truncatingIfNeeded: bits.count &- 1) &* 64)
+        return bits[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1 != 0
     }
 
     /// Rows whose value is in the set; null rows never. O(count).
@@ -46,23 +113,48 @@ package struct IntegerSet: Sendable, Hashable {
         out.clearRows()
         guard let low = values.first, let high = values.last else { return }
         if column.hasZone && (column.zoneMax < low || column.zoneMin > high) { return }
-        let mask = table.count &- 1
-        let shift = shift
-        table.withUnsafeBufferPointer { table in
-            isUsed.withUnsafeBufferPointer { isUsed in
-                for row in 0..<count {
-                    let value = column.integer(row)
-                    var place = Self.place(value, shift)
-                    while isUsed[place] {
-                        if table[place] == value {
-                            out.insertRow(row)
-                            break
-                        }
-                        place = (place &+ 1) & mask
-                    }
-                }
-            }
+        switch column.form {
+        case .uint8: scan(column.base, column.data.assumingMemoryBound(to: UInt8.self), count, low, out)
+        case .uint16: scan(column.base, column.data.assumingMemoryBound(to: UInt16.self), count, low, out)
+        case .uint32: scan(column.base, column.data.assumingMemoryBound(to: UInt32.self), count, low, out)
+        case .int64: scan(0, column.data.assumingMemoryBound(to: UInt64.self), count, low, out)
+        default: if contains(column.base) { out.setRows(count) }
         }
         CompareScan.keepValid(column, out)
     }
+
+    @inline(__always)
+    private func scan<T: FixedWidthInteger & UnsignedInteger>(
+        _ base: Int64, _ data: UnsafePointer<T>, _ count: Int, _ low: Int64, _ out: RowBitmap
+    ) {
+        if bits.isEmpty {
+            table.withUnsafeBufferPointer { table in
+                Self.forEachWord(count, out) { isIn(table, base &+ Int64(truncatingIfNeeded: data[$0])) }
+            }
+        } else {
+            bits.withUnsafeBufferPointer { bits in
+                Self.forEachWord(count, out) { Self.isSet(bits, base &+ Int64(truncatingIfNeeded: data[$0]), low) }
+            }
+        }
+    }
+
+    /// Sets the rows for which the test holds, 64 of them at once.
+    @inline(__always)
+    private static func forEachWord(_ count: Int, _ out: RowBitmap, _ test: (Int) -> Bool) {
+        var row = 0
+        while row < count {
+            let end = min(row &+ 64, count)
+            var word: UInt64 = 0
+            for place in row..<end {
+                word |= (test(place) ? 1 : 0) &<< UInt64(truncatingIfNeeded: place)
+            }
+            out[row &>> 6] = word
+            row = end
+        }
+    }
+}
+
+extension IntegerSet: Hashable {
+    package static func == (a: IntegerSet, b: IntegerSet) -> Bool { a.values == b.values }
+    package func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }

@@ -22,7 +22,7 @@ package enum TextScan {
     ) {
         out.clearRows()
         findBlobs(column, count, undecided)
-        rows(column, count, SetMatcher(set: set), out)
+        set.withLookup { rows(column, count, SetMatcher(set: $0), out) }
         CompareScan.keepValid(column, out)
         CompareScan.keepValid(column, undecided)
         out.subtractRows(undecided)
@@ -303,8 +303,7 @@ private struct TestMatcher: BytesMatcher {
 }
 
 private struct SetMatcher: BytesMatcher {
-    let set: ByteStringSet
-    func matches(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
-        set.contains(UnsafeRawBufferPointer(start: bytes, count: byteCount))
-    }
+    let set: ByteStringSet.Lookup
+    @inline(__always)
+    func matches(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool { set.contains(bytes, byteCount) }
 }

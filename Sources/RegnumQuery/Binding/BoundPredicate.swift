@@ -24,6 +24,20 @@ package indirect enum BoundPredicate: Sendable, Hashable {
     case geo(BoundPath, GeoTest)
 }
 
+extension BoundPredicate {
+    /// It is made of tests of columns of the objects themselves. May be false for others that no other table decides
+    /// about.
+    var asksOwnColumnsOnly: Bool {
+        switch self {
+        case .constant: true
+        case .and(let parts), .or(let parts): parts.allSatisfy(\.asksOwnColumnsOnly)
+        case .not(let part): part.asksOwnColumnsOnly
+        case .test(let path, _): path.steps.isEmpty
+        default: false
+        }
+    }
+}
+
 package enum PathStep: Sendable, Hashable {
     /// A to-one link; the table it leads to.
     case link(column: Int, target: TableKey)
@@ -74,6 +88,9 @@ package enum NestedStep: Sendable, Hashable {
 package struct BoundPath: Sendable, Hashable {
     package var steps: [PathStep]
     package var end: PathEnd
+    /// Where the steps begin: 0 at the object that is asked about, else at the one for which so many SUBQUERYs ask
+    /// about others.
+    package var outer = 0
 
     package init(steps: [PathStep] = [], end: PathEnd) {
         self.steps = steps

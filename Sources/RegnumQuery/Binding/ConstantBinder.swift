@@ -86,6 +86,16 @@ struct ConstantBinder {
         var strings: [[UInt8]] = []
         var wide: [WideKey] = []
         for constant in constants {
+            // Most sets are of these, and may be large: no test of its own for each value.
+            switch (type, constant) {
+            case (.int, .int(let value)):
+                integers.append(value)
+                continue
+            case (.string, .string(let text)) where !options.contains(.diacriticInsensitive):
+                strings.append(Array(text.utf8))
+                continue
+            default: break
+            }
             switch try one(.equal, constant) {
             case .int(_, let value): integers.append(value)
             case .link(_, let key): integers.append(Int64(bitPattern: key.rawValue))
@@ -110,7 +120,7 @@ struct ConstantBinder {
 
     // MARK: One constant
 
-    private func mismatch(_ constant: Constant) -> QueryError {
+    func mismatch(_ constant: Constant) -> QueryError {
         let name = constant.isNull && !path.isNullable ? "; it is not optional" : ""
         return QueryError(
             .value,

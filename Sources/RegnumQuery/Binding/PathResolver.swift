@@ -19,7 +19,8 @@ extension BoundAggregate {
 }
 
 struct ResolvedPath {
-    var written: String
+    /// As it was written.
+    var segments: [KeyPathSegment]
     var bound: BoundPath
     var aggregate: ResolvedAggregate?
     /// Name and class of the last property.
@@ -37,12 +38,22 @@ struct ResolvedPath {
     var end: PathEnd { bound.end }
     var isToMany: Bool { bound.isToMany }
     var typeName: String { targetClass?.name ?? type.shown }
+    /// For messages.
+    var written: String { segments.written }
+}
+
+extension [KeyPathSegment] {
+    /// The names joined by dots, for messages.
+    var written: String { map(\.name).joined(separator: ".") }
 }
 
 extension PredicateBinder {
     func resolve(_ written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> ResolvedPath {
         do {
-            return try resolve(written.segments, written, start)
+            let (first, outer) = try origin(of: written, start)
+            var path = try resolve(written, from: first)
+            path.bound.outer = outer
+            return path
         } catch {
             var placed = error
             placed.position = error.position ?? written.position
@@ -50,11 +61,8 @@ extension PredicateBinder {
         }
     }
 
-    private func resolve(
-        _ segments: [KeyPathSegment], _ written: KeyPathOperand, _ start: QueryClass
-    ) throws(QueryError) -> ResolvedPath {
-        try checkVariable(written)
-        let text = segments.map(\.name).joined(separator: ".")
+    private func resolve(_ written: KeyPathOperand, from start: QueryClass) throws(QueryError) -> ResolvedPath {
+        let segments = written.segments
         var current = start
         var steps: [PathStep] = []
         var result: ResolvedPath?
@@ -62,57 +70,63 @@ extension PredicateBinder {
             if segment.name.isEmpty {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(text)': "
+                    "Invalid keypath '\(segments.written)': "
                         + (index == segments.count - 1 && index > 0
                             ? "no key name after last '.'" : "no key name before '.'"))
             }
-            if segment.name == "@allValues", var path = result, path.dictionary != nil {
-                path.dictionary = nil
-                result = path
-                continue
-            }
-            if segment.name.hasPrefix("@") {
-                return try aggregate(segments, index, text, result)
-            }
-            if segment.name.uppercased() == "SELF", segments.count == 1,
-                current.properties[segment.name] == nil
-            {
-                throw QueryError(.unsupported, "SELF as an operand is not supported: name a property.")
+            if segment.name.utf8.first == UInt8(ascii: "@") {
+                if segment.name == "@allValues", var path = result, path.dictionary != nil {
+                    path.dictionary = nil
+                    result = path
+                    continue
+                }
+                return try aggregate(segments, index, result)
             }
             if let result, result.targetClass == nil {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(text)': Property '\(result.className).\(result.property)' is not a link "
-                        + "or collection and can only appear at the end of a keypath.")
+                    "Invalid keypath '\(segments.written)': Property '\(result.className).\(result.property)' is "
+                        + "not a link or collection and can only appear at the end of a keypath.")
             }
             if let target = result?.targetClass { current = target }
-            result = try step(segment, current, text, &steps)
+            result = try step(segment, current, segments, &steps)
         }
-        guard let result else {
-            throw QueryError(.keyPath, "Invalid keypath '\(text)': no key name before '.'")
+        if let result { return result }
+        guard let variable = written.variable else {
+            throw QueryError(.keyPath, "Invalid keypath '': no key name before '.'")
         }
-        return result
+        // The variable alone: the object itself.
+        return ResolvedPath(
+            segments: [KeyPathSegment("$" + variable)], bound: BoundPath(end: .object), property: "$" + variable,
+            className: start.name, type: .link, isNullable: false, targetClass: start)
     }
 
-    /// Inside a SUBQUERY, paths start with its variable; outside, with none.
-    private func checkVariable(_ written: KeyPathOperand) throws(QueryError) {
-        guard written.variable == variables.last else {
-            if let variable = written.variable {
-                throw QueryError(.keyPath, "The variable $\(variable) is not that of the innermost SUBQUERY.")
-            }
+    /// The class that a path starts at, and how many SUBQUERYs outwards its objects are. Inside a SUBQUERY, paths start
+    /// with its variable or with that of one around it; outside, with none.
+    private func origin(of written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> (QueryClass, Int) {
+        guard let variable = written.variable else {
+            guard let innermost = scopes.last else { return (start, 0) }
             throw QueryError(
                 .keyPath,
                 "Inside of SUBQUERY key paths start with its variable: write "
-                    + "$\(variables.last ?? "").\(written.segments.map(\.name).joined(separator: ".")).")
+                    + "$\(innermost.variable).\(written.segments.written).")
         }
+        guard let place = scopes.lastIndex(where: { $0.variable == variable }) else {
+            throw QueryError(.keyPath, "The variable $\(variable) is not that of a SUBQUERY around the key path.")
+        }
+        return (scopes[place].queryClass, scopes.count - 1 - place)
     }
 
-    private func step(
-        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep]
+    /// One more property of a path that is written as `segments`.
+    func step(
+        _ segment: KeyPathSegment, _ current: QueryClass, _ segments: [KeyPathSegment], _ steps: inout [PathStep]
     ) throws(QueryError) -> ResolvedPath {
         guard let property = current.properties[segment.name] else {
+            if segments.count == 1, segment.name.uppercased() == "SELF" {
+                throw QueryError(.unsupported, "SELF as an operand is not supported: name a property.")
+            }
             var message =
-                "Invalid keypath '\(text)': Property '\(segment.name)' not found in object of type "
+                "Invalid keypath '\(segments.written)': Property '\(segment.name)' not found in object of type "
                 + "'\(current.name)'"
             if let near = nearestName(to: segment.name, in: Array(current.properties.keys)) {
                 message += ". Did you mean '\(near)'?"
@@ -122,35 +136,35 @@ extension PredicateBinder {
         if !segment.subscripts.isEmpty {
             if case .column(let number, let definition) = property {
                 if definition.type == .mixed, definition.collection == .none || definition.collection == .dictionary {
-                    return try nested(segment, current, text, steps, number)
+                    return try nested(segment, current, segments, steps, number)
                 }
                 if definition.collection == .dictionary {
-                    return try entry(segment, current, text, &steps, number, definition)
+                    return try entry(segment, current, segments, &steps, number, definition)
                 }
             }
             throw QueryError(
                 .unsupported,
-                "Invalid keypath '\(text)': only dictionaries and realm `Any` support subscript predicates.")
+                "Invalid keypath '\(segments.written)': only dictionaries and realm `Any` support subscript "
+                    + "predicates.")
         }
         switch property {
         case .backlinks(let origin, let column, let originName):
             guard let target = schema.queryClass(origin) else {
                 throw QueryError(
-                    .keyPath, "Invalid keypath '\(text)': the class '\(originName)' is not in the schema.")
+                    .keyPath, "Invalid keypath '\(segments.written)': the class '\(originName)' is not in the schema.")
             }
             steps.append(.backlinks(origin: origin, column: column))
             return ResolvedPath(
-                written: text, bound: BoundPath(steps: steps, end: .object), property: segment.name,
+                segments: segments, bound: BoundPath(steps: steps, end: .object), property: segment.name,
                 className: current.name, type: .link, isNullable: false, targetClass: target)
         case .column(let number, let definition):
-            return try step(segment, current, text, &steps, number, definition)
+            return try step(segment, current, segments, &steps, number, definition)
         }
     }
 
     private func step(
-        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep],
-        _ number: Int,
-        _ definition: ColumnDefinition
+        _ segment: KeyPathSegment, _ current: QueryClass, _ segments: [KeyPathSegment], _ steps: inout [PathStep],
+        _ number: Int, _ definition: ColumnDefinition
     ) throws(QueryError) -> ResolvedPath {
         let isMany = definition.collection != .none
         let dictionary = definition.collection == .dictionary ? number : nil
@@ -158,12 +172,12 @@ extension PredicateBinder {
             guard let target = schema.queryClass(table) else {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(text)': the class behind '\(segment.name)' is not in the schema.")
+                    "Invalid keypath '\(segments.written)': the class behind '\(segment.name)' is not in the schema.")
             }
             steps.append(
                 isMany ? .links(column: number, target: table) : .link(column: number, target: table))
             return ResolvedPath(
-                written: text, bound: BoundPath(steps: steps, end: .object), property: segment.name,
+                segments: segments, bound: BoundPath(steps: steps, end: .object), property: segment.name,
                 className: current.name, type: .link, isNullable: !isMany, targetClass: target,
                 dictionary: dictionary)
         }
@@ -171,7 +185,7 @@ extension PredicateBinder {
         // Through a link that is null the value is null too.
         let isNullable = definition.isNullable || !steps.isEmpty
         return ResolvedPath(
-            written: text, bound: BoundPath(steps: steps, end: end), property: segment.name,
+            segments: segments, bound: BoundPath(steps: steps, end: end), property: segment.name,
             className: current.name,
             type: definition.type, isNullable: isNullable, targetClass: nil,
             isContentIndexed: definition.isContentIndexed,
@@ -180,27 +194,29 @@ extension PredicateBinder {
 
     /// `dictionary['key']`.
     private func entry(
-        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: inout [PathStep],
+        _ segment: KeyPathSegment, _ current: QueryClass, _ segments: [KeyPathSegment], _ steps: inout [PathStep],
         _ number: Int, _ definition: ColumnDefinition
     ) throws(QueryError) -> ResolvedPath {
         guard segment.subscripts.count == 1 else {
             throw QueryError(
                 .unsupported,
-                "Invalid subscript size '\(text)': nested dictionaries queries are only allowed in mixed properties.")
+                "Invalid subscript size '\(segments.written)': nested dictionaries queries are only allowed in "
+                    + "mixed properties.")
         }
         guard case .key(let key) = segment.subscripts[0] else {
             throw QueryError(
                 .unsupported,
-                "Invalid subscript type '\(text)': only string keys are allowed as subscripts of dictionary queries.")
+                "Invalid subscript type '\(segments.written)': only string keys are allowed as subscripts of "
+                    + "dictionary queries.")
         }
         var path = ResolvedPath(
-            written: text, bound: BoundPath(end: .entry(number, key, definition.type)), property: segment.name,
+            segments: segments, bound: BoundPath(end: .entry(number, key, definition.type)), property: segment.name,
             className: current.name, type: definition.type, isNullable: true)
         if definition.type == .link, let table = definition.target {
             guard let target = schema.queryClass(table) else {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(text)': the class behind '\(segment.name)' is not in the schema.")
+                    "Invalid keypath '\(segments.written)': the class behind '\(segment.name)' is not in the schema.")
             }
             steps.append(.entry(column: number, key: key, target: table))
             path.bound.end = .object
@@ -212,7 +228,8 @@ extension PredicateBinder {
 
     /// `any['key'][0][#any]`.
     private func nested(
-        _ segment: KeyPathSegment, _ current: QueryClass, _ text: String, _ steps: [PathStep], _ number: Int
+        _ segment: KeyPathSegment, _ current: QueryClass, _ segments: [KeyPathSegment], _ steps: [PathStep],
+        _ number: Int
     ) throws(QueryError) -> ResolvedPath {
         var nested: [NestedStep] = []
         for part in segment.subscripts {
@@ -225,47 +242,48 @@ extension PredicateBinder {
             case .other(let shown):
                 throw QueryError(
                     .unsupported,
-                    "Invalid subscript type '\(text)[\(shown)]': only string keys, positions and #any are allowed as "
-                        + "subscripts of mixed properties.")
+                    "Invalid subscript type '\(segments.written)[\(shown)]': only string keys, positions and #any "
+                        + "are allowed as subscripts of mixed properties.")
             }
         }
         return ResolvedPath(
-            written: text, bound: BoundPath(steps: steps, end: .nested(number, nested)), property: segment.name,
+            segments: segments, bound: BoundPath(steps: steps, end: .nested(number, nested)), property: segment.name,
             className: current.name, type: .mixed, isNullable: true)
     }
 
     // MARK: Collection operators
 
     private func aggregate(
-        _ segments: [KeyPathSegment], _ index: Int, _ text: String, _ before: ResolvedPath?
+        _ segments: [KeyPathSegment], _ index: Int, _ before: ResolvedPath?
     ) throws(QueryError) -> ResolvedPath {
         let name = segments[index].name
         if name == "@allKeys", let path = before, let column = path.dictionary {
-            return try allKeys(of: path, column, segments, index, text)
+            return try allKeys(of: path, column, segments, index)
         }
         guard let kind = AggregateKind(rawValue: name) else {
             throw QueryError(
                 .unsupported,
                 name == "@allKeys" || name == "@allValues"
-                    ? "Invalid keypath '\(text)': \(name) is only allowed right after a dictionary property."
+                    ? "Invalid keypath '\(segments.written)': \(name) is only allowed right after a dictionary "
+                        + "property."
                     : "Unsupported collection operation '\(name)'")
         }
         guard var path = before, path.isToMany else {
             throw QueryError(
                 .keyPath,
-                "Invalid keypath '\(text)': collection operation '\(name)' must be applied to a collection")
+                "Invalid keypath '\(segments.written)': collection operation '\(name)' must be applied to a collection")
         }
         let rest = segments[(index + 1)...]
         if rest.contains(where: { $0.name.hasPrefix("@") }) {
             throw QueryError(
                 .keyPath,
-                "Invalid keypath '\(text)': at most one collection operation per keypath is supported.")
+                "Invalid keypath '\(segments.written)': at most one collection operation per keypath is supported.")
         }
-        path.written = text
+        path.segments = segments
         if kind == .count {
             guard rest.isEmpty else {
                 throw QueryError(
-                    .keyPath, "Invalid keypath '\(text)': @count must appear at the end of a keypath.")
+                    .keyPath, "Invalid keypath '\(segments.written)': @count must appear at the end of a keypath.")
             }
             path.aggregate = ResolvedAggregate(kind: kind, column: nil, type: .int, property: path.property)
             return path
@@ -279,7 +297,7 @@ extension PredicateBinder {
             else {
                 throw QueryError(
                     .keyPath,
-                    "Invalid keypath '\(text)': \(name) on a collection of objects must be followed by a "
+                    "Invalid keypath '\(segments.written)': \(name) on a collection of objects must be followed by a "
                         + "single numeric property of '\(target.name)'.")
             }
             column = number
@@ -289,21 +307,21 @@ extension PredicateBinder {
         } else {
             guard rest.isEmpty else {
                 throw QueryError(
-                    .keyPath, "Invalid keypath '\(text)': \(name) must appear at the end of a keypath.")
+                    .keyPath, "Invalid keypath '\(segments.written)': \(name) must appear at the end of a keypath.")
             }
             type = path.type
         }
-        try checkNumeric(type, kind, text)
+        try checkNumeric(type, kind, segments)
         path.aggregate = ResolvedAggregate(kind: kind, column: column, type: type, property: path.property)
         return path
     }
 
     private func allKeys(
-        of path: ResolvedPath, _ column: Int, _ segments: [KeyPathSegment], _ index: Int, _ text: String
+        of path: ResolvedPath, _ column: Int, _ segments: [KeyPathSegment], _ index: Int
     ) throws(QueryError) -> ResolvedPath {
         guard index == segments.count - 1 else {
             throw QueryError(
-                .keyPath, "Invalid keypath '\(text)': @allKeys must appear at the end of a keypath.")
+                .keyPath, "Invalid keypath '\(segments.written)': @allKeys must appear at the end of a keypath.")
         }
         var keys = path
         // A dictionary of links has its objects as a step.
@@ -316,17 +334,19 @@ extension PredicateBinder {
         return keys
     }
 
-    private func checkNumeric(_ type: ColumnType, _ kind: AggregateKind, _ text: String) throws(QueryError) {
+    private func checkNumeric(
+        _ type: ColumnType, _ kind: AggregateKind, _ segments: [KeyPathSegment]
+    ) throws(QueryError) {
         switch type {
         case .int, .float, .double, .decimal128, .mixed: return
         case .date:
             if kind == .min || kind == .max { return }
-            throw QueryError(.value, "Cannot sum or average date properties: '\(text)'.")
+            throw QueryError(.value, "Cannot sum or average date properties: '\(segments.written)'.")
         default:
             throw QueryError(
                 .value,
-                "Invalid keypath '\(text)': \(kind.rawValue) can only be applied to a collection of numeric values."
-            )
+                "Invalid keypath '\(segments.written)': \(kind.rawValue) can only be applied to a collection of "
+                    + "numeric values.")
         }
     }
 }

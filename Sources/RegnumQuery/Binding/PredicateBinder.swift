@@ -6,8 +6,14 @@ package import RegnumEngine
 /// Binds predicates to a schema. Messages begin with the words of RealmSwift's exceptions.
 package struct PredicateBinder {
     let schema: any QuerySchema
-    /// Variables of the SUBQUERYs around, innermost last.
-    var variables: [String] = []
+    /// The SUBQUERYs around, innermost last.
+    var scopes: [Scope] = []
+
+    /// The variable of a SUBQUERY and the class of the objects that it stands for.
+    struct Scope {
+        let variable: String
+        let queryClass: QueryClass
+    }
 
     package init(_ schema: any QuerySchema) { self.schema = schema }
 
@@ -58,15 +64,16 @@ package struct PredicateBinder {
     // MARK: Comparisons
 
     private func bind(_ written: Comparison, _ queryClass: QueryClass) throws(QueryError) -> BoundPredicate {
-        var written = written
         if written.modifier == .all { throw QueryError(.unsupported, "ALL modifier not supported.") }
         if written.comparison == .matches {
             throw QueryError(.unsupported, "Operator 'MATCHES' not supported for type 'string'.")
         }
-        let isNone = written.modifier == .none
-        if isNone { written.modifier = .any }
-        let bound = try bindSides(written, queryClass)
-        return isNone ? .not(bound) : bound
+        if written.modifier == .none {
+            var some = written
+            some.modifier = .any
+            return .not(try bindSides(some, queryClass))
+        }
+        return try bindSides(written, queryClass)
     }
 
     private func bindSides(_ written: Comparison, _ queryClass: QueryClass) throws(QueryError)
@@ -118,6 +125,7 @@ package struct PredicateBinder {
         if comparison.comparison == .text { return try search(path, comparison, constant) }
         try checkModifier(path, comparison)
         if comparison.comparison == .in, case .geo(let shape) = constant { return try within(shape, path) }
+        if path.type == .link, let bound = try memberwise(path, comparison, constant) { return bound }
         let constants = ConstantBinder(path: path, options: comparison.options)
         if comparison.comparison == .between, case .elements = path.end {
             // Over values, each bound is an ANY of its own.
@@ -250,8 +258,8 @@ package struct PredicateBinder {
             throw QueryError(.keyPath, "Subqueries must contain a keypath starting with a collection.")
         }
         var inner = self
-        inner.variables.append(variable)
-        let bound = try inner.bind(predicate, targetClass, depth: variables.count)
+        inner.scopes.append(Scope(variable: variable, queryClass: targetClass))
+        let bound = try inner.bind(predicate, targetClass, depth: scopes.count)
         let count = ResolvedAggregate(kind: .count, column: nil, type: .int, property: path.written)
         let test = try ConstantBinder.aggregateTest(count, comparison.comparison, constant)
         return .subquery(path.bound, bound, test)

@@ -54,18 +54,33 @@ extension Evaluator {
             let found = try value(aggregate, table, location)
             return Self.compare(
                 found, comparison, try value(path, table, location), [], isMixed: path.isMixed)
-        case .subquery(let path, let inner, let test):
-            var count: Int64 = 0
-            _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
-                if try holds(inner, other, place) { count += 1 }
-                return true
-            }
-            return test.matches(int: count)
+        case .subquery(let path, let inner, let test, let isCorrelated):
+            var evaluator = self
+            if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
+            let start = start(of: path, table, location)
+            return test.matches(int: try evaluator.count(path.steps[...], start, inner))
+        case .outer(let levels, let node):
+            var evaluator = self
+            let scope = scopes[scopes.count - levels]
+            evaluator.scopes.removeLast(levels)
+            return try evaluator.holds(node, scope.table, scope.location)
         case .text(let text):
             if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
             return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
         case .geo(let test): return try lies(test, table, location)
         }
+    }
+
+    /// How many of the objects that the steps lead to pass.
+    private func count(
+        _ steps: ArraySlice<PathStep>, _ start: Scope, _ node: PlanNode
+    ) throws(EngineError) -> Int64 {
+        var count: Int64 = 0
+        _ = try forEachObject(steps, start.table, start.location) { other, place throws(EngineError) in
+            if try holds(node, other, place) { count += 1 }
+            return true
+        }
+        return count
     }
 
     func lies(_ test: GeoTest, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
@@ -120,6 +135,11 @@ extension Evaluator {
     }
 
     // MARK: Paths
+
+    /// The object at which the steps of a path begin.
+    private func start(of path: BoundPath, _ table: Table, _ location: RowLocation) -> Scope {
+        path.outer == 0 ? Scope(table: table, location: location) : scopes[scopes.count - path.outer]
+    }
 
     /// Calls `body` with each object that the steps lead to, as often as they do, until it returns false; gives
     /// false then. Keys of objects that are gone are passed over.
@@ -209,7 +229,8 @@ extension Evaluator {
     /// The value at the end of a path without collections; null behind a null link.
     func value(_ path: BoundPath, _ table: Table, _ location: RowLocation) throws(EngineError) -> Value {
         var result = Value.null
-        _ = try forEachObject(path.steps[...], table, location) { other, place throws(EngineError) in
+        let start = start(of: path, table, location)
+        _ = try forEachObject(path.steps[...], start.table, start.location) { other, place throws(EngineError) in
             switch path.end {
             case .column(let number, _): result = try other.value(number, at: place)
             case .object: result = .link(place.key)
@@ -265,18 +286,20 @@ extension Evaluator {
     private func value(
         _ aggregate: BoundAggregate, _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> Value {
+        let start = start(of: aggregate.path, table, location)
         var total = ValueAggregate(isDecimal: aggregate.isDecimal)
         let steps = aggregate.path.steps
         if aggregate.kind == .count, steps.count == 1, case .object = aggregate.path.end {
             switch steps[0] {
-            case .links(let number, _): return .int(Int64(try table.elementCount(number, location)))
+            case .links(let number, _): return .int(Int64(try start.table.elementCount(number, start.location)))
             case .backlinks(let origin, let number):
                 guard let other = session.table(origin) else { return .int(0) }
-                return .int(Int64(try table.backlinkCount(to: location.key, from: other, column: number)))
+                let count = try start.table.backlinkCount(to: start.location.key, from: other, column: number)
+                return .int(Int64(count))
             case .link, .entry: break
             }
         }
-        _ = try forEachObject(steps[...], table, location) { other, place throws(EngineError) in
+        _ = try forEachObject(steps[...], start.table, start.location) { other, place throws(EngineError) in
             if case .elements(let number, _) = aggregate.path.end {
                 try other.forEachLeaf(number, place) { list in
                     for index in 0..<list.count {
@@ -298,8 +321,8 @@ extension Evaluator {
 extension Value {
     fileprivate var isDecimal: Bool { if case .decimal128 = self { true } else { false } }
 
-    /// What a number is as a decimal; nil for anything else.
-    fileprivate var decimal: DecimalBits? {
+    /// What a number is as a decimal, a binary fraction by its shortest digits; nil for anything else.
+    var decimal: DecimalBits? {
         switch self {
         case .int(let number): DecimalBits(number)
         case .float(let number): DecimalBits(number)

@@ -11,6 +11,13 @@ struct Evaluator {
     let expectedRows: Int
     /// Where a run is explained.
     var statistics: UnsafeMutablePointer<ScanStatistics>? = nil
+    /// The objects for which SUBQUERYs ask about others, innermost last; only where those ask about them too.
+    var scopes: [Scope] = []
+
+    struct Scope {
+        let table: Table
+        let location: RowLocation
+    }
 
     typealias Group = UnsafeMutablePointer<GroupView>
 

@@ -3,8 +3,9 @@
 
 package import RegnumEngine
 
-/// A test of a mixed value. Numbers of all types compare by what they are worth, and a text is equal to data of the
-/// same bytes; values of types that do not compare are different, and neither less nor greater.
+/// A test of a mixed value. Numbers of all types compare by what they are worth, a binary fraction with a decimal by
+/// its shortest digits (1.1 is the decimal 1.1, as in a column of decimals); and a text is equal to data of the same
+/// bytes. Values of types that do not compare are different, and neither less nor greater.
 package struct MixedTest: Sendable, Hashable {
     package let comparison: ComparisonOperator
     package let value: Value
@@ -24,6 +25,8 @@ package struct MixedTest: Sendable, Hashable {
 
     /// Of a value that is not null.
     func matches(_ found: Value) -> Bool {
+        // Nothing begins with a number.
+        if bytes == nil, comparison.isTextSearch { return false }
         if !MixedOrder.areComparable(found, value), comparison.isOrdering || !(isBytes(found) && bytes != nil) {
             return comparison == .notEqual
         }
@@ -34,7 +37,17 @@ package struct MixedTest: Sendable, Hashable {
             default: break
             }
         }
-        return CompareScan.matches(MixedOrder.compare(found, value).signum(), comparison.scanOperator, 0)
+        return CompareScan.matches(Self.order(found, value), comparison.scanOperator, 0)
+    }
+
+    /// -1, 0 or 1.
+    private static func order(_ found: Value, _ value: Value) -> Int {
+        switch (found, value) {
+        case (.decimal128, .float), (.decimal128, .double), (.float, .decimal128), (.double, .decimal128):
+            guard let found = found.decimal, let value = value.decimal else { return 0 }
+            return DecimalBits.compare(found, value)
+        default: return MixedOrder.compare(found, value).signum()
+        }
     }
 
     private func isBytes(_ value: Value) -> Bool {

@@ -76,19 +76,32 @@ extension ObjectQuery {
     /// Columns without an index that every match is told by: conditions that must hold, on a property of the object
     /// itself, for which an index has ranges. With the part of all rows that a condition of its kind is taken to leave.
     func findAdviceColumns() -> [(column: Int, selectivity: Double)] {
-        guard let predicate else { return [] }
-        let parts: [BoundPredicate] = if case .and(let parts) = predicate { parts } else { [predicate] }
-        return parts.compactMap { part in
-            guard case .test(let path, let test) = part, path.steps.isEmpty,
-                case .column(let number, let type) = path.end, !table.hasIndex(number),
-                type == .int || type == .string || type == .date || type == .objectID || type == .uuid,
-                let ranges = test.indexRanges(type)
-            else { return nil }
-            return (number, Self.selectivity(ranges.ranges))
+        switch predicate {
+        case .and(let parts)?: return parts.compactMap { advice(on: $0) }
+        case let whole?: return advice(on: whole).map { [$0] } ?? []
+        case nil: return []
         }
     }
 
-    private static func selectivity(_ ranges: [IndexRange]) -> Double {
+    private func advice(on part: BoundPredicate) -> (column: Int, selectivity: Double)? {
+        guard case .test(let path, let test) = part, path.steps.isEmpty,
+            case .column(let number, let type) = path.end, !table.hasIndex(number),
+            type == .int || type == .string || type == .date || type == .objectID || type == .uuid,
+            let selectivity = Self.selectivity(test, type)
+        else { return nil }
+        return (number, selectivity)
+    }
+
+    /// Nil where an index is of no use.
+    private static func selectivity(_ test: ValueTest, _ type: ColumnType) -> Double? {
+        switch test {
+        // That of one value: the ranges of many take long to make.
+        case .intSet: return 0.001
+        case .wideSet: return 0.01
+        case .bytesSet(let set): return set.isFolded || type != .string ? nil : 0.01
+        default: break
+        }
+        guard let ranges = test.indexRanges(type)?.ranges else { return nil }
         guard let range = ranges.first else { return 0 }
         switch range {
         case .nulls: return 0.1

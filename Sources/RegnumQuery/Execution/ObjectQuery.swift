@@ -22,6 +22,10 @@ package final class ObjectQuery {
         self.orderings = orderings
     }
 
+    /// True where it is told without a look that no other table decides about anything: most queries, which are made,
+    /// asked once and let go.
+    package var asksOwnColumnsOnly: Bool { orderings.isEmpty && predicate?.asksOwnColumnsOnly ?? true }
+
     var table: Table {
         guard let table = session.table(tableKey) else { preconditionFailure("the queried table is gone") }
         return table

@@ -24,26 +24,32 @@ package protocol PlainObject {
 
 extension BoundPredicate {
     /// Whether the object satisfies the predicate; nil where that cannot be told without a table.
-    package func isSatisfied(by object: any PlainObject) -> Bool? {
+    package func isSatisfied(by object: any PlainObject) -> Bool? { isSatisfied([object]) }
+
+    /// `objects`: the one that is asked about, before it those for which SUBQUERYs ask about it.
+    private func isSatisfied(_ objects: [any PlainObject]) -> Bool? {
         switch self {
         case .constant(let value): return value
-        case .and(let parts): return Self.all(parts, object, true)
-        case .or(let parts): return Self.all(parts, object, false)
-        case .not(let part): return part.isSatisfied(by: object).map { !$0 }
-        case .test(let path, let test): return path.contains(object, test)
-        case .aggregate(let aggregate, let test): return aggregate.value(object).map { test.matches($0) }
+        case .and(let parts): return Self.all(parts, objects, true)
+        case .or(let parts): return Self.all(parts, objects, false)
+        case .not(let part): return part.isSatisfied(objects).map { !$0 }
+        case .test(let path, let test): return path.contains(path.start(objects), test)
+        case .aggregate(let aggregate, let test):
+            return aggregate.value(aggregate.path.start(objects)).map { test.matches($0) }
         case .comparePaths(let left, let comparison, let right, let options):
-            let isMixed = left.isMixed
-            guard let left = left.value(object), let right = right.value(object) else { return nil }
-            return Evaluator.compare(left, comparison, right, options, isMixed: isMixed)
+            guard let value = left.value(left.start(objects)), let other = right.value(right.start(objects)) else {
+                return nil
+            }
+            return Evaluator.compare(value, comparison, other, options, isMixed: left.isMixed)
         case .compareAggregate(let aggregate, let comparison, let path):
-            let isMixed = path.isMixed
-            guard let left = aggregate.value(object), let right = path.value(object) else { return nil }
-            return Evaluator.compare(left, comparison, right, [], isMixed: isMixed)
+            guard let value = aggregate.value(aggregate.path.start(objects)),
+                let other = path.value(path.start(objects))
+            else { return nil }
+            return Evaluator.compare(value, comparison, other, [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
-            for other in path.objects(object).compactMap({ $0 }) {
-                guard let holds = inner.isSatisfied(by: other) else { return nil }
+            for other in path.objects(path.start(objects)).compactMap({ $0 }) {
+                guard let holds = inner.isSatisfied(objects + [other]) else { return nil }
                 if holds { count += 1 }
             }
             return test.matches(int: count)
@@ -52,9 +58,9 @@ extension BoundPredicate {
     }
 
     /// Whether all parts hold, or with `kind` false whether one does.
-    private static func all(_ parts: [BoundPredicate], _ object: any PlainObject, _ kind: Bool) -> Bool? {
+    private static func all(_ parts: [BoundPredicate], _ objects: [any PlainObject], _ kind: Bool) -> Bool? {
         for part in parts {
-            guard let holds = part.isSatisfied(by: object) else { return nil }
+            guard let holds = part.isSatisfied(objects) else { return nil }
             if holds != kind { return !kind }
         }
         return kind
@@ -62,6 +68,9 @@ extension BoundPredicate {
 }
 
 extension BoundPath {
+    /// The object at which the steps begin.
+    fileprivate func start(_ objects: [any PlainObject]) -> any PlainObject { objects[objects.count - 1 - outer] }
+
     /// The objects that the steps lead to; nil for a link that is null on the way, if no collection is passed.
     fileprivate func objects(_ object: any PlainObject) -> [(any PlainObject)?] {
         var found: [(any PlainObject)?] = [object]

@@ -57,7 +57,7 @@ package struct WideSet: Sendable, Hashable {
     private let table: [Int32]
 
     package init(_ values: [WideKey]) {
-        self.values = Array(Set(values)).sorted { ($0.low, $0.high) < ($1.low, $1.high) }
+        self.values = Self.sorted(values)
         var capacity = 8
         while capacity < self.values.count * 2 { capacity *= 2 }
         var table = [Int32](repeating: 0, count: capacity)
@@ -67,6 +67,23 @@ package struct WideSet: Sendable, Hashable {
             table[place] = Int32(number + 1)
         }
         self.table = table
+    }
+
+    /// By their first word, then by the second, each once.
+    private static func sorted(_ values: [WideKey]) -> [WideKey] {
+        let sort = WordSort(capacity: max(values.count, 1))
+        defer { sort.deallocate() }
+        for (row, value) in values.enumerated() {
+            (sort.entries + row).initialize(to: WordSort.Entry(high: value.low, low: value.high, row: row))
+        }
+        sort.sort(count: values.count)
+        var unique: [WideKey] = []
+        unique.reserveCapacity(values.count)
+        for row in values.indices {
+            let value = WideKey(low: sort.entries[row].high, high: sort.entries[row].low)
+            if unique.last != value { unique.append(value) }
+        }
+        return unique
     }
 
     package func contains(_ value: WideKey) -> Bool {

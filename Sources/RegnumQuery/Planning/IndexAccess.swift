@@ -44,22 +44,25 @@ extension Access {
     /// Entries are counted up to here: a damaged index may say any number.
     private static let estimateLimit = 1 << 48
 
+    /// About ns for a row that is looked at, at least.
+    private static let leastRowCost = 0.4
+
     /// The cheapest way. O(log n) for each condition with an index.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
         let scan = Access(estimate: table.count, rest: predicate)
-        guard let predicate, predicate.hasGeo || table.hasAnyIndex else {
-            return scan
-        }
-        guard let found = try through(predicate, table) else { return scan }
+        guard let predicate, let found = try through(predicate, table) else { return scan }
+        if table.count < 64 { return found }
         let ranges = found.indexes.reduce(0) { $0 + $1.ranges.count }
         let cost = Double(found.estimate) * entryCost + Double(ranges) * rangeCost
-        let scanCost = Double(table.count) * max(0.4, Planner.plan(predicate).cost)
-        return cost < scanCost || table.count < 64 ? found : scan
+        // Most answers by an index are far below what any scan costs: no need to plan that.
+        if cost < Double(table.count) * leastRowCost { return found }
+        return cost < Double(table.count) * Planner.plan(predicate).cost ? found : scan
     }
 
     private static func through(_ predicate: BoundPredicate, _ table: Table) throws(EngineError) -> Access? {
         switch predicate {
-        case .and(let parts):
+        case .and(let written):
+            let parts = joined(written, table)
             var best: (access: Access, part: Int)?
             for (number, part) in parts.enumerated() {
                 guard let access = try through(part, table) else { continue }
@@ -105,6 +108,31 @@ extension Access {
             return Access(indexes: [index], estimate: min(estimate, estimateLimit) * 8)
         default: return nil
         }
+    }
+
+    /// Conditions on one indexed column as one, so that its ranges are cut to what all of them leave: `age >= 18 AND
+    /// age < 30` is one range.
+    private static func joined(_ parts: [BoundPredicate], _ table: Table) -> [BoundPredicate] {
+        var tests: [Int: [ValueTest]] = [:]
+        for part in parts {
+            guard case .test(let path, let test) = part, let column = path.ownColumn, table.hasIndex(column) else {
+                continue
+            }
+            tests[column, default: []].append(test)
+        }
+        guard tests.values.contains(where: { $0.count > 1 }) else { return parts }
+        var joined: [BoundPredicate] = []
+        for part in parts {
+            guard case .test(let path, _) = part, let column = path.ownColumn, let all = tests[column], all.count != 1
+            else {
+                joined.append(part)
+                continue
+            }
+            // Empty: they stand where the first of them stood.
+            if !all.isEmpty { joined.append(.test(path, .all(all))) }
+            tests[column] = []
+        }
+        return joined
     }
 
     private static func estimate(
@@ -176,26 +204,17 @@ extension Access {
     }
 }
 
-extension BoundPredicate {
-    /// An area is asked for, whose index is that of another table.
-    fileprivate var hasGeo: Bool {
-        switch self {
-        case .geo: true
-        case .and(let parts), .or(let parts): parts.contains(where: \.hasGeo)
-        default: false
-        }
-    }
-}
-
-extension Table {
-    fileprivate var hasAnyIndex: Bool {
-        definition.columns.indices.contains { hasIndex($0) || hasTextIndex($0) }
+extension BoundPath {
+    /// The column of the objects themselves that it is; nil where it leads on, or to what is in a column.
+    var ownColumn: Int? {
+        if steps.isEmpty, outer == 0, case .column(let number, _) = end { return number }
+        return nil
     }
 }
 
 extension ValueTest {
-    /// The ranges of an index that hold every value which passes, none twice; `isExact` where they hold no other.
-    /// Nil where an index is of no use.
+    /// The ranges of an index that hold every value which passes, none of them in two; `isExact` where they hold no
+    /// other. Nil where an index is of no use.
     func indexRanges(_ type: ColumnType) -> (ranges: [IndexRange], isExact: Bool)? {
         switch self {
         case .isNull: return ([.nulls], true)
@@ -206,10 +225,13 @@ extension ValueTest {
         case .objectID(let comparison, let low, let high):
             return Self.range(comparison, .objectID(low, high))
         case .uuid(let comparison, let low, let high): return Self.range(comparison, .uuid(low, high))
-        case .intSet(let set): return (set.values.map { .integers($0, $0) }, true)
+        case .intSet(let set): return (IndexRange.united(set.values.map { .integers($0, $0) }), true)
         case .wideSet(let set): return Self.ranges(set, type)
         case .bytesSet(let set) where !set.isFolded && type == .string:
-            return Self.ranges(set.values.map { .string(String(decoding: $0, as: UTF8.self)) })
+            // Long values share the range of their first bytes: it must not be walked twice.
+            let values = set.values
+            guard values.allSatisfy({ $0.count < IndexKey.exactByteCount - 1 }) else { return nil }
+            return (values.map { .texts(from: $0, to: $0) }, true)
         case .bytes(let test) where type == .string && !test.isFolded && !test.isDiacriticInsensitive:
             return Self.ranges(test)
         case .all(let tests): return Self.intersection(tests, type)
@@ -218,12 +240,10 @@ extension ValueTest {
             var isExact = true
             for test in tests {
                 guard let found = test.indexRanges(type) else { return nil }
-                // Null, true and false may be asked for twice; sets have no value twice, nor any of those.
-                if found.ranges.count == 1, ranges.contains(found.ranges[0]) { continue }
                 ranges += found.ranges
                 isExact = isExact && found.isExact
             }
-            return (ranges, isExact)
+            return (IndexRange.united(ranges), isExact)
         default: return nil
         }
     }
@@ -257,21 +277,25 @@ extension ValueTest {
     }
 
     private static func ranges(_ test: BytesTest) -> (ranges: [IndexRange], isExact: Bool)? {
-        let text = Value.string(String(decoding: test.needle, as: UTF8.self))
+        let needle = test.needle
+        let range: IndexRange
         switch test.operation {
-        case .equal: return range(.equal, text)
-        case .less: return range(.less, text)
-        case .lessOrEqual: return range(.lessOrEqual, text)
-        case .greater: return range(.greater, text)
-        case .greaterOrEqual: return range(.greaterOrEqual, text)
+        case .equal: range = .texts(from: needle, to: needle)
+        case .less, .lessOrEqual: range = .texts(from: nil, to: needle)
+        case .greater, .greaterOrEqual: range = .texts(from: needle, to: nil)
         case .prefix:
-            if test.needle.isEmpty { return ([], true) }
-            return ([.prefix(test.needle)], test.needle.count < IndexKey.exactByteCount)
+            if needle.isEmpty { return ([], true) }
+            return ([.prefix(needle)], needle.count < IndexKey.exactByteCount)
         case .like:
             // What stands before the first wildcard.
-            let literal = Array(test.needle.prefix { $0 != 0x2A && $0 != 0x3F })
+            let literal = Array(needle.prefix { $0 != 0x2A && $0 != 0x3F })
             return literal.isEmpty ? nil : ([.prefix(literal)], false)
         case .notEqual, .suffix, .contains: return nil
+        }
+        switch test.operation {
+        case .less: return ([range.withoutEnd], range.isExact)
+        case .greater: return ([range.withoutBegin], range.isExact)
+        default: return ([range], range.isExact)
         }
     }
 
@@ -299,28 +323,21 @@ extension ValueTest {
         }
     }
 
+    /// What all tests leave that an index knows ranges for; the others are asked of the rows.
     private static func intersection(
         _ tests: [ValueTest], _ type: ColumnType
     ) -> (ranges: [IndexRange], isExact: Bool)? {
-        var result: (ranges: [IndexRange], isExact: Bool)?
+        var left: [IndexRange]?
+        var isExact = true
         for test in tests {
             guard let found = test.indexRanges(type) else {
-                result?.isExact = false
+                isExact = false
                 continue
             }
-            guard let before = result else {
-                result = found
-                continue
-            }
-            if found.ranges.isEmpty || before.ranges.isEmpty { return ([], true) }
-            guard before.ranges.count == 1, found.ranges.count == 1,
-                let both = before.ranges[0].intersection(found.ranges[0])
-            else {
-                result?.isExact = false
-                continue
-            }
-            result = ([both], before.isExact && found.isExact)
+            let ranges = IndexRange.united(found.ranges)
+            left = left.map { IndexRange.intersection($0, ranges) } ?? ranges
+            isExact = isExact && found.isExact
         }
-        return result
+        return left.map { ($0, isExact) }
     }
 }

@@ -24,7 +24,10 @@ indirect enum PlanNode {
     case aggregate(AggregateNode)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
-    case subquery(BoundPath, PlanNode, ValueTest)
+    /// `isCorrelated`: the inner node asks about objects around the SUBQUERY too.
+    case subquery(BoundPath, PlanNode, ValueTest, isCorrelated: Bool)
+    /// The object for which so many SUBQUERYs ask about others passes.
+    case outer(Int, PlanNode)
     /// The text of a column has a term.
     case text(TextNode)
     /// The embedded object itself lies in an area.
@@ -79,24 +82,31 @@ enum Planner {
         case .and(let parts): return .and(ordered(parts.flatMap { flatten($0, isAnd: true) }.map(plan)))
         case .or(let parts): return .or(ordered(parts.flatMap { flatten($0, isAnd: false) }.map(plan)))
         case .not(let part): return .not(plan(part))
-        case .test(let path, let test): return plan(path.steps[...], path.end, test, isToMany: path.isToMany)
-        case .aggregate(let aggregate, let test): return plan(aggregate, test)
+        case .test(let path, let test):
+            return plan(path.steps[...], path.end, test, isToMany: path.isToMany).outward(path.outer)
+        case .aggregate(var aggregate, let test):
+            let levels = aggregate.path.outer
+            aggregate.path.outer = 0
+            return plan(aggregate, test).outward(levels)
         case .comparePaths(let left, let comparison, let right, let options):
             return .comparePaths(left, comparison, right, options)
         case .compareAggregate(let aggregate, let comparison, let path):
             return .compareAggregate(aggregate, comparison, path)
-        case .subquery(let path, let inner, let test): return .subquery(path, plan(inner), test)
+        case .subquery(let path, let inner, let test):
+            return .subquery(path, plan(inner), test, isCorrelated: inner.asksOutward)
         case .text(let path, let search):
             guard case .column(let column, _) = path.end else { preconditionFailure("a search in no column") }
             // Steps in front of the last one say nothing of a null link where any of them leads to many.
             let matchesNull = !path.isToMany && search.matchesNothing
-            return path.steps.reversed().reduce(search.plan(column)) { inner, step in
+            let node = path.steps.reversed().reduce(search.plan(column)) { inner, step in
                 .through(Through(step: step, inner: inner, matchesNull: matchesNull))
             }
+            return node.outward(path.outer)
         case .geo(let path, let test):
-            return path.steps.reversed().reduce(.geo(test)) { inner, step in
+            let node = path.steps.reversed().reduce(PlanNode.geo(test)) { inner, step in
                 .through(Through(step: step, inner: inner, matchesNull: false))
             }
+            return node.outward(path.outer)
         }
     }
 
@@ -170,7 +180,26 @@ enum Planner {
     }
 }
 
+extension BoundPredicate {
+    /// Some part of it asks about an object around a SUBQUERY.
+    fileprivate var asksOutward: Bool {
+        switch self {
+        case .constant: false
+        case .and(let parts), .or(let parts): parts.contains(where: \.asksOutward)
+        case .not(let part): part.asksOutward
+        case .test(let path, _), .text(let path, _), .geo(let path, _): path.outer > 0
+        case .aggregate(let aggregate, _): aggregate.path.outer > 0
+        case .comparePaths(let left, _, let right, _): left.outer > 0 || right.outer > 0
+        case .compareAggregate(let aggregate, _, let path): aggregate.path.outer > 0 || path.outer > 0
+        case .subquery(let path, let inner, _): path.outer > 0 || inner.asksOutward
+        }
+    }
+}
+
 extension PlanNode {
+    /// The node asked of the object so many SUBQUERYs outwards.
+    fileprivate func outward(_ levels: Int) -> PlanNode { levels == 0 ? self : .outer(levels, self) }
+
     /// About ns a row, and a little less for what lets few rows through.
     var cost: Double {
         switch self {
@@ -182,7 +211,8 @@ extension PlanNode {
         case .elements, .dictionaryKeys, .entry: 30
         case .through(let through): 10 + through.inner.cost
         case .aggregate, .comparePaths, .compareAggregate, .nested: 100
-        case .subquery(_, let inner, _): 100 + inner.cost
+        case .subquery(_, let inner, _, _): 100 + inner.cost
+        case .outer(_, let node): node.cost
         case .text: 20
         case .geo: 150
         }

@@ -40,6 +40,8 @@ package enum Constant: Sendable {
     /// As `Value.decimal128`: the low word, the high one.
     case decimal128(UInt64, UInt64)
     case object(ObjectArgument)
+    /// Compared member by member.
+    case embedded(EmbeddedArgument)
     case array([Constant])
     /// Stands on the right of IN.
     case geo(GeoShape)
@@ -88,6 +90,7 @@ extension Constant {
         case .uuid: "UUID"
         case .decimal128: "Decimal128"
         case .object(let object): object.className
+        case .embedded(let value): value.typeName
         case .array: "Array"
         case .geo: "a shape"
         case .predicate: "NSPredicate"
@@ -110,6 +113,7 @@ extension Constant {
         case .uuid(let low, let high): Constant.uuidText(low, high)
         case .decimal128(let low, let high): DecimalBits(low: low, high: high).text
         case .object(let object): "\(object.className) \(object.key.rawValue)"
+        case .embedded(let value): value.shown
         case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
         case .geo(let shape): shape.shown
         case .predicate(let predicate): predicate.description

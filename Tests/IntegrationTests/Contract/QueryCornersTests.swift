@@ -68,6 +68,29 @@ struct QueryCornersTests {
         #expect(Set(found.map(\.pk)) == expected, "\(text)")
     }
 
+    @Test("in values of any type a decimal and a binary fraction meet as decimals, other numbers exactly")
+    func decimalsOfAnyType() throws {
+        let realm = try Contract.allTypes()
+        let values: [AnyRealmValue] = [
+            .decimal128("0.1"), .double(0.1), .float(0.1), .decimal128("0.3"), .int(1 << 53), .double(0x1p53),
+            .int(1 << 53 + 1),
+        ]
+        try realm.write {
+            for (pk, value) in values.enumerated() { realm.create(All.self, value: ["pk": pk]).any = value }
+        }
+        let all = realm.objects(All.self)
+        func pks(_ text: String, _ arguments: Any...) -> [Int] {
+            all.filter(NSPredicate(format: text, argumentArray: arguments)).map(\.pk)
+        }
+        #expect(pks("any == 0.1") == [0, 1] && pks("any != 0.1") == [2, 3, 4, 5, 6])
+        #expect(pks("any == %@", Decimal128(value: "0.1")) == [0, 1, 2])
+        #expect(pks("any == %@", Float(0.1)) == [0, 2])
+        // As a Float it is a little more than as a Double.
+        #expect(pks("any > 0.1 AND any < 0.3") == [2] && pks("any >= 0.1 AND any <= 0.3") == [0, 1, 2, 3])
+        #expect(pks("any IN {0.3, 7}") == [3] && all.where { $0.any == .double(0.3) }.map(\.pk) == [3])
+        #expect(pks("any == %@", 1 << 53 + 1) == [6] && pks("any == %@", 0x1p53) == [4, 5])
+    }
+
     @Test("[c] folds ASCII and Latin-1 only, [cd] all letters")
     func folding() throws {
         let realm = try Contract.allTypes()

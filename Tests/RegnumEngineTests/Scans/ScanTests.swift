@@ -333,14 +333,54 @@ struct SplitMix: RandomNumberGenerator {
         }
     }
 
-    @Test("a set of integers finds its members", arguments: [ColumnForm.uint8, .int64])
+    @Test(
+        "a set of integers finds its members, far apart or close together",
+        arguments: [ColumnForm.uint8, .uint16, .uint32, .int64, .constant])
     func sets(form: ColumnForm) {
-        let sample = SampleColumn(form: form, count: 1000, nulls: true, seed: 21)
-        let found = (0..<1000).map { sample.view.integer($0) }
-        let members = Array(found.prefix(50)) + [0, .min, .max, 77]
-        let set = IntegerSet(members)
-        let expected = (0..<1000).filter { !sample.view.isNull($0) && members.contains(found[$0]) }
-        #expect(Self.run { out, _ in set.scan(sample.view, 1000, out) } == expected)
+        for count in Self.counts {
+            let sample = SampleColumn(form: form, count: count, nulls: true, seed: 21)
+            sample.view.base = form == .int64 ? 0 : -40
+            let found = (0..<count).map { sample.view.integer($0) }
+            let some = Array(found.prefix(50))
+            let many = (0..<600).map { _ in Int64(bitPattern: sample.random.next()) }
+            // Numbers close to each other have a bit each; the others, and the ends of all numbers, a table.
+            let low = some.min() ?? 0
+            let near = (0..<700).map { low &+ Int64($0 * 7) }
+            let ends: [Int64] = [0, .min, .max, 77]
+            let first: [Int64] = [.min, .min + 1]
+            let choices: [[Int64]] = [some, some + ends, near, some + many, first, [.max], []]
+            for members in choices {
+                let set = IntegerSet(members.shuffled(using: &sample.random))
+                let wanted = Set(members)
+                #expect(set.values == wanted.sorted())
+                let expected = (0..<count).filter { !sample.view.isNull($0) && wanted.contains(found[$0]) }
+                #expect(Self.run { out, _ in set.scan(sample.view, count, out) } == expected)
+                let asked: [Int64] = Array(members.prefix(60)) + [1, low, low &- 1, low &+ 7, low &+ 8] + ends
+                for value in asked {
+                    #expect(set.contains(value) == wanted.contains(value))
+                }
+            }
+        }
+    }
+
+    @Test("a set of texts finds its members, folded or not, whatever their length", arguments: [false, true])
+    func textSets(isFolded: Bool) {
+        let sample = SampleColumn(form: .text16, count: 64, nulls: false, seed: 3)
+        let pieces = ["a", "A", "ab", "é", "É", "12345678", "\u{0}", ""]
+        let words = (0..<2000).map { _ in
+            Array((0..<4).map { _ in pieces.randomElement(using: &sample.random) ?? "" }.joined().utf8)
+        }
+        func key(_ word: [UInt8]) -> [UInt8] { isFolded ? fold(word) : word }
+        let members = Set(words.prefix(700).map(key))
+        let set = ByteStringSet(Array(words.prefix(700)), isFolded: isFolded)
+        #expect(set.count == members.count && Set(set.values) == members)
+        for word in words {
+            #expect(word.withUnsafeBytes { set.contains($0) } == members.contains(key(word)))
+        }
+        #expect(!ByteStringSet([]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
+        #expect(ByteStringSet([[]]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
+        #expect(
+            ByteStringSet([[1], [2]]) == ByteStringSet([[1], [2]]) && ByteStringSet([[1]]) != ByteStringSet([[2]]))
     }
 
     @Test(

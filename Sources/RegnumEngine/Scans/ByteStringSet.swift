@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which texts or data of a column are in a set.
+
+/// A set of byte strings for many lookups: the strings one behind the other, and an open hash table that holds half of
+/// each one's hash, so that hardly ever a string is looked at that is another one.
+package struct ByteStringSet: Sendable {
+    package let isFolded: Bool
+    /// The strings in the order in which they came, each once.
+    private let heap: [UInt8]
+    /// Where each string ends.
+    private let ends: [Int]
+    /// The upper half of a string's hash, below it the number of the string + 1; 0 where there is none. A power of two
+    /// of places.
+    private let table: [UInt64]
+
+    /// `values` are folded where `isFolded`. O(all their bytes).
+    package init(_ values: [[UInt8]], isFolded: Bool = false) {
+        self.isFolded = isFolded
+        var capacity = 8
+        while capacity < values.count * 2 { capacity *= 2 }
+        var table = [UInt64](repeating: 0, count: capacity)
+        var heap: [UInt8] = []
+        var ends: [Int] = []
+        heap.reserveCapacity(values.reduce(0) { $0 + $1.count })
+        ends.reserveCapacity(values.count)
+        for value in values {
+            let folded = isFolded ? TextFolding.lower(value) : value
+            let hash = folded.withUnsafeBytes { Self.hash(Self.start($0), $0.count, isFolded: isFolded) }
+            var place = Int(truncatingIfNeeded: hash) & (capacity - 1)
+            var isKnown = false
+            while table[place] != 0, !isKnown {
+                let number = Int(truncatingIfNeeded: table[place] & 0xFFFF_FFFF) - 1
+                let start = number == 0 ? 0 : ends[number - 1]
+                isKnown = table[place] >> 32 == hash >> 32 && heap[start..<ends[number]].elementsEqual(folded)
+                place = (place + 1) & (capacity - 1)
+            }
+            if isKnown { continue }
+            heap += folded
+            ends.append(heap.count)
+            table[place] = hash & ~0xFFFF_FFFF | UInt64(ends.count)
+        }
+        (self.heap, self.ends, self.table) = (heap, ends, table)
+    }
+
+    package var count: Int { ends.count }
+
+    /// The strings in the order in which they came.
+    package var values: [[UInt8]] {
+        ends.indices.map { Array(heap[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]]) }
+    }
+
+    package func contains(_ value: UnsafeRawBufferPointer) -> Bool {
+        withLookup { $0.contains(Self.start(value), value.count) }
+    }
+
+    /// The set in place, for a loop over many values.
+    struct Lookup {
+        fileprivate let heap: UnsafeBufferPointer<UInt8>
+        fileprivate let ends: UnsafeBufferPointer<Int>
+        fileprivate let table: UnsafeBufferPointer<UInt64>
+        fileprivate let isFolded: Bool
+
+        @inline(__always)
+        func contains(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
+            let hash = ByteStringSet.hash(bytes, byteCount, isFolded: isFolded)
+            let mask = table.count &- 1
+            var place = Int(truncatingIfNeeded: hash) & mask
+            while table[place] != 0 {
+                let entry = table[place]
+                let number = Int(truncatingIfNeeded: entry & 0xFFFF_FFFF) &- 1
+                if entry &>> 32 == hash &>> 32, isEqual(number, bytes, byteCount) { return true }
+                place = (place &+ 1) & mask
+            }
+            return false
+        }
+
+        @inline(__always)
+        private func isEqual(_ number: Int, _ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
+            let start = number == 0 ? 0 : ends[number &- 1]
+            guard ends[number] &- start == byteCount else { return false }
+            let own = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(heap)[start..<ends[number]])
+            let value = UnsafeRawBufferPointer(start: bytes, count: byteCount)
+            return BytesMatch.isEqual(value, 0, own, isFolded)
+        }
+    }
+
+    func withLookup<R>(_ body: (Lookup) -> R) -> R {
+        heap.withUnsafeBufferPointer { heap in
+            ends.withUnsafeBufferPointer { ends in
+                table.withUnsafeBufferPointer { table in
+                    body(Lookup(heap: heap, ends: ends, table: table, isFolded: isFolded))
+                }
+            }
+        }
+    }
+
+    // MARK: Hashing
+
+    /// Where the bytes begin; of none anywhere.
+    private static func start(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
+        bytes.baseAddress ?? IndexText.empty.address
+    }
+
+    /// Eight bytes at a time, or folded byte by byte. Folding what is folded changes nothing.
+    @inline(__always)
+    fileprivate static func hash(_ bytes: UnsafeRawPointer, _ byteCount: Int, isFolded: Bool) -> UInt64 {
+        var hash = UInt64(truncatingIfNeeded: byteCount) &* 0x9E37_79B9_7F4A_7C15
+        if isFolded {
+            var previous: UInt8 = 0
+            for index in 0..<byteCount {
+                let byte = bytes.load(fromByteOffset: index, as: UInt8.self)
+                hash = (hash ^ UInt64(TextFolding.lower(byte, after: previous))) &* 0x100_0000_01B3
+                previous = byte
+            }
+            hash ^= hash &>> 29
+            return mixed(hash)
+        }
+        var index = 0
+        while index &+ 8 <= byteCount {
+            hash = mixed(hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index &+= 8
+        }
+        if index == byteCount { return mixed(hash) }
+        // The last eight bytes, some of them again; of fewer all.
+        var rest: UInt64 = 0
+        if byteCount >= 8 {
+            rest = bytes.loadUnaligned(fromByteOffset: byteCount &- 8, as: UInt64.self)
+        } else {
+            while index < byteCount {
+                rest = rest &<< 8 | UInt64(bytes.load(fromByteOffset: index, as: UInt8.self))
+                index &+= 1
+            }
+        }
+        return mixed(hash ^ rest)
+    }
+
+    /// All bits of the result depend on all bits of the word.
+    @inline(__always)
+    private static func mixed(_ word: UInt64) -> UInt64 {
+        var word = word &* 0xD6E8_FEB8_6659_FD93
+        word ^= word &>> 32
+        word = word &* 0xD6E8_FEB8_6659_FD93
+        return word ^ word &>> 32
+    }
+}
+
+extension ByteStringSet: Hashable {
+    /// True for sets that were made of the same strings in the same order.
+    package static func == (a: ByteStringSet, b: ByteStringSet) -> Bool {
+        a.isFolded == b.isFolded && a.ends == b.ends && a.heap == b.heap
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(isFolded)
+        hasher.combine(ends)
+        hasher.combine(heap)
+    }
+}
