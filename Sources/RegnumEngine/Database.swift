@@ -326,10 +326,12 @@ package final class Database: @unchecked Sendable {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// Calls `body` if nobody has the file at `path` open, in this process or to write in another, and while nobody
-    /// opens or compacts it; also where there is no file. Nil where somebody has it open, whatever path led to it.
+    /// Calls `body` with true if nobody has the file at `path` open, in this process or to write in another, and while
+    /// nobody opens or compacts it. With false where there is no file: nothing keeps others from making one meanwhile,
+    /// which must be left alone. Nil where somebody has it open, whatever path led to it. Throws where that cannot be
+    /// found out.
     package static func whileUnused<R>(
-        path: String, fileSystem: any FileSystem, _ body: () -> R
+        path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
         try DatabaseRegistry.shared.whileUnused(path: path, fileSystem: fileSystem, body)
     }
@@ -432,32 +434,57 @@ final class DatabaseRegistry: Sendable {
     }
 
     func whileUnused<R>(
-        path: String, fileSystem: any FileSystem, _ body: () -> R
+        path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
         var result: R?
         try state.withLock { state throws(EngineError) in
             while true {
-                let identity = (try? fileSystem.status(path))?.identity
+                let identity = try Self.identity(path, fileSystem)
                 if let open = identity.flatMap({ state.files[$0]?.database }), !open.isForked { return }
-                // Who cannot open it to write cannot agree with others about it.
-                guard let file = try? fileSystem.open(path, .readWrite) else {
-                    result = body()
+                guard let (file, canLock) = try Self.openIfThere(path, fileSystem) else {
+                    result = body(false)
                     return
                 }
                 defer { file.close() }
                 let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
                 var isMoved = false
-                result = try shared.whileOpening { () throws(EngineError) -> R? in
+                func look() throws(EngineError) -> Bool {
                     // A compacted copy may have come to the path meanwhile.
-                    isMoved = (try? fileSystem.status(path))?.identity != file.identity
-                    if isMoved { return nil }
-                    if try shared.hasOthers() { return nil }
-                    return body()
+                    isMoved = try Self.identity(path, fileSystem) != file.identity
+                    if isMoved { return false }
+                    return try !shared.hasOthers()
+                }
+                if canLock {
+                    result = try shared.whileOpening { () throws(EngineError) -> R? in try look() ? body(true) : nil }
+                } else if try look() {
+                    result = body(true)
                 }
                 if !isMoved { return }
             }
         }
         return result
+    }
+
+    private static func identity(_ path: String, _ fileSystem: any FileSystem) throws(EngineError) -> FileIdentity? {
+        do { return try fileSystem.status(path)?.identity } catch { throw .system(error) }
+    }
+
+    /// Nil where nothing is at the path. Who may not write to the file cannot lock its bytes, but can see who does.
+    private static func openIfThere(
+        _ path: String, _ fileSystem: any FileSystem
+    ) throws(EngineError) -> (file: any File, canLock: Bool)? {
+        do throws(SystemError) {
+            return (try fileSystem.open(path, .readWrite), true)
+        } catch {
+            if error.kind == .notFound || error.kind == .notDirectory { return nil }
+            if error.kind != .permissionDenied { throw .system(error) }
+        }
+        do throws(SystemError) {
+            return (try fileSystem.open(path, .readOnly), false)
+        } catch {
+            if error.kind == .notFound { return nil }
+            throw .system(error)
+        }
     }
 
     func openInMemory(_ identifier: String) throws(EngineError) -> Database {

@@ -67,8 +67,7 @@ extension Inspector {
         _ path: String, like source: String, _ fileSystem: PosixFileSystem
     ) throws(EngineError) {
         do throws(SystemError) {
-            let permissions = try fileSystem.status(source)?.permissions ?? 0o600
-            let made = try fileSystem.open(path, .createNew(permissions: permissions | 0o600))
+            let made = try fileSystem.open(path, .createNew(permissions: 0o600))
             made.takeAccess(of: try fileSystem.open(source, .readOnly), asReplacement: false)
             made.close()
         } catch { throw .system(error) }

@@ -121,10 +121,10 @@ package protocol File: AnyObject, Sendable {
     func unlock(byte: Int)
     /// True where another open file holds the lock of one of those bytes.
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
-    /// Keeps whoever cannot use `other` from using this file, just made and still empty, as far as the system's three
-    /// kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where the process may give them,
-    /// and all permissions that this allows; else all but its owner may lose some. Nothing happens where files have no
-    /// owners.
+    /// Lets those who can use `other` use this file, just made for its owner alone and still empty, and nobody else, as
+    /// far as the system's three kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where
+    /// the process may give them, and all permissions that this allows; else the process's mask takes some away.
+    /// Nothing happens where files have no owners.
     func takeAccess(of other: any File, asReplacement: Bool)
     /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
     /// they are released. Every later call but `unlock` and `close` throws `.io`.

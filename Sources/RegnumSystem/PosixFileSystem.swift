@@ -61,7 +61,7 @@ package final class PosixFileSystem: FileSystem {
         let opened = withUTF8Path(source) { SystemCalls.openFile($0, .readOnly) }
         guard opened >= 0 else { return false }
         let original = Descriptor(Int32(opened))
-        let made = withUTF8Path(target) { SystemCalls.openFile($0, .createNew(permissions: status.permissions)) }
+        let made = withUTF8Path(target) { SystemCalls.openFile($0, .createNew(permissions: 0o600)) }
         guard made >= 0 else { return false }
         let copy = Descriptor(Int32(made))
         SystemCalls.copyAccess(from: original.number, to: copy.number, asReplacement: false)

@@ -258,17 +258,18 @@ final class CareRow: Object {
                 for name in names { try Data("half".utf8).write(to: folder.appendingPathComponent(name)) }
             }
             do { try fill(try Realm(configuration: configuration), 0..<10) }
-            try leave(["", ".realm", ".realm.lock", ".realm.lock.f00.tmp"].map { "a.realm.rehearsal.0.tmp" + $0 })
-            try leave(["", ".realm"].map { "a.realm.rehearsal.3.tmp" + $0 })
+            let rehearsals = "a.realm.rehearsal.regnum-"
+            try leave(["", ".realm", ".realm.lock", ".realm.lock.f00.tmp"].map { rehearsals + "0.tmp" + $0 })
+            try leave(["", ".realm"].map { rehearsals + "3.tmp" + $0 })
             // A living process is at this one.
-            let living = try TemporaryLock(folder.appendingPathComponent("a.realm.rehearsal.1.tmp").path)
-            try leave(["a.realm.rehearsal.1.tmp.realm"])
+            let living = try TemporaryLock(folder.appendingPathComponent("a.realm.rehearsal.regnum-1.tmp").path)
+            try leave(["a.realm.rehearsal.regnum-1.tmp.realm"])
             let rehearsal = try Realm.rehearseMigration(for: configuration)
             #expect(rehearsal.error == nil)
-            let left = ["a.realm", "a.realm.lock", "a.realm.rehearsal.1.tmp", "a.realm.rehearsal.1.tmp.realm"]
+            let left = ["a.realm", "a.realm.lock", rehearsals + "1.tmp", rehearsals + "1.tmp.realm"]
             #expect(try names(folder) == left)
 
-            try leave(["b.realm.seed.0.tmp", "b.realm.seed.0.tmp.copy", "c.realm.0.tmp"])
+            try leave(["b.realm.seed.regnum-0.tmp", "b.realm.seed.regnum-0.tmp.copy", "c.realm.regnum-0.tmp"])
             var seeded = configuration
             seeded.fileURL = folder.appendingPathComponent("b.realm")
             seeded.seedFilePath = url
@@ -279,10 +280,34 @@ final class CareRow: Object {
             }
             #expect(try names(folder) == (left + ["b.realm", "b.realm.lock", "c.realm"]).sorted())
 
-            try leave(["a.realm.lock.f00.tmp", "a.realm.seed.2.tmp", "a.realm.seed.2.tmp.copy", "a.realm.5.tmp"])
+            try leave(["", ".copy"].map { "a.realm.seed.regnum-2.tmp" + $0 })
+            try leave(["a.realm.lock.f00.tmp", "a.realm.regnum-5.tmp"])
             living.end()
+            // Not ours, whatever they begin with.
+            try leave(["a.realm.lock.mine"])
+            let mine = folder.appendingPathComponent("a.realm.lock.mine.tmp")
+            try FileManager.default.createDirectory(at: mine, withIntermediateDirectories: true)
             #expect(try Realm.deleteFiles(for: configuration))
-            #expect(try names(folder) == ["a.realm.lock", "b.realm", "b.realm.lock", "c.realm"])
+            let others = ["a.realm.lock.mine", "a.realm.lock.mine.tmp"]
+            #expect(try names(folder) == ["a.realm.lock"] + others + ["b.realm", "b.realm.lock", "c.realm"])
+            // Where there is no file somebody may be making one, and a lock file for it.
+            try leave(["a.realm.lock.f00.tmp"])
+            #expect(try !Realm.deleteFiles(for: configuration))
+            #expect(try names(folder).contains("a.realm.lock.f00.tmp"))
+        }
+    }
+
+    @Test("a seed file that cannot be copied says why")
+    func seedWords() throws {
+        try withFile([CareRow.self]) { configuration in
+            let url = try #require(configuration.fileURL)
+            do { try fill(try Realm(configuration: configuration), 0..<10) }
+            var seeded = configuration
+            seeded.fileURL = url.deletingLastPathComponent().appendingPathComponent("none/b.realm")
+            seeded.seedFilePath = url
+            let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: seeded) }
+            let words = error?.localizedDescription ?? ""
+            #expect(words.contains("not found (error 2). Use a path"), "\(words)")
         }
     }
 

@@ -239,7 +239,7 @@ import Testing
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
         func number(_ path: String) throws -> Int? {
-            try Database.whileUnused(path: path, fileSystem: files) { 7 }
+            try Database.whileUnused(path: path, fileSystem: files) { $0 ? 7 : 0 }
         }
         do {
             let database = try Database.open(path: "/a.realm", fileSystem: files)
@@ -252,12 +252,59 @@ import Testing
             withExtendedLifetime(database) {}
         }
         #expect(try number("/a.realm") == 7)
-        #expect(try number("/none.realm") == 7)
-        let isOpening = try Database.whileUnused(path: "/a.realm", fileSystem: files) {
+        #expect(try number("/none.realm") == 0)
+        let isOpening = try Database.whileUnused(path: "/a.realm", fileSystem: files) { _ in
             let other = try? files.open("/a.realm", .readWrite)
             return (try? other?.tryLock(byte: 1 << 62 + 1)) == true
         }
         #expect(isOpening == false)
+    }
+
+    // Whatever kept the file from being opened let it count as unused: that of a process with too many open files was
+    // deleted below another process, and one that was made just then too.
+    @Test("a file that cannot be opened does not count as unused, and one that comes just then is none of ours")
+    func unusedOrUnknown() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        let files = HookedFileSystem(base)
+        func delete() throws -> Bool? {
+            try Database.whileUnused(path: "/a.realm", fileSystem: files) { isThere in
+                if isThere { try? base.remove("/a.realm") }
+                return isThere
+            }
+        }
+        var isMade = false
+        files.refusal = { request, path in
+            guard request == .open(.readWrite), !isMade else { return nil }
+            isMade = true
+            #expect(throws: Never.self) { try self.madeFile(base) }
+            return SystemError(.notFound, "open", path)
+        }
+        #expect(try delete() == false)
+        #expect(isMade && base.paths.contains("/a.realm"))
+
+        var kind = SystemError.Kind.tooManyFiles
+        files.refusal = { request, path in
+            request == .open(.readWrite) ? SystemError(kind, "open", path) : nil
+        }
+        do {
+            let database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: base)
+            for refused in [SystemError.Kind.tooManyFiles, .io] {
+                kind = refused
+                let error = #expect(throws: EngineError.self) { try delete() }
+                if case .system(let system)? = error {
+                    #expect(system.kind == refused)
+                } else {
+                    Issue.record("\(error as Any)")
+                }
+            }
+            // Who may not write to it still sees who has it open.
+            kind = .permissionDenied
+            #expect(try delete() == nil)
+            #expect(base.paths.contains("/a.realm"))
+            withExtendedLifetime(database) {}
+        }
+        #expect(try delete() == true)
+        #expect(!base.paths.contains("/a.realm"))
     }
 
     // What was in the making when a process was killed stayed for ever.
@@ -274,10 +321,57 @@ import Testing
         for number in 2..<5 { made[number].file.close() }
         let next = try make()
         #expect(next.path == made[2].path && next.file.identity != made[2].file.identity)
+        #expect(next.path == "/a.realm.regnum-2.tmp")
         #expect(files.paths.count == 8)
         for number in [0, 1, 5, 6, 7, 8, 9] { made[number].remove() }
         next.remove()
         #expect(files.paths == [])
+    }
+
+    // A lock that failed counted as taken: the next one who looked found no lock, and removed the file.
+    @Test("a file in the making that cannot be locked has a name that nobody looks for")
+    func temporaryFileWithoutLocks() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 1 << 20)
+        let files = HookedFileSystem(base)
+        files.refusal = { request, path in request == .tryLock ? SystemError(.io, "lock", path) : nil }
+        let made = try TemporaryFile.make(beside: "/a.realm", permissions: 0o600, in: files)
+        #expect(base.paths == [made.path])
+        TemporaryFile.removeLeftovers(beside: "/a.realm", in: base)
+        #expect(base.paths == [made.path])
+        made.remove()
+        #expect(base.paths == [])
+    }
+
+    // It was made with the permissions of the source and narrowed afterwards: who opened it in between read on.
+    @Test("a copy is its owner's alone until it is known who may use it")
+    func narrowFirst() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(base)
+        let files = HookedFileSystem(base)
+        var modes: [OpenMode] = []
+        files.refusal = { request, path in
+            if case .open(let mode) = request, path.hasPrefix("/b.realm"), mode.makesFiles { modes.append(mode) }
+            return nil
+        }
+        try Database.openAsOtherProcess(path: "/a.realm", fileSystem: base).makeSession()
+            .writeCopy(to: "/b.realm", in: files)
+        #expect(modes == [.createNew(permissions: 0o600)])
+    }
+
+    // The name that the copy had while it was made is another one's by then.
+    @Test("a copy that has its name and is not known to be durable removes nobody else's file")
+    func failedLast() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(base)
+        let session = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: base).makeSession()
+        let files = HookedFileSystem(base)
+        files.refusal = { request, path in
+            guard request == .syncDirectory else { return nil }
+            base.setContents(of: "/b.realm.regnum-0.tmp", [1, 2, 3])
+            return SystemError(.io, "sync directory", path)
+        }
+        #expect(throws: EngineError.self) { try session.writeCopy(to: "/b.realm", in: files) }
+        #expect(base.contents(of: "/b.realm.regnum-0.tmp") == [1, 2, 3])
     }
 
     @Test("a copy removes what a killed one has left at its place, and leaves alone what another one is at")
@@ -285,13 +379,13 @@ import Testing
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(files)
         let session = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files).makeSession()
-        files.setContents(of: "/b.realm.0.tmp", [1, 2, 3])
-        files.setContents(of: "/b.realm.2.tmp", [1, 2, 3])
+        files.setContents(of: "/b.realm.regnum-0.tmp", [1, 2, 3])
+        files.setContents(of: "/b.realm.regnum-2.tmp", [1, 2, 3])
         let other = try TemporaryFile.make(beside: "/b.realm", permissions: 0o600, in: files)
-        #expect(other.path == "/b.realm.0.tmp")
-        files.setContents(of: "/b.realm.2.tmp", [1, 2, 3])
+        #expect(other.path == "/b.realm.regnum-0.tmp")
+        files.setContents(of: "/b.realm.regnum-2.tmp", [1, 2, 3])
         try session.writeCopy(to: "/b.realm", in: files)
-        #expect(files.paths == ["/a.realm", "/a.realm.lock", "/b.realm", "/b.realm.0.tmp"])
+        #expect(files.paths == ["/a.realm", "/a.realm.lock", "/b.realm", "/b.realm.regnum-0.tmp"])
         other.remove()
         #expect(try Database.openAsOtherProcess(path: "/b.realm", fileSystem: files).makeSession().tables.count == 2)
     }

@@ -14,7 +14,17 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
         case unlock(byte: Int)
     }
 
+    enum Request: Equatable {
+        case open(OpenMode)
+        case rename
+        case syncDirectory
+        case takeAccess
+        case tryLock
+    }
+
     private let base: any FileSystem
+    /// Asked before it: what is thrown in place of it.
+    var refusal: (Request, String) -> SystemError? = { _, _ in nil }
     /// Called before such a call; the path is that by which the file was opened.
     var before: (Call, String) -> Void = { _, _ in }
     /// Called after it.
@@ -25,16 +35,23 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
     var isShared: Bool { base.isShared }
 
     func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
-        HookedFile(try base.open(path, mode), path, self)
+        if let error = refusal(.open(mode), path) { throw error }
+        return HookedFile(try base.open(path, mode), path, self)
     }
     func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
     func remove(_ path: String) throws(SystemError) { try base.remove(path) }
-    func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
+    func rename(_ source: String, to target: String) throws(SystemError) {
+        if let error = refusal(.rename, source) { throw error }
+        try base.rename(source, to: target)
+    }
     func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
         try base.renameIfAbsent(source, to: target)
     }
     func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }
-    func syncDirectory(containing path: String) throws(SystemError) { try base.syncDirectory(containing: path) }
+    func syncDirectory(containing path: String) throws(SystemError) {
+        if let error = refusal(.syncDirectory, path) { throw error }
+        try base.syncDirectory(containing: path)
+    }
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
 }
 
@@ -75,6 +92,7 @@ private final class HookedFile: File {
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }
     func tryLock(byte: Int) throws(SystemError) -> Bool {
         fileSystem.before(.lock(byte: byte), path)
+        if let error = fileSystem.refusal(.tryLock, path) { throw error }
         return try base.tryLock(byte: byte)
     }
     func lock(byte: Int) throws(SystemError) {
@@ -88,5 +106,9 @@ private final class HookedFile: File {
         fileSystem.after(.unlock(byte: byte), path)
     }
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
+    func takeAccess(of other: any File, asReplacement: Bool) {
+        _ = fileSystem.refusal(.takeAccess, path)
+        base.takeAccess(of: (other as? HookedFile)?.base ?? other, asReplacement: asReplacement)
+    }
     func close() { base.close() }
 }

@@ -6,6 +6,14 @@ import RegnumSimulation
 import RegnumSystem
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite struct HostileBlockTests {
     private static func word(_ offset: Int, _ file: HostileFile) -> UInt64 {
         file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
@@ -154,8 +162,10 @@ import Testing
     }
 
     // Each row was read with all that it leads to: rows times blocks, and a list of links took as much memory.
-    @Test("rows that share the blocks of one large list are not all read, nor freed as often")
-    func sharedValues() throws {
+    // Nor was that seen behind a value whose block is damaged.
+    @Test(
+        "rows that share the blocks of one large list are not all read, nor freed as often", arguments: [false, true])
+    func sharedValues(isBehindDamage: Bool) throws {
         let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
         let database = try Database.open(path: HostileFile.path, fileSystem: files)
         let session = try database.makeSession()
@@ -163,7 +173,10 @@ import Testing
         try session.addTables([
             NewTable(
                 name: "Row",
-                columns: [NewColumn(name: "links", type: .link, collection: .list, targetName: "Row")])
+                columns: [
+                    NewColumn(name: "data", type: .data),
+                    NewColumn(name: "links", type: .link, collection: .list, targetName: "Row"),
+                ])
         ])
         let table = try #require(session.table(named: "Row"))
         let (rows, elements) = (500, 5000)
@@ -172,28 +185,38 @@ import Testing
             try table.finishInsert(location)
         }
         let links = (0..<elements).map { Value.link(ObjectKey(UInt64($0 % rows + 1))) }
-        try table.listInsert(links, 0, of: ObjectKey(1), at: 0)
+        try table.listInsert(links, 1, of: ObjectKey(1), at: 0)
+        try table.set(.data([UInt8](repeating: 7, count: 10_000)), 0, of: ObjectKey(1))
         try session.commitWrite()
         try session.beginWrite()
-        guard case .ref(let ref) = try table.storedCollection(0, try table.place(ObjectKey(1))) else {
+        if isBehindDamage {
+            let group = try #require(try table.groups.dirtyGroup(for: 1))
+            group.makeWritable(0)
+            let row = group.view.pointee.row(of: 1)
+            try #require(group.view.pointee.columns[0].isBlob(row))
+            var damaged = BlockRef(reading: try #require(group.view.pointee.columns[0].bytes(row).baseAddress))
+            damaged.tagLow ^= 1
+            group.setBlob(0, row, damaged, length: 10_000)
+        }
+        guard case .ref(let ref) = try table.storedCollection(1, try table.place(ObjectKey(1))) else {
             Issue.record("a large list without blocks of its own")
             return
         }
         for key in 2...UInt64(rows) {
             let group = try #require(try table.groups.dirtyGroup(for: key))
-            group.makeWritable(0)
+            group.makeWritable(1)
             let row = group.view.pointee.row(of: key)
-            group.setBlob(0, row, ref, length: elements)
-            group.setValid(0, row, true)
+            group.setBlob(1, row, ref, length: elements)
+            group.setValid(1, row, true)
         }
         try session.commitWrite()
-        #expect(try table.listCount(0, of: ObjectKey(UInt64(rows))) == elements)
+        #expect(try table.listCount(1, of: ObjectKey(UInt64(rows))) == elements)
         let findings = IntegrityCheck.run(database).findings
         #expect(findings.contains { $0.law == 2 }, "\(findings)")
         #expect(!findings.contains { $0.law == 6 }, "\(findings)")
         try session.beginWrite()
         #expect(throws: EngineError.self) { try table.deleteAll() }
-        #expect(session.space.freed.count < elements)
+        #expect(session.space.freed.count <= ElementTree.blockLimit(session.space))
         session.rollbackWrite()
     }
 
@@ -251,11 +274,17 @@ import Testing
             isSnapshot: false, version: 6, highWater: highWater, previous: try write(snapshot, at: 16),
             freed: [], taken: pages.dropLast(10).map { Extent(page: $0, pageCount: 1) })
         let newest = try write(delta, at: 2000)
-        let clock = ContinuousClock()
-        let begin = clock.now
+        let begin = Self.processorSeconds
         let space = try RecordedSpace.load(newest, highWater: highWater, reader)
-        #expect(clock.now - begin < .seconds(RunScale.isOptimized ? 2 : 30))
+        #expect(Self.processorSeconds - begin < (RunScale.isOptimized ? 2 : 30))
         #expect(space.free.pending.map(\.extent.page) == Array(pages.suffix(10)))
+    }
+
+    /// Of this thread: what else the machine does is not counted.
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
     }
 
     // The runs of a manifest may all be the same part of the file: an opening hashed it 160 times.

@@ -230,4 +230,18 @@ import Testing
         #expect(try rows(next).count == 8)
         #expect(one.table(named: "Row")?.count == 5)
     }
+
+    // A process that was killed between left one that nobody but it could open.
+    @Test("a new lock file has the users of the database before it has its name")
+    func accessFirst() throws {
+        let hooked = HookedFileSystem(files)
+        var requests: [HookedFileSystem.Request] = []
+        hooked.refusal = { request, path in
+            if path.contains(".lock.") { requests.append(request) }
+            return nil
+        }
+        _ = try Database.openAsOtherProcess(path: path, fileSystem: hooked)
+        let (access, name) = (requests.firstIndex(of: .takeAccess), requests.firstIndex(of: .rename))
+        #expect((access ?? .max) < (name ?? .min), "\(requests)")
+    }
 }

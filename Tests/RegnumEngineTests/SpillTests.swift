@@ -200,6 +200,50 @@ extension SpillLimits {
         try check(session, count: 300, dataByteCount: 200_000)
     }
 
+    // Elements of collections and mixed values were not counted: a write of few long ones was not looked at.
+    @Test("few very long elements and mixed values are written ahead too", arguments: [true, false])
+    func longElements(isList: Bool) throws {
+        var options = Database.OpenOptions()
+        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20, 8 << 20)
+        let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options)
+            .makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [
+                    NewColumn(name: "list", type: .data, collection: .list),
+                    NewColumn(name: "any", type: .mixed, isNullable: true),
+                ])
+        ])
+        let table = try table(session)
+        let value = Value.data([UInt8](repeating: 7, count: 200_000))
+        var key = ObjectKey.none
+        for i in 0..<300 {
+            if i == 0 || !isList {
+                let location = try table.insertRow()
+                key = location.key
+                try table.finishInsert(location)
+            }
+            if isList {
+                try table.listInsert([value], 0, of: key, at: i)
+            } else {
+                try table.set(value, 1, of: key)
+            }
+        }
+        #expect(session.space.sealer.heldByteCount + table.changedByteCount < 30 << 20)
+        #expect(session.database.spilled != nil)
+        try session.commitWrite()
+        if isList {
+            #expect(try table.listCount(0, of: key) == 300)
+            #expect(try table.listValue(0, of: key, at: 150) == value)
+        } else {
+            #expect(try table.value(1, of: ObjectKey(150)) == value)
+        }
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
     @Test("the file stands in place of the memory of what is written ahead")
     func memory() throws {
         var word: UInt64 = 0
@@ -299,6 +343,45 @@ extension SpillLimits {
         #expect(try table(session).count == count + 3)
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")
+    }
+
+    // What was not sealed yet did not count where it can be written ahead: the commit ended the program.
+    @Test("a transaction that changes more than there is address space for, and has sealed little, is refused more")
+    func tooLargeToSeal() throws {
+        var options = Database.OpenOptions()
+        (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
+        let session = try make(MemoryFileSystem(), options)
+        try session.beginWrite()
+        let error = #expect(throws: EngineError.self) {
+            for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
+        }
+        guard case .limit? = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        let count = try table(session).count
+        #expect(count > 50 && count < 1000)
+        try session.commitWrite()
+        #expect(try table(session).count == count)
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    // The first buffer took so much that there was no room for the second, as long as it.
+    @Test("an encrypted write finds address space for both of its buffers", arguments: DurabilityTests.encryptions)
+    func twoBuffers(isEncrypted: Bool) throws {
+        let byteCount = 1 << 46
+        // More than half of what there is, and elsewhere more than the system gives away.
+        guard isEncrypted, (try? ReservedMemory(byteCount: byteCount)) != nil else { return }
+        var options = Database.OpenOptions()
+        options.spillLimits.reserved = byteCount
+        let key = [UInt8](repeating: 7, count: EncryptionKey.byteCount)
+        options.encryptionKey = key.withUnsafeBytes { EncryptionKey($0) }
+        let session = try make(MemoryFileSystem(), options)
+        try session.beginWrite()
+        try insert(session, 5)
+        try session.commitWrite()
+        try check(session, count: 5)
     }
 
     @Test("a write for which there is no address space throws, and leaves its turn to others")

@@ -26,7 +26,8 @@ open class ObjectBase {
 
     deinit {
         guard let rowHolder, let context = rowContext else { return }
-        if context.pointee.kind == .traced { return rowHolder.release() }
+        // A traced one. Not by its kind: that changes on the Realm's thread, and this may be another one.
+        if context.pointee.binding == nil { return rowHolder.release() }
         rowHolder._withUnsafeGuaranteedRef { unsafeDowncast($0, to: RealmCore.self).dropAccessor() }
     }
 

@@ -225,9 +225,9 @@ package final class RealmCore {
         for binding in Array(bindings.values) + dynamicBindings.values {
             let table = binding.table
             let count = table.count
-            let last = engine { () throws(EngineError) in
-                count == 0 ? ObjectKey.none : try table.key(atPosition: count - 1)
-            }
+            // A commit that failed goes on to throw why. Of objects that cannot be read no accessor stays.
+            var last = ObjectKey.none
+            if count > 0, let key = try? table.key(atPosition: count - 1) { last = key }
             binding.rollbackFloors.append(last.rawValue)
         }
     }

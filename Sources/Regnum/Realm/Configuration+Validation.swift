@@ -103,10 +103,12 @@ extension Realm.Configuration {
         } catch {
             // Another thread or process may have copied the seed first: then its copy is the file.
             if FileManager.default.fileExists(atPath: target.path) { return }
+            // That of a `SystemError` would say its type and a number.
+            let why = (error as? SystemError).map { "\($0.description)." } ?? error.localizedDescription
             throw Realm.Error(
                 .fileAccess, .inputOutput,
                 "Failed to copy the seed file '\(source.path)' to "
-                    + "'\(target.path)': \(error.localizedDescription) Use a path where your app has read-write "
+                    + "'\(target.path)': \(why) Use a path where your app has read-write "
                     + "permissions.", fileURL: target)
         }
     }

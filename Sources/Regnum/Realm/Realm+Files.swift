@@ -26,8 +26,8 @@ extension Realm {
         var removal: Result<Bool, SystemError>?
         do {
             if !RealmCache.shared.isOpen(.file(path: path)) {
-                removal = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) {
-                    SideFiles.removeAll(of: path, target)
+                removal = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
+                    SideFiles.removeAll(of: path, target, isThere: isThere)
                 }
             }
         } catch { throw Error(using: path, doing: "delete", error) }
@@ -67,19 +67,34 @@ enum SideFiles {
         }
     }
 
-    /// While nobody uses the file: `path` is what its user calls it, `target` where it is. False where it is not there.
-    fileprivate static func removeAll(of path: String, _ target: String) -> Result<Bool, SystemError> {
+    /// Removes what killed processes have left of lock files in the making, while nobody makes one: see `SharedFile`.
+    private static func removeLockFilesInTheMaking(beside path: String, in files: PosixFileSystem) {
+        let url = URL(fileURLWithPath: path + ".lock")
+        let folder = url.deletingLastPathComponent()
+        let start = url.lastPathComponent + "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        where name.hasPrefix(start) && name.hasSuffix(".tmp") {
+            // No folders: those are not ours.
+            try? files.remove(folder.appendingPathComponent(name).path)
+        }
+    }
+
+    /// While nobody uses the file: `path` is what its user calls it, `target` where it is. Where it is not there,
+    /// somebody may be about to make it, and only what is told from what others are at is removed. False then.
+    fileprivate static func removeAll(
+        of path: String, _ target: String, isThere: Bool
+    ) -> Result<Bool, SystemError> {
         let files = PosixFileSystem.shared
         for place in Set([path, target]) {
-            for end in ends { try? FileManager.default.removeItem(atPath: place + end) }
             TemporaryFile.removeLeftovers(beside: place, in: files)
             for end in [rehearsal, seed] {
                 TemporaryFile.removeLeftovers(beside: place + end, in: files, removeCompanions: removeCompanions)
             }
-            // Of lock files in the making, which nobody makes now.
-            removeCompanions(place + ".lock")
+            guard isThere else { continue }
+            for end in ends { try? FileManager.default.removeItem(atPath: place + end) }
+            removeLockFilesInTheMaking(beside: place, in: files)
         }
-        guard FileManager.default.fileExists(atPath: target) else { return .success(false) }
+        guard isThere else { return .success(false) }
         do throws(SystemError) {
             try files.remove(target)
             if target != path { try files.remove(path) }

@@ -316,8 +316,9 @@ extension RealmCore {
 
     /// After a commit that was not waited for has failed: shows the version before it.
     func comeBack() {
-        // A write that goes on fails when it is committed.
-        guard !isWriting, engine({ () throws(EngineError) in try session.comeBack() }) else { return }
+        // A write that goes on fails when it is committed. Where no version can be read, the next refresh or write says
+        // why.
+        guard !isWriting, (try? session.comeBack()) == true else { return }
         afterRollback()
         notifier?.schedule()
     }

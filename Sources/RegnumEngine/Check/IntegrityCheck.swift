@@ -163,9 +163,7 @@ package enum IntegrityCheck {
             }
             tellLostGroups(table)
             sharesBlocks = false
-            attempt("\(name) > objects") { (walk) throws(EngineError) in
-                try walk.checkRows(table, record, session)
-            }
+            checkRows(table, record, session)
             if sharesBlocks { return }
             for unique in table.uniques {
                 attempt("\(name) > \(unique.shown)") { (walk) throws(EngineError) in
@@ -219,39 +217,51 @@ package enum IntegrityCheck {
             }
         }
 
-        private mutating func checkRows(
-            _ table: Table, _ record: TableRecord, _ session: Session
-        ) throws(EngineError) {
+        private mutating func checkRows(_ table: Table, _ record: TableRecord, _ session: Session) {
             let name = table.definition.name
             var rows = 0
             var last: UInt64 = 0
             var blobs: [BlockRef] = []
             var findings: [Finding] = []
-            try table.forEachGroup { group throws(EngineError) in
-                rows += group.pointee.count
-                if group.pointee.key(at: 0) <= last {
-                    findings.append(Finding(law: 4, text: "\(name): keys do not ascend"))
+            var isWhole = false
+            // The blobs of the groups before a damaged one are counted too: what is checked next reads them.
+            attempt("\(name) > objects") { _ throws(EngineError) in
+                try table.forEachGroup { group throws(EngineError) in
+                    rows += group.pointee.count
+                    if group.pointee.key(at: 0) <= last {
+                        findings.append(Finding(law: 4, text: "\(name): keys do not ascend"))
+                    }
+                    last = group.pointee.key(at: group.pointee.count - 1)
+                    for column in table.definition.columns.indices {
+                        GroupCheck.check(group, column, table, &findings, &blobs)
+                    }
+                    return true
                 }
-                last = group.pointee.key(at: group.pointee.count - 1)
-                for column in table.definition.columns.indices {
-                    GroupCheck.check(group, column, table, &findings, &blobs)
-                }
-                return true
+                isWhole = true
             }
             for finding in findings { find(finding.law, finding.text) }
             // Each block belongs to one value, so there are no more of them, and no more pages, than the file has.
             var left = ElementTree.blockLimit(session.space)
             var pagesLeft = Int(clamping: session.current.highWater)
-            defer { sharesBlocks = left < 0 || pagesLeft < 0 }
-            for ref in blobs {
-                var blocks: [(BlockRef, UInt64)] = []
-                try ElementTree.forEachBlock(ref, session.space, &left) { ref, birth in blocks.append((ref, birth)) }
-                for (ref, birth) in blocks {
-                    pagesLeft -= ref.pageCount
-                    guard pagesLeft >= 0 else { throw corrupted("values share their blocks", page: ref.page) }
-                    try mark(ref, parentBirth: birth)
+            for blob in blobs {
+                // One that is damaged counts as well, and does not hide what is behind it.
+                pagesLeft -= blob.pageCount
+                attempt("\(name) > objects") { (walk) throws(EngineError) in
+                    var blocks: [(BlockRef, UInt64)] = []
+                    try ElementTree.forEachBlock(blob, session.space, &left) { ref, birth in
+                        blocks.append((ref, birth))
+                    }
+                    pagesLeft += blob.pageCount
+                    for (ref, birth) in blocks {
+                        pagesLeft -= ref.pageCount
+                        guard pagesLeft >= 0 else { throw corrupted("values share their blocks", page: ref.page) }
+                        try walk.mark(ref, parentBirth: birth)
+                    }
                 }
+                if left < 0 || pagesLeft < 0 { break }
             }
+            sharesBlocks = left < 0 || pagesLeft < 0
+            guard isWhole else { return }
             if rows != Int(record.count) { find(4, "\(name): \(rows) rows, the catalog says \(record.count)") }
             if last >= record.nextObjectKey { find(4, "\(name): key \(last) is not below the next key") }
             report.objects += rows

@@ -42,6 +42,7 @@ struct FileCopy {
         do { (temporary, file) = try make(session.database, path, fileSystem, replacing) } catch {
             throw EngineError(wrapping: error)
         }
+        var isRenamed = false
         do {
             let header = FileHeader(fileSystem: fileSystem, key: key, origin: session.database.header)
             var copy = FileCopy(session, file, header, try FileSeal(header, key, path: path), fileSystem)
@@ -52,11 +53,13 @@ struct FileCopy {
             } else {
                 try fileSystem.renameIfAbsent(temporary, to: path)
             }
+            isRenamed = true
             try fileSystem.syncDirectory(containing: path)
             file.close()
         } catch {
-            // In this order: while it is locked, nobody takes it for a leftover.
-            try? fileSystem.remove(temporary)
+            // In this order: while it is locked, nobody takes it for a leftover. Once it has its name, another one may
+            // have the name in the making.
+            if !isRenamed { try? fileSystem.remove(temporary) }
             file.close()
             let known = EngineError(wrapping: error)
             if case .system(let system) = known, system.kind == .exists { throw .fileExists(path: path) }
@@ -78,9 +81,8 @@ struct FileCopy {
             return (temporary, file)
         }
         if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
-        let permissions: UInt32 =
-            try database.isVolatile ? 0o600 : database.fileSystem.status(database.path)?.permissions ?? 0o600
-        let made = try TemporaryFile.make(beside: path, permissions: permissions, in: fileSystem)
+        // Until it is known whose it is, nobody else may open it: who has opened it once goes on reading.
+        let made = try TemporaryFile.make(beside: path, permissions: 0o600, in: fileSystem)
         made.file.takeAccess(of: database.file, asReplacement: false)
         return (made.path, made.file)
     }

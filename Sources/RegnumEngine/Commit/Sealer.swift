@@ -74,23 +74,38 @@ package final class Sealer {
     /// Makes the buffer, and that of the encrypted blocks. Without it they are made where they are first needed, and
     /// nothing can be thrown.
     func reserve(encrypting: Bool) throws(EngineError) {
-        do throws(SystemError) {
-            try makeBuffer()
-            if encrypting, sealedMemory == nil { sealedMemory = try ReservedMemory(byteCount: capacity) }
-        } catch { throw .system(error) }
+        do { try makeBuffers(encrypting: encrypting) } catch { throw .system(error) }
     }
 
-    private func makeBuffer() throws(SystemError) {
-        if memory != nil { return }
-        let made = try ReservedMemory(byteCount: reserved, minimum: reserved / 256)
-        memory = made
-        buffer = made.base
+    /// Both as long as each other: where there is room for a large one and no second, there is for two smaller ones.
+    private func makeBuffers(encrypting: Bool) throws(SystemError) {
+        if let memory {
+            if encrypting, sealedMemory == nil { sealedMemory = try ReservedMemory(byteCount: memory.byteCount) }
+            return
+        }
+        var byteCount = reserved
+        while true {
+            let made = try ReservedMemory(byteCount: byteCount, minimum: min(byteCount, reserved / 256))
+            do throws(SystemError) {
+                if encrypting { sealedMemory = try ReservedMemory(byteCount: made.byteCount) }
+                memory = made
+                buffer = made.base
+                return
+            } catch {
+                byteCount = made.byteCount / 4
+                if byteCount < reserved / 256 { throw error }
+            }
+        }
     }
 
     /// Bytes that the buffer may hold; makes the buffer.
     private var capacity: Int {
         if let memory { return memory.byteCount }
-        do { try makeBuffer() } catch { fatalError("no address space for a write transaction: \(error)") }
+        do {
+            try makeBuffers(encrypting: false)
+        } catch {
+            fatalError("no address space for a write transaction: \(error)")
+        }
         return memory?.byteCount ?? 0
     }
 

@@ -3,7 +3,8 @@
 // in the making: so what a killed process has left is told from what a living one is at, and is removed by the next one
 // who makes such a file at that place, or deletes what it was made for.
 //
-// The names are numbered, so that leftovers are found without a look through the folder. Between making a file and
+// The names are numbered, so that leftovers are found without a look through the folder, and no other program has
+// reason to choose them. Between making a file and
 // locking it somebody may take it for a leftover: whoever has made it looks whether it is still there.
 
 package import RegnumSystem
@@ -19,7 +20,7 @@ package struct TemporaryFile: Sendable {
     /// More at once have names that nobody looks for.
     private static let numbers = 0..<8
 
-    private static func numbered(_ path: String, _ number: Int) -> String { "\(path).\(number).tmp" }
+    private static func numbered(_ path: String, _ number: Int) -> String { "\(path).regnum-\(number).tmp" }
 
     /// Makes one, empty, beside `path`, and removes what killed processes have left of others.
     package static func make(
@@ -48,9 +49,13 @@ package struct TemporaryFile: Sendable {
             throw error
         }
         let made = TemporaryFile(path: name, file: file, fileSystem: fileSystem, removeCompanions: removeCompanions)
+        let isLocked: Bool
+        do throws(SystemError) { isLocked = try file.tryLock(byte: lockedByte) } catch {
+            // Where it is not locked others take it for a leftover: better a name that nobody looks for.
+            made.remove()
+            return nil
+        }
         do throws(SystemError) {
-            // Without locks nothing can be told from anything else: then all stays.
-            let isLocked = (try? file.tryLock(byte: lockedByte)) ?? true
             if isLocked, try fileSystem.status(name)?.identity == file.identity { return made }
         } catch {
             made.remove()

@@ -53,6 +53,7 @@ extension Table {
             try link(column, key, CollectionOfOne(value))
         }
         session.changeCount &+= 1
+        noteIfLong(open.tree.type, CollectionOfOne(value))
     }
 
     /// True where the key was there. O(log n).

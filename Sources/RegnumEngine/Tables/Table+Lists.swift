@@ -56,6 +56,7 @@ extension Table {
             if hasGuards { try link(column, key, values) }
         } catch { throw session.space.unfinished(error) }
         session.changeCount &+= 1
+        noteIfLong(open.tree.type, values)
     }
 
     /// O(log n).
@@ -67,6 +68,15 @@ extension Table {
             try link(column, key, CollectionOfOne(value))
             session.changeCount &+= 1
             if old != value { try disown(column, CollectionOfOne(old)) }
+        }
+        noteIfLong(open.tree.type, CollectionOfOne(value))
+    }
+
+    /// Elements that were stored count for the memory of the write as values do.
+    func noteIfLong(_ type: ColumnType, _ values: some Collection<Value>) {
+        switch type {
+        case .string, .data, .mixed: for value in values { session.noteIfLong(value) }
+        default: break
         }
     }
 

@@ -17,6 +17,7 @@ extension Table {
             try link(column, key, CollectionOfOne(value))
         }
         session.changeCount &+= 1
+        noteIfLong(open.tree.type, CollectionOfOne(value))
         return true
     }
 

@@ -168,7 +168,9 @@ extension Table {
         let data = group.view.pointee.columns[column].data
         group.setValid(column, row, value != .null)
         if definition.columns[column].type == .mixed {
-            MixedCodec.encode(value).withUnsafeBytes { group.setBytes(column, row, $0) }
+            let bytes = MixedCodec.encode(value)
+            bytes.withUnsafeBytes { group.setBytes(column, row, $0) }
+            if bytes.count > SpillLimits.longValue { session.noteLongValue(bytes.count) }
             return
         }
         switch value {

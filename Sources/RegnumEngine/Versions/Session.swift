@@ -333,6 +333,17 @@ package final class Session {
         if longValueBytes - longValuesSeen > Self.longValueInterval, reliefDue != .max { reliefDue = 0 }
     }
 
+    /// As `noteLongValue` for an element, with what lies in it, that may be long.
+    func noteIfLong(_ value: Value) {
+        switch value {
+        case .string(let text): if text.utf8.count > SpillLimits.longValue { noteLongValue(text.utf8.count) }
+        case .data(let bytes): if bytes.count > SpillLimits.longValue { noteLongValue(bytes.count) }
+        case .list(let values): for value in values { noteIfLong(value) }
+        case .dictionary(let entries): for entry in entries { noteIfLong(entry.value) }
+        default: break
+        }
+    }
+
     private func limitMemory() {
         let limits = database.options.spillLimits
         reliefDue = changeCount &+ limits.interval
@@ -356,7 +367,7 @@ package final class Session {
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
-        let held = tables.reduce(0) { $0 + $1.changedByteCount }
+        var held = tables.reduce(0) { $0 + $1.changedByteCount }
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
             // Long values take what they take, and a little around them.
@@ -367,14 +378,14 @@ package final class Session {
                 try change { () throws(EngineError) in for table in tables { _ = try table.seal() } }
                 moved()
                 lastRelief = changeCount
-                longValueBytes = 0
+                (longValueBytes, held) = (0, 0)
             }
         }
         longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
-        // What cannot be written ahead comes on top at the commit.
-        if space.sealer.isNearlyFull(with: database.canSpill ? 0 : held) {
+        // What is not sealed comes on top at the commit.
+        if space.sealer.isNearlyFull(with: held) {
             reliefDue = 0
             throw .limit("The transaction writes more than there is address space for: commit it in parts.")
         }

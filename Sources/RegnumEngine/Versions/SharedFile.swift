@@ -198,7 +198,7 @@ final class SharedFile: @unchecked Sendable {
                 hasFailed = hasFailedSinceUnsynced
             }
         } catch { throw .system(error) }
-        // Others who may use the database use this one too, whoever makes it.
+        // Others who may use the database use this one too, whoever has made it.
         file?.takeAccess(of: database, asReplacement: true)
         Memory.zero(base, Self.byteCount)
         writeHead(header)
@@ -251,6 +251,8 @@ final class SharedFile: @unchecked Sendable {
         do throws(SystemError) {
             try made.allocate(Self.byteCount)
             base = try made.mapShared(Self.byteCount)
+            // Before it has its name: a process that ends in between must not leave one that others cannot open.
+            made.takeAccess(of: database, asReplacement: true)
             try fileSystem.rename(temporary, to: path)
         } catch {
             made.close()

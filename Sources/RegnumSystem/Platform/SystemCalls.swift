@@ -241,8 +241,20 @@ extension SystemCalls {
             let both = permissions >> 3 & permissions & 0o6
             permissions = permissions & 0o600 | both << 3 | both
         }
-        if !asReplacement { permissions = permissions & had | had & 0o600 }
+        if !asReplacement { permissions = permissions & ~creationMask() | had & 0o600 }
         if permissions != had { _ = fchmod(target, mode_t(permissions)) }
+    }
+
+    private static let maskLock = Lock(0)
+
+    /// The permissions that the process takes from files it makes. It can only be read by being set: what other threads
+    /// make meanwhile is theirs alone.
+    private static func creationMask() -> UInt32 {
+        maskLock.withLock { _ in
+            let mask = umask(0o077)
+            _ = umask(mask)
+            return UInt32(mask)
+        }
     }
 }
 

@@ -139,7 +139,7 @@
             #expect(try Database.compact(path: Self.path, fileSystem: files, options: options))
             files.beforeSync.withLock { $0 = nil }
             #expect(search.found.withLock { $0 } == [])
-            #expect(search.seen.withLock { $0 } == [copy + ".0.tmp", Self.path + ".compacting"])
+            #expect(search.seen.withLock { $0 } == [copy + ".regnum-0.tmp", Self.path + ".compacting"])
             for (path, key) in [(copy, UInt8(2)), (Self.path, 1)] {
                 var options = Database.OpenOptions()
                 options.encryptionKey = Self.key(key)
