@@ -6,9 +6,11 @@
 //   recorded               the writer gate and, among processes, the writer's lock of the shared file: only the
 //                          session between `beginWrite` and its end touches it
 //   line                   its own monitor
+//   teller                 stored by the holder of the gate, read by all
 //   open databases         `DatabaseRegistry`, one mutex; holds databases weakly
 
 package import RegnumSystem
+import Synchronization
 
 package final class Database: @unchecked Sendable {
     // Sendable: see the table above.
@@ -50,6 +52,8 @@ package final class Database: @unchecked Sendable {
     let gate = Gate()
     /// Who has the turn. Any thread reads it.
     let writer = Lock<WriterNote?>(nil)
+    /// The thread that tells observers that a write begins; 0 where none does. Guard: gate; any thread reads it.
+    private let teller = Atomic<UInt>(0)
     /// Who is about to begin a write, and the turn that waits for somebody to take it.
     let offers = TurnOffers()
     /// What this process shares with others; nil where there can be none.
@@ -266,8 +270,16 @@ package final class Database: @unchecked Sendable {
         versions.restore(header, newest: versions.newest.number)
     }
 
+    /// For the session that writes: whether the calling thread is telling observers that the write begins. The end of
+    /// the write ends that too.
+    package func setTelling(_ isTelling: Bool) { teller.store(isTelling ? CurrentThread.id : 0, ordering: .relaxed) }
+
+    /// True on that thread, which waits for ever where it wants the turn again.
+    package var isTellingHere: Bool { teller.load(ordering: .relaxed) == CurrentThread.id }
+
     func leaveWriter() {
         noteWriter(nil)
+        setTelling(false)
         line.monitor.withLock {
             line.isWriterInside = false
             releaseLock()

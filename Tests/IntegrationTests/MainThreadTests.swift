@@ -71,4 +71,37 @@ final class MainThreadTests: XCTestCase {
         try realm.write { realm.create(MainThreadRow.self, value: ["id": 2]) }
         wait(for: [turns.changed], timeout: 30)
     }
+
+    /// Such a turn did nothing, and nobody asked for another one.
+    func testTurnThatComesWhileABlockRunsTheLoopIsNotLost() throws {
+        let turns = Turns()
+        let configuration = configuration
+        Thread.detachNewThread {
+            RunLoop.current.perform {
+                guard let realm = try? Realm(configuration: configuration) else { return XCTFail("not opened") }
+                turns.token = realm.objects(MainThreadRow.self).observe { change in
+                    guard case .update(let rows, _, _, _) = change else { return turns.began.fulfill() }
+                    if rows.count == 1 {
+                        onOtherThread {
+                            guard let other = try? Realm(configuration: configuration) else { return }
+                            try? other.write { _ = other.create(MainThreadRow.self, value: ["id": 3]) }
+                        }
+                        _ = RunLoop.current.run(mode: .default, before: Date())
+                    } else {
+                        turns.isOver = true
+                        turns.changed.fulfill()
+                    }
+                }
+            }
+            let timer = Timer(timeInterval: 0.01, repeats: true) { _ in }
+            RunLoop.current.add(timer, forMode: .default)
+            while !turns.isOver, RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 30)) {}
+            timer.invalidate()
+            turns.token = nil
+        }
+        wait(for: [turns.began], timeout: 30)
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.create(MainThreadRow.self, value: ["id": 2]) }
+        wait(for: [turns.changed], timeout: 30)
+    }
 }

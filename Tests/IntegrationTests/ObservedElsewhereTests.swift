@@ -245,6 +245,30 @@ struct ObservedElsewhereTests {
         #expect(inTime.invalidate())
     }
 
+    // The Realm there found nothing newer and the reference nothing in it: the observation never began.
+    @Test("what an asynchronous commit has made is found elsewhere before others are told of it")
+    func notDurableYet() throws {
+        try withFile([FaultRow.self, FaultPart.self]) { configuration in
+            let (stage, other) = (try Stage(configuration), try Stage(configuration))
+            try other.on { realm in #expect(realm.objects(FaultRow.self).isEmpty) }
+            let done = DispatchSemaphore(value: 0)
+            nonisolated(unsafe) var found: [Int?] = []
+            for id in 0..<5 {
+                try stage.on { realm in
+                    _ = realm.beginAsyncWrite {
+                        let row = realm.create(FaultRow.self, value: ["id": id])
+                        realm.commitAsyncWrite()
+                        let reference = ThreadSafeReference(to: row)
+                        found.append(try? other.on { realm in realm.resolve(reference)?.id })
+                        done.signal()
+                    }
+                }
+                done.wait()
+            }
+            #expect(found == [0, 1, 2, 3, 4])
+        }
+    }
+
     // MARK: What an observation keeps
 
     private final class Probe {}

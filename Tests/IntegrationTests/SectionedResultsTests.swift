@@ -32,6 +32,26 @@ enum SectionModels {
         @Persisted(originProperty: "next") var before: LinkingObjects<Item>
     }
 
+    /// What computed keys depend on besides.
+    nonisolated(unsafe) static var mark = ""
+
+    class KeyedRow: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+        @Persisted var city = ""
+        @Persisted var rank = 0
+
+        /// Of one stored property, and of something outside of the file.
+        var initial: String { String(name.prefix(1)) + SectionModels.mark }
+
+        /// The stored one itself where it is empty, and another one else.
+        var town: String {
+            let read = name
+            guard !read.isEmpty else { return read }
+            return city
+        }
+    }
+
     class View: Projection<Item> {
         @Projected(\Item.name) var title
         @Projected(\Item.number) var number
@@ -402,6 +422,64 @@ struct ObservedSectionsTests {
         try stage.write { try find(1, $0).name = "x" }
         #expect(diary.take() == ["d[] i[] m[1.0] +[] -[]"])
         #expect(read == [[0, 15, 20], [0, 15], [0, 15]])
+    }
+
+    /// Rows 0, 1 and 2 with these names.
+    private func marked(_ names: [String]) throws -> (Stage, SectionDiary) {
+        let stage = try Stage(
+            Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [SectionModels.KeyedRow.self]))
+        try stage.write { realm in
+            for (id, name) in names.enumerated() {
+                realm.create(SectionModels.KeyedRow.self, value: ["id": id, "name": name])
+            }
+        }
+        return (stage, SectionDiary())
+    }
+
+    // Only elements whose stored property had changed were asked: their neighbours stayed in sections of before.
+    @Test("a computed key may change without the element")
+    func computedKeys() throws {
+        let (stage, diary) = try marked(["a1", "a2", "b1"])
+        var keys: [String] = []
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(SectionModels.KeyedRow.self).sectioned(by: \.initial).observe { change in
+                    diary.note(change)
+                    if case .update(let sections, _, _, _, _, _) = change { keys = sections.allKeys }
+                }
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 2"])
+        try stage.write { realm in
+            SectionModels.mark = "!"
+            realm.objects(SectionModels.KeyedRow.self)[1].rank = 5
+        }
+        #expect(diary.take() == ["d[] i[0.0 0.1 1.0] m[] +[0, 1] -[0, 1]"])
+        #expect(keys == ["a!", "b!"])
+    }
+
+    @Test("a key that turns out to be computed depends on more than its path from then on")
+    func computedKeysLater() throws {
+        let (stage, diary) = try marked(["", "", ""])
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(SectionModels.KeyedRow.self).sectioned(by: \.town).observe(keyPaths: ["id"]) {
+                    diary.note($0)
+                }
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 1"])
+        try stage.write { realm in
+            let row = realm.objects(SectionModels.KeyedRow.self)[0]
+            (row.name, row.city) = ("x", "c")
+        }
+        #expect(diary.take() == ["d[0.0] i[1.0] m[] +[1] -[]"])
+        // Not what the key path reads.
+        try stage.write { $0.objects(SectionModels.KeyedRow.self)[0].city = "d" }
+        #expect(diary.take() == ["d[] i[1.0] m[] +[1] -[1]"])
     }
 
     @Test("values in sections are told of by position, on another queue too")

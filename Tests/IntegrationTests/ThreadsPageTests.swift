@@ -164,16 +164,23 @@ struct ThreadsPageTests {
         }
         #expect(name == "Bo")
         let token = dog.observe(on: queue) { change in
-            guard case .change(let dog, _) = change else { return }
-            try? dog.realm?.write { dog.age = 0 }
+            guard case .change(let dog, _) = change, let realm = dog.realm else { return }
+            if realm.isInWriteTransaction { dog.age = 0 } else { try? realm.write { dog.age = 0 } }
         }
         queue.sync {}
         queue.sync {}
         try realm.write { dog.name = "Max" }
         for _ in 0..<3 { queue.sync {} }
-        token.invalidate()
         realm.refresh()
         #expect(dog.age == 0)
+        try queue.sync {
+            let own = try Realm(configuration: configuration, queue: queue)
+            let dog = own.objects(Dog.self)[0]
+            try own.write { dog.age = 7 }
+            // The block is called as this one begins.
+            try own.write { #expect(dog.age == 0) }
+        }
+        token.invalidate()
     }
 
     @Test("sequences")

@@ -285,6 +285,61 @@
             #expect(ids() == ["2"])
         }
 
+        /// What `told` does as each write begins on the stage that follows a commit from elsewhere.
+        func toldWithin(_ told: @escaping (Realm) -> Void) -> NotificationToken {
+            stage.on { realm in
+                realm.autorefresh = false
+                return realm.observe { _, realm in if realm.isInWriteTransaction { told(realm) } }
+            }
+        }
+
+        func commitElsewhere(_ id: String) {
+            let configuration = stage.configuration
+            elsewhere {
+                guard let realm = try? Realm(configuration: configuration) else { return }
+                try? realm.write { realm.add(FakeObject(id)) }
+            }
+        }
+
+        @Test("what arrives at a Realm's sink within a write that begins is a part of that write")
+        func sinkWithinBegin() throws {
+            let errors = Errors()
+            let token = toldWithin { realm in
+                Just(FakeObject("9")).subscribe(realm.sink.add { _, error in errors.note(error) })
+            }
+            commitElsewhere("2")
+            stage.on { realm in
+                realm.beginWrite()
+                realm.cancelWrite()
+            }
+            #expect(ids() == ["1", "2"])
+            commitElsewhere("3")
+            try stage.on { realm in try realm.write {} }
+            #expect(ids() == ["1", "2", "3", "9"])
+            #expect(errors.all.isEmpty)
+            stage.on { _ in _ = token.invalidate() }
+        }
+
+        // It waited for the write within which it was fed.
+        @Test("a static sink tells that it cannot write within the beginning write of another Realm of its thread")
+        func staticSinkWithinBegin() {
+            let configuration = stage.configuration
+            var codes: [Realm.Error.Code?] = []
+            let token = toldWithin { _ in
+                Just(FakeObject("9")).subscribe(
+                    Realm.sink.add(configuration: configuration) { _, error in
+                        codes.append((error as? Realm.Error)?.code)
+                    })
+            }
+            commitElsewhere("2")
+            stage.on { realm in
+                realm.beginWrite()
+                realm.cancelWrite()
+            }
+            #expect(codes == [.fail] && ids() == ["1", "2"])
+            stage.on { _ in _ = token.invalidate() }
+        }
+
         @Test("a cancelled sink writes no longer")
         func sinkCancels() {
             stage.on { realm in

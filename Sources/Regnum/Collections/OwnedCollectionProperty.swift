@@ -80,11 +80,11 @@ extension _OwnedCollection {
 }
 
 extension _OwnedCollection where Self: AnyOwnedCollection {
-    /// The same collection in another Realm of the file; nil where that does not show its owner.
+    /// The same collection in another Realm of the file; nil where that does not show it, unless it `mayBeMissing`.
     func movedCopy(to home: _RealmHome, mayBeMissing: Bool) -> Self? {
         guard let place = place?.moved(to: home.core, mayBeMissing: mayBeMissing) else { return nil }
-        // One in a mixed value may have made way for another value, where its object is still there.
-        if place.locate() != nil, !place.isThere(Self.words) { return nil }
+        // One in a mixed value may have made way for another value, or be the running write's.
+        if !mayBeMissing, !place.isThere(Self.words) { return nil }
         let copy = Self()
         copy.becomeManaged(place)
         return copy

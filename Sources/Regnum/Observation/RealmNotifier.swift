@@ -8,7 +8,8 @@
 //
 // `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
 // asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
-// write, refresh, or end any observation.
+// write, refresh, or end any observation. Versions are not compared while a write has changed something: in one that
+// begins everything is looked at before the first block is called, and what comes later waits for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation
@@ -37,10 +38,12 @@ final class RealmNotifier: @unchecked Sendable {
     /// True where one of `entries` has begun at a version before `baseline`.
     private var hasLatecomer = false
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
-    private var pending: [(entry: ObservationEntry, call: () -> Void)] = []
+    private var pending: [DueCall] = []
     private var isDelivering = false
     /// How many calls of observers of the Realm are on the stack.
     private var tellings = 0
+    /// True where a turn came while a block ran its run loop: nothing was done in it.
+    private var hasMissedTurn = false
 
     private let database: Database
 
@@ -148,7 +151,11 @@ final class RealmNotifier: @unchecked Sendable {
         core.check()
         dropEnded()
         // The end of the write schedules again.
-        if core.isWriting || isSending { return }
+        if core.isWriting { return }
+        if isSending {
+            hasMissedTurn = true
+            return
+        }
         let isFree = core.settings.autorefresh
         if isFree, engine({ () throws(EngineError) in try core.session.refresh() }) {
             core.reloadTables()
@@ -168,6 +175,21 @@ final class RealmNotifier: @unchecked Sendable {
         isLocal = false
         if !isSending { tell(.didChange, core) }
         deliver()
+    }
+
+    /// Where a write begins at a newer version that others have made, before anybody is called: looks what is to be
+    /// told of it. Whoever is called first may change objects.
+    func lookBeforeWrite() {
+        guard let core else { return }
+        isLocal = false
+        look(core, first: true)
+    }
+
+    /// Behind `lookBeforeWrite`: as `didAdvance`, of what that has found.
+    func didBeginWrite() {
+        guard let core else { return }
+        if !isSending { tell(.didChange, core) }
+        send(core)
     }
 
     /// Tells what own commits have changed and no turn has told yet: when a write has begun, so that what the write
@@ -194,7 +216,10 @@ final class RealmNotifier: @unchecked Sendable {
     private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
         if notification == .didChange { owesChange = false }
         tellings += 1
-        defer { tellings -= 1 }
+        defer {
+            tellings -= 1
+            scheduleMissed()
+        }
         for weak in realmEntries {
             guard let entry = weak.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)),
                 let observer = entry.observer as? RealmObserver
@@ -203,32 +228,55 @@ final class RealmNotifier: @unchecked Sendable {
         }
     }
 
+    /// Another turn for the one that came while blocks ran.
+    private func scheduleMissed() {
+        if !hasMissedTurn || isSending { return }
+        hasMissedTurn = false
+        schedule()
+    }
+
     /// Tells the observers how the version shown differs from the one they know. Within a block's call it only looks:
     /// what is to be told comes behind that call.
     private func deliver(silent: Set<ObjectIdentifier> = [], first: Bool = true) {
         guard let core else { return }
+        look(core, silent: silent, first: first)
+        send(core)
+    }
+
+    /// Comes to the version shown; what is to be told of it is due then. Where a block has left a write open and
+    /// changed something, that waits for the end of the write, which brings a turn.
+    private func look(_ core: RealmCore, silent: Set<ObjectIdentifier> = [], first: Bool) {
         dropEnded()
-        if entries.isEmpty { return }
-        pending += engine { () throws(EngineError) in try collect(core, silent, first: first) }
+        if entries.isEmpty || core.hasUncommittedChanges { return }
+        let calls = engine { () throws(EngineError) in try collect(core, silent, first: first) }
+        pending += calls
         isLocal = true
+    }
+
+    /// Makes the calls that are due, unless they are being made.
+    private func send(_ core: RealmCore) {
         if isDelivering { return }
         isDelivering = true
         var next = 0
         while next < pending.count {
-            let (entry, call) = pending[next]
+            let due = pending[next]
             next += 1
-            if !entry.isEnded { call() }
+            if due.entry.isEnded { continue }
+            // It would show what may be rolled back, and be told of it again. So it begins behind the write.
+            if due.isFirst, core.hasUncommittedChanges { due.entry.hasBegun = false }
+            if due.entry.hasBegun { due.call() }
         }
         pending = []
         isDelivering = false
+        scheduleMissed()
         // What a block has written, or the commits that came meanwhile.
-        if baseline?.version != core.session.version, !core.isWriting { schedule() }
+        if let baseline, baseline.version != core.session.version, !core.isWriting { schedule() }
     }
 
     private func collect(
         _ core: RealmCore, _ silent: Set<ObjectIdentifier>, first: Bool
-    ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
-        var calls: [(entry: ObservationEntry, call: () -> Void)] = []
+    ) throws(EngineError) -> [DueCall] {
+        var calls: [DueCall] = []
         if let baseline {
             let isBehind = baseline.version != core.session.version
             if isBehind || hasLatecomer { calls = try advance(baseline, core, silent) }
@@ -239,7 +287,7 @@ final class RealmNotifier: @unchecked Sendable {
         for weak in entries {
             guard first, let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
             entry.hasBegun = true
-            if let call = try entry.observer.begin() { calls.append((entry, call)) }
+            if let call = try entry.observer.begin() { calls.append(DueCall(entry: entry, isFirst: true, call: call)) }
         }
         return calls
     }
@@ -247,8 +295,8 @@ final class RealmNotifier: @unchecked Sendable {
     /// Asks the observers whose tables have changed. Nothing is compared where there are none.
     private func advance(
         _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>
-    ) throws(EngineError) -> [(entry: ObservationEntry, call: () -> Void)] {
-        var calls: [(entry: ObservationEntry, call: () -> Void)] = []
+    ) throws(EngineError) -> [DueCall] {
+        var calls: [DueCall] = []
         hasLatecomer = false
         let watched = watchedTables(core.session)
         // None where only a latecomer does not know the version.
@@ -268,10 +316,15 @@ final class RealmNotifier: @unchecked Sendable {
             // What lies before the others' version others may have changed.
             let isLocal = isLocal && own.map { $0.older.version >= baseline.version } ?? true
             let call = try entry.observer.advance(own ?? walk, isLocal: isLocal)
-            if let call, !silent.contains(ObjectIdentifier(entry)) { calls.append((entry, call)) }
+            if let call, !silent.contains(ObjectIdentifier(entry)) {
+                calls.append(DueCall(entry: entry, isFirst: false, call: call))
+            }
         }
         return calls
     }
+
+    /// An observer looks at other tables from now on.
+    func forgetTables() { watched = nil }
 
     private func watchedTables(_ session: Session) -> Set<TableKey>? {
         if let watched, watched.schema == session.schemaStamp { return watched.tables }
@@ -291,6 +344,14 @@ final class RealmNotifier: @unchecked Sendable {
         entry.start = nil
         return RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
     }
+}
+
+/// A call of a user's block that is due.
+private struct DueCall {
+    let entry: ObservationEntry
+    /// True for the call with which an observation begins.
+    let isFirst: Bool
+    let call: () -> Void
 }
 
 /// What deliveries have done, for tests that hold what observers cost of commits that do not concern them.

@@ -69,7 +69,11 @@ extension Realm {
             }
             let hasBegun: Bool
             do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
-            if hasBegun { return try await finishWrite(actor, turns, turn, block) }
+            if hasBegun {
+                if !core.isWriting { turns.finished(turn) }
+                core.requireBegun()
+                return try await finishWrite(actor, turns, turn, block)
+            }
             turns.missed(turn)
         }
         turns.cancel(turn)

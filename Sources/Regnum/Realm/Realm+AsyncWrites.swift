@@ -155,6 +155,11 @@ final class AsyncWrites {
             count -= 1
             return
         }
+        if !core.isWriting {
+            turns.finished(transaction.turn)
+            count -= 1
+            core.requireBegun()
+        }
         transaction.block()
         if core.isWriting, transaction.commits {
             _ = commit(transaction.onComplete)

@@ -119,6 +119,7 @@ extension Realm {
         checkCanBegin()
         if let words = core.versionsOverLimit() { throw Error(.fail, .tooManyVersions, words, fileURL: core.fileURL) }
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
+        core.requireBegun()
         let result: Result
         do {
             result = try block()
@@ -132,7 +133,8 @@ extension Realm {
 
     /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version, and
     /// tells observers what is due. Their blocks find `isInWriteTransaction` true; they may change objects in this
-    /// write, and begin none.
+    /// write, and begin none, with another Realm of the file neither. Where one of them may end the write, ask
+    /// `isInWriteTransaction` behind this; of the writes that run a block that is misuse.
     public func beginWrite() {
         checkCanBegin()
         if let words = core.versionsOverLimit() { misuse(words) }
@@ -277,6 +279,7 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
+        if wouldWaitForItself { misuse(Self.waitsForItself) }
         touch()
         let before = session.version
         // Observers are only told of what is durable.
@@ -299,19 +302,47 @@ extension RealmCore {
         noteWriteStart()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
+        guard notifier != nil || tracker != nil else { return }
+        settings.database.setTelling(true)
         if session.version != before {
+            notifier?.lookBeforeWrite()
             didShowOtherVersion()
-            notifier?.didAdvance()
+            notifier?.didBeginWrite()
         } else {
             notifier?.settle(first: false)
         }
+        // Where a block has ended the write, somebody else may be telling by now.
+        if isWriting { settings.database.setTelling(false) }
+    }
+
+    /// True within an observer's block that is called because a write on the file begins on this thread: whoever begins
+    /// another one here waits for ever.
+    private var wouldWaitForItself: Bool { settings.database.isTellingHere }
+
+    private static let waitsForItself =
+        "Cannot begin a write in an observer's block that is called because another Realm of the same file begins one "
+        + "on this thread: it would wait for itself. Change objects in that write (`isInWriteTransaction` is true on "
+        + "its Realm), or write later."
+
+    /// Throws where `begin` would be misuse for that reason.
+    package func checkWaitsForNoneHere() throws {
+        if !isWriting, wouldWaitForItself {
+            throw Realm.Error(.fail, .unspecified, Self.waitsForItself, fileURL: fileURL)
+        }
+    }
+
+    /// Behind `begin`, where a block is to run in the write.
+    func requireBegun() {
+        if isWriting { return }
+        misuse(
+            "An observer's block has ended the write transaction that had just begun: it may change objects in it, and "
+                + "must neither commit nor cancel it.")
     }
 
     func rollBack() {
         session.rollbackWrite()
         Logger.log(.debug, "DB: Roll back: \(settings.place.name)")
         afterRollback()
-        notifier?.schedule()
     }
 
     /// After a commit that was not waited for has failed: shows the version before it.
@@ -320,7 +351,6 @@ extension RealmCore {
         // why.
         guard !isWriting, (try? session.comeBack()) == true else { return }
         afterRollback()
-        notifier?.schedule()
     }
 
     func afterRollback() {
@@ -328,6 +358,7 @@ extension RealmCore {
         noteRollback()
         settings.writeFate?.rollBack()
         for work in takeAfterWrite() { work() }
+        notifier?.schedule()
     }
 
     /// Does `work` when the running write has ended, on whatever thread; at once where there is none.

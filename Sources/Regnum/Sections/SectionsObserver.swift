@@ -74,9 +74,20 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     private let region: Region?
     private let block: (SectionedResultsChange<C>) -> Void
     private var sections = Sections()
-    /// Of sections by a key path: what that reads, and the elements in their order. Those that have changed are asked
+    /// Of sections by a key path whose keys are what is stored behind it. Those elements that have changed are asked
     /// for their section again, and no others.
-    private var keys: (region: Region, elements: WatchedElements)?
+    private struct StoredKeys {
+        /// What the key path reads.
+        let region: Region
+        let place: SortKey
+        let table: TableKey
+        /// The elements in their order.
+        var elements: WatchedElements
+    }
+    private var keys: StoredKeys?
+    /// True where the key path turned out to be that of a property that computes its value: that may depend on
+    /// anything, as a block may.
+    private var isComputed = false
 
     init(_ collection: C, region: Region?, _ block: @escaping (SectionedResultsChange<C>) -> Void) {
         self.collection = collection
@@ -93,7 +104,9 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         var found = watched.tables()
         guard let binding = watched.elements else { return found }
         found.formUnion(region?.tables(in: session) ?? [])
-        if let path = state.path { return found.union(binding.region([path], depth: 0).tables(in: session)) }
+        if let path = state.path, !isComputed {
+            return found.union(binding.region([path], depth: 0).tables(in: session))
+        }
         if binding.schema.properties.contains(where: \.isComputed) { return nil }
         found.formUnion(Region.everything(binding.tableKey).tables(in: session))
         let reachesAll = found.contains { key in
@@ -113,10 +126,63 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
 
     func begin() throws(EngineError) -> (() -> Void)? {
         sections = state.current()
+        keys = nil
         if let path = state.path, let binding = watched.elements {
-            keys = (binding.region([path], depth: 0), try WatchedElements(watched))
+            if let place = storedKey(path, binding), try areStored(place, binding) {
+                keys = StoredKeys(
+                    region: binding.region([path], depth: 0), place: place, table: binding.tableKey,
+                    elements: try WatchedElements(watched))
+            } else {
+                takeForComputed()
+            }
         }
         return { [block, collection] in block(.initial(collection)) }
+    }
+
+    /// Where the values behind the key path are stored; nil where that cannot be said.
+    private func storedKey(_ path: String, _ binding: ClassBinding) -> SortKey? {
+        do throws(QueryError) {
+            let schema = RealmQuerySchema(realm: binding.core)
+            return try SortKey.bind(path, to: binding.tableKey, in: schema, verb: "group")
+        } catch {
+            return nil
+        }
+    }
+
+    /// True where all elements have what is stored there for a key.
+    private func areStored(_ place: SortKey, _ binding: ClassBinding) throws(EngineError) -> Bool {
+        let count = sections.places.count
+        // A part at a time: values take memory.
+        for start in stride(from: 0, to: count, by: 4096) {
+            let end = min(start + 4096, count)
+            var members: [ObjectKey] = []
+            for position in start..<end {
+                if case .link(let key) = sections[position].member { members.append(key) }
+            }
+            let values = try Grouping.values(of: members, by: place, in: binding.tableKey, binding.core.session)
+            if values.count != end - start { return false }
+            for (index, value) in values.enumerated() where GroupKey(value) != sections[start + index].key {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// The key that an element has now. Where something else is stored, it is a computed one.
+    private func askedKey(_ member: Value, _ session: Session) throws(EngineError) -> GroupKey {
+        let key = state.key(of: member)
+        if let keys, !isComputed, case .link(let object) = member {
+            let stored = try Grouping.values(of: [object], by: keys.place, in: keys.table, session).first
+            if stored.map({ GroupKey($0) }) != key { isComputed = true }
+        }
+        return key
+    }
+
+    /// From now on all elements are asked for their section, as with a block.
+    private func takeForComputed() {
+        keys = nil
+        isComputed = true
+        state.results.state.realm.notifier?.forgetTables()
     }
 
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)? {
@@ -141,12 +207,17 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         if let region = keys?.region {
             let asked = modified.union(try walk.modified(region))
             let moves = try keys?.elements.advance(walk, modified: asked) ?? CollectionChanges()
-            guard let new = try renewed(old, moves, walk.newer) else {
+            let new = try renewed(old, moves, walk.newer)
+            if isComputed {
+                takeForComputed()
+                sections = state.current()
+            } else if let new {
+                sections = new
+                state.know(new)
+            } else {
                 state.know(old)
                 return SectionChanges(modifications: Self.paths(of: moves.modifications, in: old, modified))
             }
-            sections = new
-            state.know(new)
         } else {
             sections = state.current()
         }
@@ -160,10 +231,13 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     private func renewed(
         _ old: Sections, _ moves: CollectionChanges, _ session: Session
     ) throws(EngineError) -> Sections? {
-        if moves.deletions.isEmpty, moves.insertions.isEmpty,
-            moves.modifications.allSatisfy({ state.key(of: old[$0].member) == old[$0].key })
-        {
-            return nil
+        if moves.deletions.isEmpty, moves.insertions.isEmpty {
+            var isSame = true
+            for position in moves.modifications where isSame {
+                let (member, key) = old[position]
+                isSame = try askedKey(member, session) == key
+            }
+            if isSame { return nil }
         }
         var new = Sections()
         var (at, deleted, inserted, modified) = (0, 0, 0, 0)
@@ -172,7 +246,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
                 guard let key = try keys?.elements.key(at: new.places.count, in: session) else {
                     preconditionFailure("an element that came is there")
                 }
-                new.append(.link(key), to: state.key(of: .link(key)))
+                new.append(.link(key), to: try askedKey(.link(key), session))
                 inserted += 1
             } else if at == old.places.count {
                 return new
@@ -183,7 +257,8 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
                 let (member, key) = old[at]
                 let isModified = modified < moves.modifications.count && moves.modifications[modified] == at
                 if isModified { modified += 1 }
-                new.append(member, to: isModified ? state.key(of: member) : key)
+                let now = try isModified ? askedKey(member, session) : key
+                new.append(member, to: now)
                 at += 1
             }
         }
@@ -214,9 +289,9 @@ extension RealmSectionedResult {
     ///
     /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves
     /// on, as those of other collections. Misuse for what is frozen, and where a write has changed something already.
-    /// Sections by a key path cost of a commit what it changes, and O(elements) without asking for their keys where
-    /// elements come, go or move. Those by a block cost O(elements) for each commit that changes elements, or what they
-    /// link to: the block is called with all of them.
+    /// Sections by a key path to a stored property cost of a commit what it changes, and O(elements) without asking for
+    /// their keys where elements come, go or move. Those by a block or a computed property cost O(elements) for each
+    /// commit that changes elements, or what they link to: all of them are asked.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void

@@ -73,7 +73,8 @@ extension Realm {
     /// What `reference` stands for, as this Realm shows it; nil where it was deleted, or belongs to another file. A
     /// Realm that nothing was read from yet comes to the version of the reference, an older one moves on to the
     /// newest; for a reference that was made in a write, both do, and so does a Realm at the version before that write.
-    /// A reference can be resolved once. Misuse a second time.
+    /// Waits for the disk where it has to move on to an asynchronous commit that is not durable yet. A reference can be
+    /// resolved once. Misuse a second time.
     public func resolve<Confined: ThreadConfined>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
         core.check()
         return reference.resolve(in: core)
@@ -109,6 +110,8 @@ extension RealmCore {
             reloadTables()
             didShowOtherVersion()
         } else if isNew || session.version < needed || orNext && session.version == needed {
+            // An asynchronous commit is published when it is durable.
+            if session.version < needed { session.wait(for: other.session) }
             if engine({ () throws(EngineError) in try session.refresh() }) {
                 reloadTables()
                 didShowOtherVersion()

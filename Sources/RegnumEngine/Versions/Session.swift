@@ -204,6 +204,13 @@ package final class Session {
         try come(to: other.current, other.ticket)
     }
 
+    /// Waits until what `other` shows, which is frozen, is on the medium or has failed: from then on `refresh` finds
+    /// it, or never will.
+    package func wait(for other: Session) {
+        guard let ticket = other.ticket else { return }
+        do { try database.wait(for: ticket) } catch {}
+    }
+
     /// All that it takes to show a version again without reading anything.
     private struct Shown {
         var catalog: Catalog

@@ -51,6 +51,24 @@ package enum Grouping {
     }
 }
 
+extension Grouping {
+    /// What the objects are grouped by, in their order; null behind a null link. Objects that are gone are passed over.
+    package static func values(
+        of keys: [ObjectKey], by key: SortKey, in tableKey: TableKey, _ session: Session
+    ) throws(EngineError) -> [Value] {
+        guard let table = session.table(tableKey) else { return [] }
+        var rows: [RowLocation] = []
+        for key in keys { if let row = try table.locate(key) { rows.append(row) } }
+        let (end, places) = try SortExtractor(session).follow(key, table, rows)
+        var values: [Value] = []
+        values.reserveCapacity(places.count)
+        for place in places {
+            if let place { values.append(try end.value(key.column, at: place)) } else { values.append(.null) }
+        }
+        return values
+    }
+}
+
 /// Numbers of groups by what they have in common.
 private struct GroupIndex {
     private var words: [Int64: Int] = [:]

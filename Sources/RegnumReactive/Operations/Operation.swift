@@ -136,9 +136,11 @@
     }
 
     extension Realm {
-        /// In a write of its own, or as part of the one that runs.
+        /// In a write of its own, or as part of the one that runs. Throws where it would wait for another Realm's write
+        /// that begins on this thread, and within which a value has arrived.
         func writeOrJoin(_ body: () throws -> Void) throws {
             if isInWriteTransaction { return try body() }
+            try core.checkWaitsForNoneHere()
             try write { try body() }
         }
 

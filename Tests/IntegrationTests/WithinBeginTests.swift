@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks that are called because a write begins: they may change objects in it before others are told what is due,
+// and what they must not do is misuse. And collections in mixed values that a write has only just made.
+
+import Dispatch
+import Foundation
+import Observation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+@Suite("Blocks within a write that begins")
+struct WithinBeginTests {
+    private func filled() throws -> (Stage, Diary) {
+        let stage = try Stage(
+            Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [SeenRow.self, FaultRow.self, FaultPart.self]))
+        try stage.write { realm in
+            for id in 0..<3 {
+                realm.create(SeenRow.self, value: ["id": id])
+                realm.create(FaultRow.self, value: ["id": id])
+            }
+        }
+        try stage.on { $0.autorefresh = false }
+        return (stage, Diary())
+    }
+
+    /// A commit from another thread's Realm, which changes the second row.
+    private func commitElsewhere(_ stage: Stage) {
+        let configuration = stage.configuration
+        onOtherThread {
+            guard let realm = try? Realm(configuration: configuration) else { return }
+            try? realm.write { realm.objects(SeenRow.self)[1].rank += 1 }
+        }
+        stage.settle()
+    }
+
+    // What was changed there made the comparison for the others end the program.
+    @Test("a Realm's block may change objects before other observers are told of what others have committed")
+    func changesBeforeOthers() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(SeenRow.self).observe { diary.note($0) },
+                realm.observe { _, realm in
+                    if realm.isInWriteTransaction { realm.objects(SeenRow.self)[0].rank += 1 }
+                },
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 3"])
+        commitElsewhere(stage)
+        try stage.on { realm in
+            try realm.write { #expect(diary.take() == ["d[] i[] m[1]"]) }
+        }
+        stage.settle()
+        #expect(diaryLines(stage, diary) == ["d[] i[] m[0]"])
+    }
+
+    @Test("so may what is told of tracked reads")
+    func changesInScope() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [realm.objects(SeenRow.self).observe { diary.note($0) }]
+            nonisolated(unsafe) let rows = realm.objects(SeenRow.self)
+            withObservationTracking {
+                _ = rows[1].rank
+            } onChange: {
+                if rows.realm?.isInWriteTransaction == true { rows[0].name = "told" }
+            }
+        }
+        stage.settle()
+        _ = diary.take()
+        commitElsewhere(stage)
+        try stage.on { realm in
+            try realm.write { #expect(diary.take() == ["d[] i[] m[1]"]) }
+            #expect(realm.objects(SeenRow.self)[0].name == "told")
+        }
+        stage.settle()
+        #expect(diaryLines(stage, diary) == ["d[] i[] m[0]"])
+    }
+
+    @Test("an observation does not begin with what a block has changed and the write may take back")
+    func firstCall() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.observe { _, realm in
+                    if realm.isInWriteTransaction { realm.create(SeenRow.self, value: ["id": 50]) }
+                }
+            ]
+        }
+        commitElsewhere(stage)
+        try stage.on { realm in
+            diary.tokens.append(realm.objects(SeenRow.self).observe { diary.note($0) })
+            realm.beginWrite()
+            #expect(diary.take() == [])
+            realm.cancelWrite()
+        }
+        stage.settle()
+        #expect(diaryLines(stage, diary) == ["initial 3"])
+    }
+
+    // The caller's block ran without a write, and its first change was the misuse.
+    @Test("a block that ends the write is misuse where another block is to run in it, and is seen where none is")
+    func endsWrite() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [realm.observe { _, realm in if realm.isInWriteTransaction { realm.cancelWrite() } }]
+        }
+        commitElsewhere(stage)
+        try stage.on { realm in
+            let words = try catchMisuse { try realm.write { diary.lines.append("ran") } }
+            #expect(words?.hasPrefix("An observer's block has ended the write transaction that had just begun") == true)
+            #expect(diary.take() == [])
+        }
+        commitElsewhere(stage)
+        try stage.on { realm in
+            realm.beginWrite()
+            #expect(!realm.isInWriteTransaction)
+            // Nothing has come meanwhile.
+            try realm.write { diary.lines.append("ran") }
+            #expect(diary.take() == ["ran"])
+        }
+    }
+
+    // It waited for itself, without a word.
+    @Test("a block cannot write with another Realm of the file on its thread until the write that begins has ended")
+    func anotherRealm() throws {
+        let (stage, diary) = try filled()
+        let configuration = stage.configuration
+        try stage.on { realm in
+            diary.tokens = [
+                realm.observe { _, realm in
+                    guard realm.isInWriteTransaction else { return }
+                    guard let other = try? Realm(configuration: configuration) else { return }
+                    diary.lines.append(catchMisuse { other.beginWrite() } ?? "begun")
+                    realm.cancelWrite()
+                    try? other.write { other.objects(SeenRow.self)[0].rank = 5 }
+                    diary.lines.append("\(other.objects(SeenRow.self)[0].rank)")
+                }
+            ]
+        }
+        commitElsewhere(stage)
+        try stage.on { realm in
+            realm.beginWrite()
+            let lines = diary.take()
+            #expect(lines.count == 2 && lines[0].contains("it would wait for itself") && lines[1] == "5")
+            diary.tokens = []
+            // Who is called within no beginning write is free.
+            let other = try Realm(configuration: configuration)
+            try other.write { other.objects(SeenRow.self)[0].rank = 6 }
+            #expect(other.objects(SeenRow.self)[0].rank == 6)
+        }
+    }
+
+    // MARK: Collections in mixed values
+
+    @Test("a list in a mixed value that the running write has made can be handed over")
+    func nestedInWrite() throws {
+        let (stage, _) = try filled()
+        let configuration = stage.configuration
+        let reference = try stage.on { realm in
+            realm.beginWrite()
+            let row = realm.objects(FaultRow.self)[0]
+            row.any = .fromArray([.int(1), .int(2)])
+            let reference = ThreadSafeReference(to: try #require(row.any.listValue))
+            try realm.commitWrite()
+            return reference
+        }
+        nonisolated(unsafe) var count: Int?
+        onOtherThread { count = (try? Realm(configuration: configuration))?.resolve(reference)?.count }
+        #expect(count == 2)
+    }
+
+    @Test("the observer of a list in a mixed value lives through invalidate() while something else is stored there")
+    func nestedAway() throws {
+        let (stage, diary) = try filled()
+        try stage.write { $0.objects(FaultRow.self)[0].any = .fromArray([.int(1)]) }
+        try stage.on { realm in
+            let list = try #require(realm.objects(FaultRow.self)[0].any.listValue)
+            diary.tokens = [list.observe { diary.note($0) }]
+        }
+        stage.settle()
+        try stage.write { $0.objects(FaultRow.self)[0].any = .int(3) }
+        #expect(diaryLines(stage, diary) == ["initial 1", "d[0] i[] m[]"])
+        try stage.on { $0.invalidate() }
+        stage.settle()
+        try stage.write { $0.objects(FaultRow.self)[0].any = .fromArray([.int(1), .int(2)]) }
+        #expect(diaryLines(stage, diary) == ["d[] i[0, 1] m[]"])
+    }
+}
