@@ -200,6 +200,9 @@ struct CustomPersistableTests {
         #expect(object.places.sorted(byKeyPath: "y").map(\.x) == [3, 2, 1])
         let found = object.places.where { $0.persistableValue.x >= 2 }
         #expect(found.count == 2 && found.first == Location(2, 8) && Array(found).last == Location(3, 7))
+        #expect(Array(object.places.where { $0 == Location(2, 8) }) == [Location(2, 8)])
+        #expect(Array(object.places.where { $0 != Location(2, 8) }) == [Location(1, 9), Location(3, 7)])
+        #expect(object.places.where { $0.in([Location(3, 7), Location(5, 5)]) }.count == 1)
         #expect(object.places.value(forKey: "x") as? [Int] == [1, 2, 3])
     }
 }
@@ -307,6 +310,9 @@ struct CustomQueriesTests {
         #expect(lists.filter("NONE places IN %@", [Location(9, 9), Location(1, 2)]).isEmpty)
         // Some element differs from it.
         #expect(lists.filter("ANY places != %@", Location(1, 2)).count == 1)
+        let nothing = try realm.write { realm.create(Collections.self, value: ["named": ["n": NSNull()]]) }
+        #expect(lists.filter("ANY named != %@", Location(1, 1)).count == 1)
+        try realm.write { realm.delete(nothing) }
         try realm.write { lists[0].named["k"] = Location(5, 6) }
         #expect(lists.filter("named['k'] == %@", Location(5, 6)).count == 1)
         #expect(lists.filter("named['none'] == %@", Location(5, 6)).isEmpty)

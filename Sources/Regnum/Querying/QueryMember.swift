@@ -31,7 +31,13 @@ final class QueryMember {
         let place = RecentMember.place(of: keyPath)
         if let known = recentMembers.withLock({ $0[place].member(of: keyPath) }) { return known }
         let made = QueryMember(_name(for: keyPath), isCollection: isOfMany(V.self))
-        recentMembers.withLock { $0[place] = RecentMember(keyPath: keyPath, member: made) }
+        // What the old key path has captured may do anything when it ends: not while the lock is held.
+        let old = recentMembers.withLock { members in
+            let old = members[place]
+            members[place] = RecentMember(keyPath: keyPath, member: made)
+            return old
+        }
+        withExtendedLifetime(old) {}
         return made
     }
 }

@@ -93,6 +93,23 @@ extension IndexRange {
         return united
     }
 
+    /// Numbers that follow each other as one range; `ascending` has each once.
+    package static func runs(of ascending: [Int64]) -> [IndexRange] {
+        var runs: [IndexRange] = []
+        var next = 0
+        while next < ascending.count {
+            let low = ascending[next]
+            var high = low
+            next += 1
+            while next < ascending.count, ascending[next] == high &+ 1 {
+                high = ascending[next]
+                next += 1
+            }
+            runs.append(.integers(low, high))
+        }
+        return runs
+    }
+
     /// What lies in a range of both; `a` and `b` are as `united` gives them, and so is the result.
     package static func intersection(_ a: [IndexRange], _ b: [IndexRange]) -> [IndexRange] {
         var found: [IndexRange] = []

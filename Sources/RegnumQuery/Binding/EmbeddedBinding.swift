@@ -34,9 +34,17 @@ extension PredicateBinder {
             throw ConstantBinder(path: path, options: []).mismatch(.embedded(value))
         }
         if let flaw = value.flaw { throw QueryError(.value, flaw) }
+        // Behind the last of many, a link on the way may be nil.
         var start = path.bound
-        if path.isToMany { start = BoundPath(end: .object) }
-        var parts: [BoundPredicate] = path.isToMany ? [] : [.test(start, .isNotNull)]
+        var collection: BoundPath?
+        if let last = path.bound.steps.lastIndex(where: \.isToMany) {
+            var front = path.bound
+            front.steps = Array(path.bound.steps[...last])
+            collection = front
+            start = BoundPath(steps: Array(path.bound.steps[(last + 1)...]), end: .object)
+        }
+        let isElement = collection != nil && start.steps.isEmpty
+        var parts: [BoundPredicate] = isElement ? [] : [.test(start, .isNotNull)]
         for member in value.members {
             var steps = start.steps
             var property = try step(KeyPathSegment(member.name), target, [KeyPathSegment(member.name)], &steps)
@@ -45,7 +53,24 @@ extension PredicateBinder {
             parts.append(.test(property.bound, test))
         }
         let holds = BoundPredicate.and(parts)
-        if path.isToMany { return .subquery(path.bound, isInverted ? .not(holds) : holds, .int(.greater, 0)) }
-        return isInverted ? .not(holds) : holds
+        guard let collection else { return isInverted ? .not(holds) : holds }
+        let some = BoundPredicate.subquery(collection, isInverted ? .not(holds) : holds, .int(.greater, 0))
+        // Values of a map that are nil differ too.
+        return isInverted && isElement ? .or([some, .test(path.bound, .isNull)]) : some
+    }
+
+    /// Binds a comparison of the queried elements themselves with values that are stored as embedded objects.
+    func elementItself(
+        _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
+    ) throws(QueryError) -> BoundPredicate? {
+        var asks = constant.isEmbedded
+        if case .array(let values) = constant { asks = values.contains(where: \.isEmbedded) }
+        guard asks, scopes.isEmpty, written.variable == nil, written.segments.count == 1,
+            written.segments[0].name.uppercased() == "SELF", queryClass.properties[written.segments[0].name] == nil
+        else { return nil }
+        let element = ResolvedPath(
+            segments: written.segments, bound: BoundPath(end: .object), property: "SELF", className: queryClass.name,
+            type: .link, isNullable: false, targetClass: queryClass)
+        return try memberwise(element, comparison, constant)
     }
 }

@@ -120,6 +120,7 @@ package struct PredicateBinder {
     private func compare(
         _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
     ) throws(QueryError) -> BoundPredicate {
+        if let bound = try elementItself(written, comparison, constant, queryClass) { return bound }
         let path = try resolve(written, queryClass)
         if let aggregate = path.aggregate { return try compare(aggregate, path, comparison, constant) }
         if comparison.comparison == .text { return try search(path, comparison, constant) }

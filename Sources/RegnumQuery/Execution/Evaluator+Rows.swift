@@ -58,12 +58,12 @@ extension Evaluator {
             var evaluator = self
             if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
             let start = start(of: path, table, location)
-            return test.matches(int: try evaluator.count(path.steps[...], start, inner))
+            return test.matches(
+                int: try evaluator.count(path.steps[...], start, inner, upTo: test.decidedCount))
         case .outer(let levels, let node):
-            var evaluator = self
+            // What it asks of that object asks no further ones, so the scopes may stay.
             let scope = scopes[scopes.count - levels]
-            evaluator.scopes.removeLast(levels)
-            return try evaluator.holds(node, scope.table, scope.location)
+            return try holds(node, scope.table, scope.location)
         case .text(let text):
             if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
             return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
@@ -71,14 +71,14 @@ extension Evaluator {
         }
     }
 
-    /// How many of the objects that the steps lead to pass.
+    /// How many of the objects that the steps lead to pass; counts no further than `enough`.
     private func count(
-        _ steps: ArraySlice<PathStep>, _ start: Scope, _ node: PlanNode
+        _ steps: ArraySlice<PathStep>, _ start: Scope, _ node: PlanNode, upTo enough: Int64
     ) throws(EngineError) -> Int64 {
         var count: Int64 = 0
         _ = try forEachObject(steps, start.table, start.location) { other, place throws(EngineError) in
             if try holds(node, other, place) { count += 1 }
-            return true
+            return count < enough
         }
         return count
     }
@@ -321,12 +321,12 @@ extension Evaluator {
 extension Value {
     fileprivate var isDecimal: Bool { if case .decimal128 = self { true } else { false } }
 
-    /// What a number is as a decimal, a binary fraction by its shortest digits; nil for anything else.
+    /// What a number is as a decimal, one with a fraction by its shortest digits; nil for anything else.
     var decimal: DecimalBits? {
         switch self {
         case .int(let number): DecimalBits(number)
-        case .float(let number): DecimalBits(number)
-        case .double(let number): DecimalBits(number)
+        case .float(let number): Int64(exactly: number).map { DecimalBits($0) } ?? DecimalBits(number)
+        case .double(let number): Int64(exactly: number).map { DecimalBits($0) } ?? DecimalBits(number)
         case .decimal128(let low, let high): DecimalBits(low: low, high: high)
         default: nil
         }
@@ -390,5 +390,17 @@ extension BytesTest {
         self.init(
             operation, needle, isFolded: options.contains(.caseInsensitive),
             isDiacriticInsensitive: options.contains(.diacriticInsensitive))
+    }
+}
+
+extension ValueTest {
+    /// From this count of objects on the answer stays the same.
+    fileprivate var decidedCount: Int64 {
+        switch self {
+        case .int(.greater, let n), .int(.lessOrEqual, let n), .int(.equal, let n), .int(.notEqual, let n):
+            n < 0 ? 1 : n == .max ? .max : n + 1
+        case .int(.greaterOrEqual, let n), .int(.less, let n): max(n, 1)
+        default: .max
+        }
     }
 }

@@ -225,7 +225,7 @@ extension ValueTest {
         case .objectID(let comparison, let low, let high):
             return Self.range(comparison, .objectID(low, high))
         case .uuid(let comparison, let low, let high): return Self.range(comparison, .uuid(low, high))
-        case .intSet(let set): return (IndexRange.united(set.values.map { .integers($0, $0) }), true)
+        case .intSet(let set): return (IndexRange.runs(of: set.values), true)
         case .wideSet(let set): return Self.ranges(set, type)
         case .bytesSet(let set) where !set.isFolded && type == .string:
             // Long values share the range of their first bytes: it must not be walked twice.
