@@ -269,17 +269,15 @@ extension [UInt8] {
         }
     }
 
-    /// Cuts, or lengthens with zeros. All bytes at once: one by one took five sixths of the time of a debug build's tests.
+    /// Cuts, or lengthens with zeros: all at once, because one by one took five sixths of the time of a debug build's
+    /// tests, and by an append, so that a file that grows little by little is not copied each time.
     mutating func setCount(_ newCount: Int) {
         if newCount <= count { return removeLast(count - newCount) }
-        let kept = count
-        self = withUnsafeBytes { old in
-            [UInt8](unsafeUninitializedCapacity: newCount) { target, initializedCount in
-                initializedCount = newCount
-                guard let start = target.baseAddress.map({ UnsafeMutableRawPointer($0) }) else { return }
-                if let old = old.baseAddress { Memory.copy(start, old, kept) }
-                Memory.zero(start + kept, newCount - kept)
-            }
-        }
+        let added = newCount - count
+        append(
+            contentsOf: [UInt8](unsafeUninitializedCapacity: added) { target, initializedCount in
+                if let start = target.baseAddress { Memory.zero(start, added) }
+                initializedCount = added
+            })
     }
 }
