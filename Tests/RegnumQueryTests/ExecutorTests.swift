@@ -5,6 +5,11 @@ import RegnumEngine
 import RegnumQuery
 import Testing
 
+/// Of a database that nothing else opens: tests that run at once make the same people.
+func makeSessionOfItsOwn() throws -> Session {
+    try Database.openInMemory(identifier: "\(UInt64.random(in: 0 ... .max))").makeSession()
+}
+
 /// The same people in a database and as plain values.
 final class People {
     let session: Session
@@ -13,7 +18,7 @@ final class People {
     let table: TableKey
 
     init(count: Int, seed: UInt64, isIndexed: Bool) throws {
-        session = try Database.openInMemory(identifier: "people \(count) \(seed) \(isIndexed)").makeSession()
+        session = try makeSessionOfItsOwn()
         var random = QueryRandom(state: seed)
         try session.beginWrite()
         try session.addTables([
@@ -295,7 +300,7 @@ struct PredicateMaker {
 
     @Test("strings for people: accents and case decide last, numbers go by their value")
     func names() throws {
-        let session = try Database.openInMemory(identifier: "names for people").makeSession()
+        let session = try makeSessionOfItsOwn()
         try session.beginWrite()
         try session.addTables([NewTable(name: "Name", columns: [NewColumn(name: "name", type: .string)])])
         let table = try #require(session.table(named: "Name"))

@@ -26,7 +26,7 @@ final class PlainNodes {
     private(set) var keys: [ObjectKey] = []
 
     init(seed: UInt64, _ random: inout QueryRandom) throws {
-        session = try Database.openInMemory(identifier: "nodes \(seed) \(random.next())").makeSession()
+        session = try makeSessionOfItsOwn()
         var new = [
             NewColumn(name: "link", type: .link, targetName: "Node"),
             NewColumn(name: "links", type: .link, collection: .list, targetName: "Node"),
