@@ -123,8 +123,9 @@ package protocol File: AnyObject, Sendable {
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
     /// Lets those who can use `other` use this file, just made for its owner alone and still empty, and nobody else, as
     /// far as the system's three kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where
-    /// the process may give them, and all permissions that this allows; else the process's mask takes some away.
-    /// Nothing happens where files have no owners.
+    /// the process may give them, all permissions that this allows, and on Linux its access list; else the process's
+    /// mask takes some away, and where `other` has such a list, all but those of the owner. Nothing happens where files
+    /// have no owners.
     func takeAccess(of other: any File, asReplacement: Bool)
     /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
     /// they are released. Every later call but `unlock` and `close` throws `.io`.

@@ -236,13 +236,27 @@ extension SystemCalls {
         }
         let had = UInt32(new.st_mode) & 0o777
         var permissions = UInt32(old.st_mode) & 0o666
+        let list = AccessList.read(source)
+        if case .list(let list) = list, asReplacement, new.st_gid == old.st_gid, AccessList.write(list, to: target) {
+            return
+        }
+        // Without the list it is not known what the group may.
+        if list != .none { permissions &= 0o600 }
+        // The folder may have given it one, whose users `fchmod` lets in, and without which the group gets what they had.
+        if AccessList.read(target) != .none {
+            _ = fchmod(target, mode_t(had & 0o600))
+            AccessList.remove(target)
+            if AccessList.read(target) != .none { permissions &= 0o600 }
+            guard call({ fstat(target, &new) }) == 0 else { return }
+        }
+        let has = UInt32(new.st_mode) & 0o777
         if new.st_gid != old.st_gid {
             // Who is of the one group may be nobody to the other: both get what both had.
             let both = permissions >> 3 & permissions & 0o6
             permissions = permissions & 0o600 | both << 3 | both
         }
         if !asReplacement { permissions = permissions & ~creationMask() | had & 0o600 }
-        if permissions != had { _ = fchmod(target, mode_t(permissions)) }
+        if permissions != has { _ = fchmod(target, mode_t(permissions)) }
     }
 
     private static let maskLock = Lock(0)

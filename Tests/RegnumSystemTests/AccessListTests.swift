@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that more users may use than the three kinds of POSIX: what takes their place, and what is a copy of them.
+
+import Foundation
+@testable import RegnumSystem
+import Testing
+
+#if os(Linux)
+    @Suite("Access lists")
+    struct AccessListTests {
+        private let files = PosixFileSystem.shared
+
+        /// The owner and user 12,345 may read and write, the group and others may nothing. In the system's form: its
+        /// version, then tag, permissions and user of each entry.
+        private static let list: [UInt8] = {
+            var bytes: [UInt8] = [2, 0, 0, 0]
+            let entries: [(tag: UInt8, permissions: UInt8, user: UInt32)] = [
+                (0x01, 6, .max), (0x02, 6, 12_345), (0x04, 0, .max), (0x10, 6, .max), (0x20, 0, .max),
+            ]
+            for entry in entries {
+                bytes += [entry.tag, 0, entry.permissions, 0]
+                withUnsafeBytes(of: entry.user.littleEndian) { bytes += $0 }
+            }
+            return bytes
+        }()
+
+        /// Runs `body` with the paths of two new files, of which the first or the second one has the list. Not where
+        /// the file system keeps no lists.
+        private func withFiles(firstHasList: Bool, _ body: (String, String) throws -> Void) throws {
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("regnum-" + UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let paths = ["a", "b"].map { folder.appendingPathComponent($0).path }
+            for path in paths { try files.open(path, .createNew(permissions: 0o600)).close() }
+            let hasList = try withDescriptor(paths[firstHasList ? 0 : 1]) { AccessList.write(Self.list, to: $0) }
+            if hasList { try body(paths[0], paths[1]) }
+        }
+
+        private func withDescriptor<R>(_ path: String, _ body: (Int32) -> R) throws -> R {
+            let handle = try #require(FileHandle(forUpdatingAtPath: path))
+            defer { try? handle.close() }
+            return body(handle.fileDescriptor)
+        }
+
+        private func list(_ path: String) throws -> AccessList.Found {
+            try withDescriptor(path) { AccessList.read($0) }
+        }
+
+        private func takeAccess(_ source: String, _ target: String, asReplacement: Bool) throws -> UInt32? {
+            let (old, new) = (try files.open(source, .readWrite), try files.open(target, .readWrite))
+            defer { for file in [old, new] { file.close() } }
+            new.takeAccess(of: old, asReplacement: asReplacement)
+            return try files.status(target)?.permissions
+        }
+
+        // A file with a list shows as permissions of its group what the list allows at most: its compacted copy had
+        // them without the list, so that the whole group could read what it could not, and those of the list no more.
+        @Test("what takes a file's place has its access list")
+        func replacement() throws {
+            try withFiles(firstHasList: true) { source, target in
+                try #expect(takeAccess(source, target, asReplacement: true) == 0o660)
+                try #expect(list(target) == .list(Self.list))
+            }
+        }
+
+        @Test("a copy of a file that has an access list is its owner's alone")
+        func copy() throws {
+            try withFiles(firstHasList: true) { source, target in
+                try #expect(takeAccess(source, target, asReplacement: false) == 0o600)
+                try #expect(list(target) == .none)
+            }
+        }
+
+        @Test("a list that a file was made with goes where the file that it takes the place of has none")
+        func without() throws {
+            try withFiles(firstHasList: false) { source, target in
+                try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: source)
+                try #expect(takeAccess(source, target, asReplacement: true) == 0o640)
+                try #expect(list(target) == .none)
+            }
+        }
+    }
+#endif
