@@ -284,6 +284,20 @@ private enum QueryKind: CaseIterable {
         #expect(try query(.sorted) === first)
         #expect(try query(.filtered) !== first)
         #expect(try query(.byFriend) !== query(.filteredAndByFriend))
+        // Of sets the order does not matter.
+        func ofSets(_ ranks: [Int64], _ names: [String]) throws -> ObservedQuery {
+            let predicate = BoundPredicate.and([
+                .test(BoundPath(end: .column(People.rank, .int)), .intSet(IntegerSet(ranks))),
+                .test(
+                    BoundPath(end: .column(People.name, .string)),
+                    .bytesSet(ByteStringSet(names.map { Array($0.utf8) }))),
+            ])
+            let asked = ObjectQuery(session: people.shown, table: People.person, predicate: predicate)
+            return try queries.query(asked, of: People.person, in: people.shown)
+        }
+        let once = try ofSets([1, 2, 30], ["a9", "A10"])
+        #expect(try ofSets([30, 2, 1, 2], ["A10", "a9"]) === once)
+        #expect(try ofSets([30, 2, 1], ["A10"]) !== once)
         try people.write { try people.people.set(.int(20), People.rank, of: ObjectKey(1)) }
         let walk = try #require(try people.walk())
         // Nobody has moved it on.

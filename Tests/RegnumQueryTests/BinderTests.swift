@@ -26,8 +26,9 @@ import Testing
                 column(7, "born", .date), column(8, "photo", .data), column(9, "token", .uuid),
                 column(10, "dog", .link, target: 2), column(11, "dogs", .link, list: true, target: 2),
                 column(12, "numbers", .int, list: true), column(13, "dates", .date, list: true),
-                column(14, "tags", .string, list: true),
-            ], nextColumnKey: 15)
+                column(14, "tags", .string, list: true), column(15, "value", .mixed, nullable: true),
+                column(16, "price", .decimal128),
+            ], nextColumnKey: 17)
         let dog = TableDefinition(
             key: TableKey(2), name: "Dog", isEmbedded: false,
             columns: [
@@ -203,6 +204,30 @@ import Testing
             Issue.record("an unmanaged object compares with something")
             return
         }
+    }
+
+    @Test(
+        "sets of the same values make one predicate, whatever order they are written in, and no other set makes it",
+        arguments: [
+            ("age IN", ["1", "2.0", "3"]), ("age IN", ["1", "70000000000", "-3"]), ("name IN", ["'a'", "''", "'b'"]),
+            ("name IN[c]", ["'a'", "'b'"]), ("name IN[d]", ["'a'", "'\u{E9}'", "'b'"]),
+            ("email IN", ["'a'", "NULL", "'b'"]), ("score IN", ["0.5", "-1", "2"]), ("ratio IN", ["0.5", "-1", "2"]),
+            ("active IN", ["TRUE", "FALSE"]), ("price IN", ["'1.5'", "2"]),
+            ("value IN", ["1", "'a'", "NULL", "2.5", "TRUE"]), ("ANY numbers IN", ["1", "2"]),
+            ("dogs.@count IN", ["1", "2"]), ("numbers.@avg IN", ["1", "2.5"]),
+            (
+                "token IN",
+                ["'00112233-4455-6677-8899-aabbccddeeff'", "'10112233-4455-6677-8899-aabbccddeeff'"]
+            ),
+        ])
+    func sets(path: String, values: [String]) throws {
+        func bind(_ values: [String]) throws -> BoundPredicate {
+            try Self.bind("\(path) {\(values.joined(separator: ", "))}")
+        }
+        let written = try bind(values)
+        let turned = try bind(Array(values.reversed()) + values)
+        #expect(turned == written && turned.hashValue == written.hashValue)
+        #expect(try bind(Array(values.dropLast())) != written)
     }
 
     @Test(

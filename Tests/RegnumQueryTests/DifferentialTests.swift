@@ -99,12 +99,12 @@ struct Cell: Hashable {
         var random = QueryRandom(state: seed)
         var counts: [Cell: Int] = [:]
         var asked = 0
-        var nodes = try PlainNodes(seed: seed, &random)
+        var nodes = try PlainNodes(&random)
         var cells: [Cell] = []
         var before: (text: String, arguments: [Constant], rows: Set<Int>)?
         while asked < cases {
             if cells.isEmpty { cells = Cell.reachable.shuffled(using: &random) }
-            if asked % 700 == 699 { nodes = try PlainNodes(seed: seed &+ UInt64(asked), &random) }
+            if asked % 700 == 699 { nodes = try PlainNodes(&random) }
             if asked % 50 == 49 { try nodes.change(&random) }
             let cell = cells.removeLast()
             asked += 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several ranges of one index, joined and cut: against sets of single values, and as what finds the objects that
-// several tests of one column leave.
+// several tests of one column leave, of numbers, of long texts, and of sets of all sizes.
 
 import RegnumEngine
 import RegnumQuery
@@ -88,18 +88,68 @@ import Testing
         #expect(IndexRange.united([.integers(1, .max), .integers(.max, .max)]) == [.integers(1, .max)])
     }
 
-    /// A test of an age, and the same for Swift.
-    private struct Condition {
+    /// A test of a column, and the same for Swift.
+    private struct Condition<V> {
         let test: ValueTest
-        let holds: (Int64?) -> Bool
+        let holds: (V?) -> Bool
+
+        init(_ test: ValueTest, holds: @escaping (V?) -> Bool) {
+            self.test = test
+            self.holds = holds
+        }
+
+        /// A condition, or two in one, and so on; `depth`: how many are around it.
+        static func make(
+            _ random: inout QueryRandom, depth: Int = 0, of leaf: (inout QueryRandom) -> Condition<V>
+        ) -> Condition<V> {
+            guard depth < 2, random.next() % 6 == 0 else { return leaf(&random) }
+            let first = make(&random, depth: depth + 1, of: leaf)
+            let second = make(&random, depth: depth + 1, of: leaf)
+            if random.next() % 2 == 0 {
+                return Condition<V>(.all([first.test, second.test])) { first.holds($0) && second.holds($0) }
+            }
+            return Condition<V>(.any([first.test, second.test])) { first.holds($0) || second.holds($0) }
+        }
     }
 
-    private static func condition(_ random: inout QueryRandom, depth: Int = 0) -> Condition {
-        let value = Int64(random.next() % 7)
-        func compared(_ comparison: ComparisonOperator, _ holds: @escaping (Int64, Int64) -> Bool) -> Condition {
-            Condition(test: .int(comparison, value)) { $0.map { holds($0, value) } ?? (comparison == .notEqual) }
+    /// An indexed column of a table: what the objects 1, 2, 3 ... have in it.
+    private struct Column<V> {
+        let session: Session
+        let table: TableKey
+        let number: Int
+        let type: ColumnType
+        let values: [V?]
+
+        /// Asks for what all of some conditions leave, and what any of them does, in one test and in several; how often
+        /// the index has found it.
+        func ask(_ parts: [Condition<V>]) throws -> Int {
+            let path = BoundPath(end: .column(number, type))
+            let tests = parts.map(\.test)
+            let all = values.indices.filter { row in parts.allSatisfy { $0.holds(values[row]) } }
+            let any = values.indices.filter { row in parts.contains { $0.holds(values[row]) } }
+            let questions: [(BoundPredicate, [Int])] = [
+                (.test(path, .all(tests)), all), (.test(path, .any(tests)), any),
+                (.and(tests.map { .test(path, $0) }), all), (.or(tests.map { .test(path, $0) }), any),
+            ]
+            var byIndex = 0
+            for (predicate, expected) in questions {
+                let query = ObjectQuery(session: session, table: table, predicate: predicate)
+                #expect(try query.keys() == expected.map { ObjectKey(UInt64($0 + 1)) }, "\(predicate)")
+                #expect(try query.count() == expected.count, "\(predicate)")
+                if try query.explain().indexes == [number] { byIndex += 1 }
+            }
+            return byIndex
         }
-        switch random.next() % (depth < 2 ? 12 : 10) {
+    }
+
+    private static func numberCondition(_ random: inout QueryRandom) -> Condition<Int64> {
+        let value = Int64(random.next() % 7)
+        func compared(
+            _ comparison: ComparisonOperator, _ holds: @escaping (Int64, Int64) -> Bool
+        ) -> Condition<Int64> {
+            Condition(.int(comparison, value)) { $0.map { holds($0, value) } ?? (comparison == .notEqual) }
+        }
+        switch random.next() % 10 {
         case 0, 1: return compared(.equal, ==)
         case 2: return compared(.notEqual, !=)
         case 3: return compared(.less, <)
@@ -108,15 +158,9 @@ import Testing
         case 6: return compared(.greaterOrEqual, >=)
         case 7:
             let values = [value, 1, 3]
-            return Condition(test: .intSet(IntegerSet(values))) { $0.map { values.contains($0) } ?? false }
-        case 8: return Condition(test: .isNull) { $0 == nil }
-        case 9: return Condition(test: .isNotNull) { $0 != nil }
-        case 10:
-            let parts = [condition(&random, depth: depth + 1), condition(&random, depth: depth + 1)]
-            return Condition(test: .all(parts.map(\.test))) { age in parts.allSatisfy { $0.holds(age) } }
-        default:
-            let parts = [condition(&random, depth: depth + 1), condition(&random, depth: depth + 1)]
-            return Condition(test: .any(parts.map(\.test))) { age in parts.contains { $0.holds(age) } }
+            return Condition(.intSet(IntegerSet(values))) { $0.map { values.contains($0) } ?? false }
+        case 8: return Condition(.isNull) { $0 == nil }
+        default: return Condition(.isNotNull) { $0 != nil }
         }
     }
 
@@ -128,26 +172,149 @@ import Testing
             if case .int(let age)? = person.values["age"] { return age }
             return nil
         }
-        let path = BoundPath(end: .column(1, .int))
+        let column = Column(
+            session: people.session, table: people.table, number: 1, type: .int, values: ages)
         var random = QueryRandom(state: 77)
         var byIndex = 0
         for _ in 0..<500 {
-            var parts: [Condition] = []
-            for _ in 0...Int(random.next() % 3) { parts.append(Self.condition(&random)) }
-            let tests = parts.map(\.test)
-            let all = ages.indices.filter { row in parts.allSatisfy { $0.holds(ages[row]) } }
-            let any = ages.indices.filter { row in parts.contains { $0.holds(ages[row]) } }
-            let questions: [(BoundPredicate, [Int])] = [
-                (.test(path, .all(tests)), all), (.test(path, .any(tests)), any),
-                (.and(tests.map { .test(path, $0) }), all), (.or(tests.map { .test(path, $0) }), any),
-            ]
-            for (predicate, expected) in questions {
-                let query = ObjectQuery(session: people.session, table: people.table, predicate: predicate)
-                #expect(try query.keys() == expected.map { ObjectKey(UInt64($0 + 1)) }, "\(predicate)")
-                #expect(try query.count() == expected.count, "\(predicate)")
-                if try query.explain().indexes == [1] { byIndex += 1 }
+            var parts: [Condition<Int64>] = []
+            for _ in 0...Int(random.next() % 3) {
+                parts.append(Condition<Int64>.make(&random, of: Self.numberCondition))
             }
+            byIndex += try column.ask(parts)
         }
         #expect(byIndex > 1000)
+    }
+
+    @Test("a small set is looked up in the index, a large one while all rows are looked at")
+    func setsOfAllSizes() throws {
+        let session = try Database.openInMemory(identifier: "sets of all sizes").makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [
+                    NewColumn(name: "number", type: .int, isIndexed: true),
+                    NewColumn(name: "text", type: .string, isIndexed: true),
+                    NewColumn(name: "date", type: .date, isIndexed: true),
+                ])
+        ])
+        let table = try #require(session.table(named: "Row"))
+        func number(_ row: Int) -> Int64 { Int64(row * 3) }
+        func text(_ row: Int) -> String { "text \(row)" }
+        func date(_ row: Int) -> Timestamp { Timestamp(seconds: Int64(row), nanoseconds: 5) }
+        for row in 0..<3000 {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.int(number(row)), 0, of: location.key)
+            try table.set(.string(text(row)), 1, of: location.key)
+            try table.set(.date(date(row)), 2, of: location.key)
+        }
+        try session.commitWrite()
+        for (step, isByIndex) in [(3000, true), (75, true), (2, false)] {
+            let rows = Array(stride(from: 1, to: 3000, by: step))
+            // Some that are not there.
+            let asked = Array(rows.reversed()) + [5000, 6000]
+            let tests: [(ColumnType, ValueTest)] = [
+                (.int, .intSet(IntegerSet(asked.map { number($0) }))),
+                (.string, .bytesSet(ByteStringSet(asked.map { Array(text($0).utf8) }))),
+                (.date, .wideSet(WideSet(asked.map { WideKey(date($0)) }))),
+            ]
+            for (column, (type, test)) in tests.enumerated() {
+                let predicate = BoundPredicate.test(BoundPath(end: .column(column, type)), test)
+                let query = ObjectQuery(session: session, table: table.definition.key, predicate: predicate)
+                #expect(try query.keys() == rows.map { ObjectKey(UInt64($0 + 1)) }, "\(type), \(rows.count)")
+                #expect(try query.count() == rows.count, "\(type), \(rows.count)")
+                #expect(try query.explain().indexes == (isByIndex ? [column] : []), "\(type), \(rows.count)")
+            }
+        }
+    }
+
+    // MARK: Long texts
+
+    /// Short texts, and such as are about as long as what an index keeps of a value, many of them alike up to there. In
+    /// the order of their bytes.
+    private static let longTexts: [[UInt8]] = {
+        var texts: [[UInt8]] = [[], [0], [97], [98]]
+        for count in 998...1002 {
+            let text = [UInt8](repeating: 97, count: count)
+            texts.append(text)
+            for last in [UInt8(0), 98] { texts.append(Array(text.dropLast()) + [last]) }
+            // A letter of two bytes, some of which have one on each side of the end.
+            texts.append(Array(text.dropLast(2)) + [0xC3, 0xA9])
+        }
+        return texts.sorted { $0.lexicographicallyPrecedes($1) }
+    }()
+
+    /// Of each long text those that begin with it.
+    private static let beginning: [Set<Int>] = longTexts.map { prefix in
+        Set(longTexts.indices.filter { longTexts[$0].starts(with: prefix) })
+    }
+
+    /// Of places among the long texts.
+    private static func textCondition(_ random: inout QueryRandom) -> Condition<Int> {
+        let place = Int.random(in: longTexts.indices, using: &random)
+        let text = longTexts[place]
+        func compared(_ operation: BytesOperator, _ holds: @escaping (Int, Int) -> Bool) -> Condition<Int> {
+            Condition(.bytes(BytesTest(operation, text))) { $0.map { holds($0, place) } ?? (operation == .notEqual) }
+        }
+        switch random.next() % 13 {
+        case 0, 1: return compared(.equal, ==)
+        case 2: return compared(.notEqual, !=)
+        case 3: return compared(.less, <)
+        case 4: return compared(.lessOrEqual, <=)
+        case 5: return compared(.greater, >)
+        case 6: return compared(.greaterOrEqual, >=)
+        case 7, 8: return compared(.prefix) { !text.isEmpty && beginning[$1].contains($0) }
+        case 9:
+            let pattern = BytesTest(.like, text + [UInt8(ascii: "*")])
+            return Condition(.bytes(pattern)) { $0.map { beginning[place].contains($0) } ?? false }
+        case 10:
+            // Half of the sets have only texts of which an index keeps all.
+            let short = longTexts.indices.filter { longTexts[$0].count < 999 }
+            let others = random.next() % 2 == 0 ? short : Array(longTexts.indices)
+            let places = (0..<3).map { _ in others.randomElement(using: &random) ?? 0 }
+            let set = ByteStringSet(places.map { longTexts[$0] })
+            return Condition(.bytesSet(set)) { $0.map { places.contains($0) } ?? false }
+        case 11: return Condition(.isNull) { $0 == nil }
+        default: return Condition(.isNotNull) { $0 != nil }
+        }
+    }
+
+    @Test("so do tests of texts that are about as long as what an index keeps of a value")
+    func testsOfLongTexts() throws {
+        let session = try Database.openInMemory(identifier: "long texts").makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Text", columns: [NewColumn(name: "text", type: .string, isNullable: true, isIndexed: true)])
+        ])
+        let table = try #require(session.table(named: "Text"))
+        var random = QueryRandom(state: 21)
+        // Each of them is there, and some more.
+        var places = Self.longTexts.indices.map { Optional($0) }
+        for _ in 0..<30 {
+            places.append(random.next() % 5 == 0 ? nil : Int.random(in: Self.longTexts.indices, using: &random))
+        }
+        places.shuffle(using: &random)
+        for place in places {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            guard let place else { continue }
+            let text = String(decoding: Self.longTexts[place], as: UTF8.self)
+            try table.set(.string(text), 0, of: location.key)
+        }
+        try session.commitWrite()
+        let column = Column(
+            session: session, table: table.definition.key, number: 0, type: .string, values: places)
+        var byIndex = 0
+        for _ in 0..<200 {
+            var parts: [Condition<Int>] = []
+            for _ in 0...Int(random.next() % 3) {
+                parts.append(Condition<Int>.make(&random, of: Self.textCondition))
+            }
+            byIndex += try column.ask(parts)
+        }
+        #expect(byIndex > 300)
     }
 }

@@ -25,7 +25,7 @@ final class PlainNodes {
     private(set) var rows: [PlainNode] = []
     private(set) var keys: [ObjectKey] = []
 
-    init(seed: UInt64, _ random: inout QueryRandom) throws {
+    init(_ random: inout QueryRandom) throws {
         session = try makeSessionOfItsOwn()
         var new = [
             NewColumn(name: "link", type: .link, targetName: "Node"),

@@ -93,21 +93,12 @@ extension IndexRange {
         return united
     }
 
-    /// Numbers that follow each other as one range; `ascending` has each once.
-    package static func runs(of ascending: [Int64]) -> [IndexRange] {
-        var runs: [IndexRange] = []
-        var next = 0
-        while next < ascending.count {
-            let low = ascending[next]
-            var high = low
-            next += 1
-            while next < ascending.count, ascending[next] == high &+ 1 {
-                high = ascending[next]
-                next += 1
-            }
-            runs.append(.integers(low, high))
-        }
-        return runs
+    /// Numbers that follow each other, from the one at `start` on, as one range, and where the next one begins;
+    /// `ascending` has each once.
+    package static func run(of ascending: [Int64], from start: Int) -> (range: IndexRange, next: Int) {
+        var next = start + 1
+        while next < ascending.count, ascending[next] == ascending[next - 1] &+ 1 { next += 1 }
+        return (.integers(ascending[start], ascending[next - 1]), next)
     }
 
     /// What lies in a range of both; `a` and `b` are as `united` gives them, and so is the result.

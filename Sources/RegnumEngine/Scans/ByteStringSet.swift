@@ -12,10 +12,15 @@ package struct ByteStringSet: Sendable {
     /// The upper half of a string's hash, below it the number of the string + 1; 0 where there is none. A power of two
     /// of places.
     private let table: [UInt64]
+    /// `ValueHash.factor`, at hand.
+    private let factor: UInt64
+    /// Of the hashes of all strings: the same whatever order they came in.
+    private let sum: UInt64
 
     /// `values` are folded where `isFolded`. O(all their bytes).
     package init(_ values: [[UInt8]], isFolded: Bool = false) {
-        self.isFolded = isFolded
+        let factor = ValueHash.factor
+        var sum: UInt64 = 0
         var capacity = 8
         while capacity < values.count * 2 { capacity *= 2 }
         var table = [UInt64](repeating: 0, count: capacity)
@@ -25,7 +30,7 @@ package struct ByteStringSet: Sendable {
         ends.reserveCapacity(values.count)
         for value in values {
             let folded = isFolded ? TextFolding.lower(value) : value
-            let hash = folded.withUnsafeBytes { Self.hash(Self.start($0), $0.count, isFolded: isFolded) }
+            let hash = folded.withUnsafeBytes { Self.hash(Self.start($0), $0.count, isFolded: isFolded, factor) }
             var place = Int(truncatingIfNeeded: hash) & (capacity - 1)
             var isKnown = false
             while table[place] != 0, !isKnown {
@@ -38,16 +43,29 @@ package struct ByteStringSet: Sendable {
             heap += folded
             ends.append(heap.count)
             table[place] = hash & ~0xFFFF_FFFF | UInt64(ends.count)
+            sum &+= hash
         }
-        (self.heap, self.ends, self.table) = (heap, ends, table)
+        (self.isFolded, self.heap, self.ends, self.table) = (isFolded, heap, ends, table)
+        (self.factor, self.sum) = (factor, sum)
     }
 
     package var count: Int { ends.count }
 
-    /// The strings in the order in which they came.
-    package var values: [[UInt8]] {
-        ends.indices.map { Array(heap[($0 == 0 ? 0 : ends[$0 - 1])..<ends[$0]]) }
+    /// The strings in the order in which they came, each once.
+    package subscript(number: Int) -> [UInt8] { Array(heap[(number == 0 ? 0 : ends[number - 1])..<ends[number]]) }
+
+    /// True where all strings are shorter than that. O(count).
+    package func areShorter(than byteCount: Int) -> Bool {
+        var start = 0
+        for end in ends {
+            if end - start >= byteCount { return false }
+            start = end
+        }
+        return true
     }
+
+    /// See `ValueHash.longestRun`. O(count).
+    package var longestRun: Int { ValueHash.longestRun(table.map { $0 != 0 }) }
 
     package func contains(_ value: UnsafeRawBufferPointer) -> Bool {
         withLookup { $0.contains(Self.start(value), value.count) }
@@ -59,10 +77,11 @@ package struct ByteStringSet: Sendable {
         fileprivate let ends: UnsafeBufferPointer<Int>
         fileprivate let table: UnsafeBufferPointer<UInt64>
         fileprivate let isFolded: Bool
+        fileprivate let factor: UInt64
 
         @inline(__always)
         func contains(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
-            let hash = ByteStringSet.hash(bytes, byteCount, isFolded: isFolded)
+            let hash = ByteStringSet.hash(bytes, byteCount, isFolded: isFolded, factor)
             let mask = table.count &- 1
             var place = Int(truncatingIfNeeded: hash) & mask
             while table[place] != 0 {
@@ -88,7 +107,7 @@ package struct ByteStringSet: Sendable {
         heap.withUnsafeBufferPointer { heap in
             ends.withUnsafeBufferPointer { ends in
                 table.withUnsafeBufferPointer { table in
-                    body(Lookup(heap: heap, ends: ends, table: table, isFolded: isFolded))
+                    body(Lookup(heap: heap, ends: ends, table: table, isFolded: isFolded, factor: factor))
                 }
             }
         }
@@ -101,26 +120,32 @@ package struct ByteStringSet: Sendable {
         bytes.baseAddress ?? IndexText.empty.address
     }
 
-    /// Eight bytes at a time, or folded byte by byte. Folding what is folded changes nothing.
+    /// Eight bytes at a time, as they are or folded. Folding what is folded changes nothing.
     @inline(__always)
-    fileprivate static func hash(_ bytes: UnsafeRawPointer, _ byteCount: Int, isFolded: Bool) -> UInt64 {
+    fileprivate static func hash(
+        _ bytes: UnsafeRawPointer, _ byteCount: Int, isFolded: Bool, _ factor: UInt64
+    ) -> UInt64 {
         var hash = UInt64(truncatingIfNeeded: byteCount) &* 0x9E37_79B9_7F4A_7C15
         if isFolded {
             var previous: UInt8 = 0
+            var word: UInt64 = 0
             for index in 0..<byteCount {
                 let byte = bytes.load(fromByteOffset: index, as: UInt8.self)
-                hash = (hash ^ UInt64(TextFolding.lower(byte, after: previous))) &* 0x100_0000_01B3
+                word = word &<< 8 | UInt64(TextFolding.lower(byte, after: previous))
                 previous = byte
+                if index & 7 == 7 {
+                    hash = mixed(hash ^ word, factor)
+                    word = 0
+                }
             }
-            hash ^= hash &>> 29
-            return mixed(hash)
+            return mixed(hash ^ word, factor)
         }
         var index = 0
         while index &+ 8 <= byteCount {
-            hash = mixed(hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            hash = mixed(hash ^ bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self), factor)
             index &+= 8
         }
-        if index == byteCount { return mixed(hash) }
+        if index == byteCount { return mixed(hash, factor) }
         // The last eight bytes, some of them again; of fewer all.
         var rest: UInt64 = 0
         if byteCount >= 8 {
@@ -131,28 +156,42 @@ package struct ByteStringSet: Sendable {
                 index &+= 1
             }
         }
-        return mixed(hash ^ rest)
+        return mixed(hash ^ rest, factor)
     }
 
     /// All bits of the result depend on all bits of the word.
     @inline(__always)
-    private static func mixed(_ word: UInt64) -> UInt64 {
-        var word = word &* 0xD6E8_FEB8_6659_FD93
-        word ^= word &>> 32
-        word = word &* 0xD6E8_FEB8_6659_FD93
-        return word ^ word &>> 32
+    private static func mixed(_ word: UInt64, _ factor: UInt64) -> UInt64 {
+        let product = word.multipliedFullWidth(by: factor)
+        let mixed = (product.high ^ product.low) &* 0xD6E8_FEB8_6659_FD93
+        return mixed ^ mixed &>> 32
     }
 }
 
 extension ByteStringSet: Hashable {
-    /// True for sets that were made of the same strings in the same order.
+    /// True for sets of the same strings, whatever order they came in. O(all their bytes).
     package static func == (a: ByteStringSet, b: ByteStringSet) -> Bool {
-        a.isFolded == b.isFolded && a.ends == b.ends && a.heap == b.heap
+        guard a.isFolded == b.isFolded, a.sum == b.sum, a.ends.count == b.ends.count, a.heap.count == b.heap.count
+        else { return false }
+        if a.ends == b.ends, a.heap == b.heap { return true }
+        // Each is there once: it is enough that all of `a` are in `b`.
+        return a.heap.withUnsafeBytes { heap in
+            b.withLookup { lookup in
+                var start = 0
+                for end in a.ends {
+                    let string = UnsafeRawBufferPointer(rebasing: heap[start..<end])
+                    if !lookup.contains(Self.start(string), string.count) { return false }
+                    start = end
+                }
+                return true
+            }
+        }
     }
 
+    /// O(1).
     package func hash(into hasher: inout Hasher) {
         hasher.combine(isFolded)
-        hasher.combine(ends)
-        hasher.combine(heap)
+        hasher.combine(ends.count)
+        hasher.combine(sum)
     }
 }

@@ -13,11 +13,15 @@ package struct IntegerSet: Sendable {
     /// A number that is not in the set.
     private let gap: Int64
     private let shift: UInt64
+    /// `ValueHash.factor`, at hand.
+    private let factor: UInt64
 
     /// O(count).
     package init(_ values: [Int64]) {
         let values = Self.sorted(values)
         self.values = values
+        let factor = ValueHash.factor
+        self.factor = factor
         gap = Self.gap(in: values)
         guard let low = values.first, let high = values.last else {
             (self.bits, self.table, shift) = ([], [], 0)
@@ -39,7 +43,7 @@ package struct IntegerSet: Sendable {
         shift = 64 - bitCount
         var table = [Int64](repeating: gap, count: 1 << Int(bitCount))
         for value in values {
-            var place = Self.place(value, 64 - bitCount)
+            var place = Self.place(value, 64 - bitCount, factor)
             while table[place] != gap { place = (place + 1) & (table.count - 1) }
             table[place] = value
         }
@@ -78,11 +82,15 @@ package struct IntegerSet: Sendable {
         return gap
     }
 
-    /// Fibonacci hashing: the high bits of the product depend on all bits of the value.
+    /// All bits of the value, and the secret, decide about each bit of the place.
     @inline(__always)
-    private static func place(_ value: Int64, _ shift: UInt64) -> Int {
-        Int(truncatingIfNeeded: (UInt64(bitPattern: value) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
+    private static func place(_ value: Int64, _ shift: UInt64, _ factor: UInt64) -> Int {
+        let product = UInt64(bitPattern: value).multipliedFullWidth(by: factor)
+        return Int(truncatingIfNeeded: ((product.high ^ product.low) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
     }
+
+    /// See `ValueHash.longestRun`; 0 where there is a bit for each number. O(count).
+    package var longestRun: Int { ValueHash.longestRun(table.map { $0 != gap }) }
 
     package func contains(_ value: Int64) -> Bool {
         guard let low = values.first else { return false }
@@ -92,7 +100,7 @@ package struct IntegerSet: Sendable {
 
     @inline(__always)
     private func isIn(_ table: UnsafeBufferPointer<Int64>, _ value: Int64) -> Bool {
-        var place = Self.place(value, shift)
+        var place = Self.place(value, shift, factor)
         while true {
             let found = table[place]
             if found == gap { return false }

@@ -47,17 +47,21 @@ struct ConstantBinder {
             return .all([try one(.greaterOrEqual, low), try one(.lessOrEqual, high)])
         case .in:
             guard case .array(let constants) = constant else {
-                throw QueryError(.argument, "IN clause requires an array of items.")
+                throw QueryError(.argument, "IN clause requires an array of items. " + Self.spreads)
             }
             return try anyOf(constants)
         default: return try one(comparison, constant)
         }
     }
 
+    /// Why an array may not have come as one.
+    private static let spreads =
+        "Swift passes an array of type [Any] as several arguments: write `array as NSArray` for one."
+
     func bounds(_ constant: Constant) throws(QueryError) -> (low: Constant, high: Constant) {
         try checkOperator(.between)
         guard case .array(let constants) = constant else {
-            throw QueryError(.argument, "object must be of type NSArray for BETWEEN operations")
+            throw QueryError(.argument, "object must be of type NSArray for BETWEEN operations. " + Self.spreads)
         }
         guard constants.count == 2 else {
             throw QueryError(
@@ -81,7 +85,7 @@ struct ConstantBinder {
     }
 
     private func anyOf(_ constants: [Constant]) throws(QueryError) -> ValueTest {
-        var tests: [ValueTest] = []
+        var others: [ValueTest] = []
         var integers: [Int64] = []
         var strings: [[UInt8]] = []
         var wide: [WideKey] = []
@@ -107,9 +111,10 @@ struct ConstantBinder {
             case .decimal(_, let value): wide.append(WideKey(low: value.low, high: value.high))
             case .bytes(let test) where !test.isDiacriticInsensitive: strings.append(test.needle)
             case .never: continue
-            case let other: tests.append(other)
+            case let other: others.append(other)
             }
         }
+        var tests = others.inOneOrder()
         if !integers.isEmpty { tests.append(.intSet(IntegerSet(integers))) }
         if !wide.isEmpty { tests.append(.wideSet(WideSet(wide))) }
         if !strings.isEmpty {
@@ -299,7 +304,7 @@ struct ConstantBinder {
             }
             var tests: [ValueTest] = []
             for constant in constants { tests.append(try aggregateTest(aggregate, .equal, constant)) }
-            return .any(tests)
+            return .any(tests.inOneOrder())
         }
         if kind == .count {
             guard let value = double(constant) else {
@@ -340,5 +345,14 @@ struct ConstantBinder {
         }
         if aggregate.type == .float, kind == .min || kind == .max { return .float(comparison, Float(value)) }
         return .double(comparison, value)
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements each once, in an order of this run of the program that is the same in whatever order they come: so
+    /// equal sets make equal predicates.
+    func inOneOrder() -> [Element] {
+        if count < 2 { return self }
+        return Set(self).map { (hash: $0.hashValue, element: $0) }.sorted { $0.hash < $1.hash }.map(\.element)
     }
 }

@@ -21,7 +21,7 @@ extension PredicateBinder {
                     parts.append(.test(path.bound, test))
                 }
             }
-            return .or(parts)
+            return .or(parts.inOneOrder())
         default: return nil
         }
     }

@@ -9,8 +9,10 @@ struct DistinctRows {
     private var table: [Int32]
     private var hashes: [UInt64]
     private var used = 0
+    /// Nobody can store many values that lie in one place.
+    private let factor = ValueHash.factor
 
-    private init(_ levels: [SortLevel]) {
+    init(_ levels: [SortLevel]) {
         self.levels = levels
         table = [Int32](repeating: 0, count: 1024)
         hashes = [UInt64](repeating: 0, count: 1024)
@@ -24,7 +26,8 @@ struct DistinctRows {
         return kept
     }
 
-    private mutating func insert(_ row: Int) -> Bool {
+    /// False where the row has an equal before it.
+    mutating func insert(_ row: Int) -> Bool {
         let hash = hash(row)
         var place = Int(truncatingIfNeeded: hash) & (table.count &- 1)
         while table[place] != 0 {
@@ -37,6 +40,9 @@ struct DistinctRows {
         if used * 2 > table.count { grow() }
         return true
     }
+
+    /// See `ValueHash.longestRun`. O(rows).
+    var longestRun: Int { ValueHash.longestRun(table.map { $0 != 0 }) }
 
     private mutating func grow() {
         let (oldTable, oldHashes) = (table, hashes)
@@ -51,15 +57,15 @@ struct DistinctRows {
     }
 
     private func hash(_ row: Int) -> UInt64 {
-        var hash: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var hash = factor
         for level in levels {
             switch level {
-            case .words(let words): hash = Self.mix(hash, words[row])
+            case .words(let words): hash = mix(hash, words[row])
             case .texts(let texts, _):
                 let text = texts[row]
                 var offset = 0
                 while offset &+ 8 <= text.count {
-                    hash = Self.mix(hash, text.address.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                    hash = mix(hash, text.address.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
                     offset &+= 8
                 }
                 var tail = UInt64(truncatingIfNeeded: text.count) &<< 56
@@ -67,15 +73,15 @@ struct DistinctRows {
                     tail = tail &<< 8 ^ UInt64(text.address.load(fromByteOffset: offset, as: UInt8.self))
                     offset &+= 1
                 }
-                hash = Self.mix(hash, tail)
+                hash = mix(hash, tail)
             }
         }
         return hash ^ hash &>> 29
     }
 
     @inline(__always)
-    private static func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
-        let product = (hash ^ word).multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+    private func mix(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+        let product = (hash ^ word).multipliedFullWidth(by: factor)
         return product.high ^ product.low
     }
 

@@ -43,26 +43,33 @@ package struct WideKey: Sendable, Hashable {
         }
     }
 
+    /// All bits of both words decide about the low bits: whole doubles differ in their high ones only.
     @inline(__always)
-    var hash: UInt64 {
-        let mixed = (low ^ high &* 0xC2B2_AE3D_27D4_EB4F) &* 0x9E37_79B9_7F4A_7C15
-        return mixed ^ mixed &>> 32
+    func hash(_ factor: UInt64) -> UInt64 {
+        let first = low.multipliedFullWidth(by: factor)
+        let second = (first.high ^ first.low ^ high).multipliedFullWidth(by: factor)
+        return second.high ^ second.low
     }
 }
 
 /// An open hash table of `WideKey`s. A look-up touches one or two places.
-package struct WideSet: Sendable, Hashable {
+package struct WideSet: Sendable {
+    /// Each once, in an order of their words.
     package let values: [WideKey]
     /// Number of the value + 1, or 0; a power of two of places.
     private let table: [Int32]
+    /// `ValueHash.factor`, at hand.
+    private let factor: UInt64
 
     package init(_ values: [WideKey]) {
         self.values = Self.sorted(values)
+        let factor = ValueHash.factor
+        self.factor = factor
         var capacity = 8
         while capacity < self.values.count * 2 { capacity *= 2 }
         var table = [Int32](repeating: 0, count: capacity)
         for (number, value) in self.values.enumerated() {
-            var place = Int(truncatingIfNeeded: value.hash) & (capacity - 1)
+            var place = Int(truncatingIfNeeded: value.hash(factor)) & (capacity - 1)
             while table[place] != 0 { place = (place + 1) & (capacity - 1) }
             table[place] = Int32(number + 1)
         }
@@ -88,11 +95,19 @@ package struct WideSet: Sendable, Hashable {
 
     package func contains(_ value: WideKey) -> Bool {
         let mask = table.count &- 1
-        var place = Int(truncatingIfNeeded: value.hash) & mask
+        var place = Int(truncatingIfNeeded: value.hash(factor)) & mask
         while table[place] != 0 {
             if values[Int(table[place]) &- 1] == value { return true }
             place = (place &+ 1) & mask
         }
         return false
     }
+
+    /// See `ValueHash.longestRun`. O(count).
+    package var longestRun: Int { ValueHash.longestRun(table.map { $0 != 0 }) }
+}
+
+extension WideSet: Hashable {
+    package static func == (a: WideSet, b: WideSet) -> Bool { a.values == b.values }
+    package func hash(into hasher: inout Hasher) { hasher.combine(values) }
 }

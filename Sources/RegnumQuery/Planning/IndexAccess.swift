@@ -6,7 +6,7 @@ package import RegnumEngine
 /// One index and the parts of it that hold all rows which pass a condition.
 package struct IndexAccess: Sendable {
     package var column: Int
-    package var ranges: [IndexRange]
+    package var ranges: IndexRanges
     /// Entries in the ranges; where there are many ranges, estimated from the first of them.
     package var estimate: Int
     /// True where every entry passes the condition.
@@ -87,7 +87,7 @@ extension Access {
             return whole
         case .test(let path, let test):
             guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number),
-                let (ranges, isExact) = test.indexRanges(type)
+                let (ranges, isExact) = test.rangesToWalk(type)
             else { return nil }
             let estimate = try estimate(ranges, number, table)
             let index = IndexAccess(column: number, ranges: ranges, estimate: estimate, isExact: isExact)
@@ -95,7 +95,8 @@ extension Access {
         case .text(let path, .term(let term)):
             guard path.steps.isEmpty, case .column(let number, _) = path.end else { return nil }
             let estimate = try table.textEstimate(term, inTextIndexOf: number)
-            let index = IndexAccess(column: number, ranges: [], estimate: estimate, isExact: true, term: term)
+            let index = IndexAccess(
+                column: number, ranges: .made([]), estimate: estimate, isExact: true, term: term)
             return Access(indexes: [index], estimate: estimate)
         case .geo(let path, let test):
             guard path.steps.count == 1, case .link(let column, let target)? = path.steps.first,
@@ -104,7 +105,8 @@ extension Access {
             // Looking at a place and for its owner costs as much as several entries.
             let estimate = try places.placeCount(in: ranges, inIndexOf: test.coordinatesColumn)
             let area = AreaAccess(test: test, places: target, ranges: ranges)
-            let index = IndexAccess(column: column, ranges: [], estimate: estimate, isExact: true, area: area)
+            let index = IndexAccess(
+                column: column, ranges: .made([]), estimate: estimate, isExact: true, area: area)
             return Access(indexes: [index], estimate: min(estimate, estimateLimit) * 8)
         default: return nil
         }
@@ -136,14 +138,15 @@ extension Access {
     }
 
     private static func estimate(
-        _ ranges: [IndexRange], _ column: Int, _ table: Table
+        _ ranges: IndexRanges, _ column: Int, _ table: Table
     ) throws(EngineError) -> Int {
         let sample = 32
         var sum = 0
         for range in ranges.prefix(sample) { sum += try table.count(inIndexOf: column, range) }
-        if ranges.count <= sample { return sum }
-        let (product, overflow) = sum.multipliedReportingOverflow(by: ranges.count)
-        return overflow ? estimateLimit : max(ranges.count, product / sample)
+        let count = ranges.count
+        if count <= sample { return sum }
+        let (product, overflow) = sum.multipliedReportingOverflow(by: count)
+        return overflow ? estimateLimit : max(count, product / sample)
     }
 
     /// True where the entries are the matches, each once, and `estimate` is their number.
@@ -225,13 +228,7 @@ extension ValueTest {
         case .objectID(let comparison, let low, let high):
             return Self.range(comparison, .objectID(low, high))
         case .uuid(let comparison, let low, let high): return Self.range(comparison, .uuid(low, high))
-        case .intSet(let set): return (IndexRange.runs(of: set.values), true)
-        case .wideSet(let set): return Self.ranges(set, type)
-        case .bytesSet(let set) where !set.isFolded && type == .string:
-            // Long values share the range of their first bytes: it must not be walked twice.
-            let values = set.values
-            guard values.allSatisfy({ $0.count < IndexKey.exactByteCount - 1 }) else { return nil }
-            return (values.map { .texts(from: $0, to: $0) }, true)
+        case .intSet, .wideSet, .bytesSet: return rangesOfSet(type).map { (Array($0), true) }
         case .bytes(let test) where type == .string && !test.isFolded && !test.isDiacriticInsensitive:
             return Self.ranges(test)
         case .all(let tests): return Self.intersection(tests, type)
@@ -244,6 +241,27 @@ extension ValueTest {
                 isExact = isExact && found.isExact
             }
             return (IndexRange.united(ranges), isExact)
+        default: return nil
+        }
+    }
+
+    /// As `indexRanges`; those of a set are not made yet.
+    func rangesToWalk(_ type: ColumnType) -> (ranges: IndexRanges, isExact: Bool)? {
+        switch self {
+        case .intSet, .wideSet, .bytesSet: rangesOfSet(type).map { ($0, true) }
+        default: indexRanges(type).map { (IndexRanges.made($0.ranges), $0.isExact) }
+        }
+    }
+
+    private func rangesOfSet(_ type: ColumnType) -> IndexRanges? {
+        switch self {
+        case .intSet(let set): return IndexRanges.runs(of: set.values)
+        case .wideSet(let set):
+            return type == .date || type == .objectID || type == .uuid ? IndexRanges.wide(set.values, type) : nil
+        case .bytesSet(let set):
+            // Long values share the range of their first bytes: it must not be walked twice.
+            let hasRanges = type == .string && !set.isFolded && set.areShorter(than: IndexKey.exactByteCount - 1)
+            return hasRanges ? IndexRanges.texts(set) : nil
         default: return nil
         }
     }
@@ -296,30 +314,6 @@ extension ValueTest {
         case .less: return ([range.withoutEnd], range.isExact)
         case .greater: return ([range.withoutBegin], range.isExact)
         default: return ([range], range.isExact)
-        }
-    }
-
-    private static func ranges(_ values: [Value]) -> (ranges: [IndexRange], isExact: Bool)? {
-        let ranges = values.compactMap { IndexRange.values(from: $0, to: $0) }
-        // Long values share the range of their first bytes: it must not be walked twice.
-        guard ranges.count == values.count, ranges.allSatisfy(\.isExact) else { return nil }
-        return (ranges, true)
-    }
-
-    private static func ranges(_ set: WideSet, _ type: ColumnType) -> (ranges: [IndexRange], isExact: Bool)? {
-        switch type {
-        case .date:
-            ranges(
-                set.values.map {
-                    .date(
-                        Timestamp(
-                            seconds: Int64(bitPattern: $0.low),
-                            nanoseconds: Int32(truncatingIfNeeded: $0.high)))
-                })
-        case .objectID:
-            ranges(set.values.map { .objectID($0.low, UInt32(truncatingIfNeeded: $0.high)) })
-        case .uuid: ranges(set.values.map { .uuid($0.low, $0.high) })
-        default: nil
         }
     }
 

@@ -373,14 +373,22 @@ struct SplitMix: RandomNumberGenerator {
         func key(_ word: [UInt8]) -> [UInt8] { isFolded ? fold(word) : word }
         let members = Set(words.prefix(700).map(key))
         let set = ByteStringSet(Array(words.prefix(700)), isFolded: isFolded)
-        #expect(set.count == members.count && Set(set.values) == members)
+        #expect(set.count == members.count && Set((0..<set.count).map { set[$0] }) == members)
         for word in words {
             #expect(word.withUnsafeBytes { set.contains($0) } == members.contains(key(word)))
         }
         #expect(!ByteStringSet([]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
         #expect(ByteStringSet([[]]).contains(UnsafeRawBufferPointer(start: nil, count: 0)))
-        #expect(
-            ByteStringSet([[1], [2]]) == ByteStringSet([[1], [2]]) && ByteStringSet([[1]]) != ByteStringSet([[2]]))
+        // Equal whatever order they came in, and however often.
+        let turned = Array(words.prefix(700).reversed()) + Array(words.prefix(9))
+        let again = ByteStringSet(turned, isFolded: isFolded)
+        #expect(again == set && again.hashValue == set.hashValue && again.count == set.count)
+        #expect(ByteStringSet(Array(words.prefix(700)), isFolded: !isFolded) != set)
+        // As many strings of as many bytes.
+        #expect(ByteStringSet([[1], [2]]) == ByteStringSet([[2], [1]]))
+        #expect(ByteStringSet([[1], [2]]) != ByteStringSet([[1], [3]]))
+        #expect(ByteStringSet([[1, 2], [3]]) != ByteStringSet([[1], [2, 3]]))
+        #expect(set.areShorter(than: 33) && !set.areShorter(than: set[0].count))
     }
 
     @Test(
