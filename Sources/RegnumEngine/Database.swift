@@ -101,10 +101,12 @@ package final class Database: @unchecked Sendable {
     }
 
     deinit {
+        DatabaseRegistry.shared.letsGo(of: file.identity)
         syncAtEnd()
         shared?.leave()
         // In the child of a fork the locks are the parent's: they go with its last descriptor.
         if !isForked { file.close() }
+        DatabaseRegistry.shared.hasLetGo(of: file.identity)
     }
 
     private let generation = ForkWatch.generation
@@ -396,6 +398,35 @@ final class DatabaseRegistry: Sendable {
         var inMemory: [String: Weak] = [:]
     }
     private let state = Lock(State())
+    /// Files that somebody here is about to let go of, each with how many: the thread that syncs, while it does, and
+    /// databases that end. Of this process, not of the one that it was forked from.
+    private let lettingGo = Lock((generation: ForkWatch.generation, counts: [FileIdentity: Int]()))
+
+    /// Until `hasLetGo`.
+    func letsGo(of file: FileIdentity) { changeLettingGo { $0[file, default: 0] += 1 } }
+
+    func hasLetGo(of file: FileIdentity) {
+        changeLettingGo { counts in counts[file] = counts[file].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+
+    private func changeLettingGo(_ body: (inout [FileIdentity: Int]) -> Void) {
+        lettingGo.withLock { state in
+            if state.generation != ForkWatch.generation { state = (ForkWatch.generation, [:]) }
+            body(&state.counts)
+        }
+    }
+
+    /// Waits, a second at most, for those who are about to let go of the file: what was written last is being synced.
+    private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
+        guard let file = try? Self.identity(path, fileSystem) else { return }
+        let end = MonotonicClock.now() + 1_000_000_000
+        while MonotonicClock.now() < end {
+            var isBusy = false
+            changeLettingGo { isBusy = $0[file] != nil }
+            if !isBusy { return }
+            CurrentThread.sleep(nanoseconds: 200_000)
+        }
+    }
 
     func open(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions
@@ -422,6 +453,7 @@ final class DatabaseRegistry: Sendable {
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
         _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
+        waitForLettingGo(path, fileSystem)
         var result: R?
         try state.withLock { state throws(EngineError) in
             while true {
@@ -448,6 +480,7 @@ final class DatabaseRegistry: Sendable {
     func whileUnused<R>(
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
+        waitForLettingGo(path, fileSystem)
         var result: R?
         try state.withLock { state throws(EngineError) in
             while true {

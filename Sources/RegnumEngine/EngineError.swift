@@ -51,6 +51,8 @@ package struct Corruption: Sendable, Equatable, CustomStringConvertible {
     /// First page of the damaged block, or nil where no block is at fault.
     package var page: UInt64?
     package var sourceLine: UInt
+    /// The file, where whoever found the damage knows it: of a damaged block.
+    package var path: String?
 
     package var description: String {
         page.map { "\(what) (block at page \($0), check \(sourceLine))" } ?? "\(what) (check \(sourceLine))"

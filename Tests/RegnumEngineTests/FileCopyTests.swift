@@ -260,6 +260,35 @@ import Testing
         #expect(isOpening == false)
     }
 
+    private final class Kept: @unchecked Sendable {
+        // Sendable: handed from thread to thread.
+        var session: Session?
+    }
+
+    // Files of which the last Realm had just gone could not be deleted while what it had written was synced.
+    @Test("a file that is only being synced and closed counts as unused once that is done")
+    func unusedSoon() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(base)
+        let files = HookedFileSystem(base)
+        let last = Kept()
+        var options = Database.OpenOptions()
+        options.syncDelay = nil
+        last.session = try Database.open(path: "/a.realm", fileSystem: files, options: options).makeSession()
+        last.session?.durability = .relaxed
+        try fill(try #require(last.session), 1)
+        // The next sync is that of the end.
+        let isSyncing = Lock(false)
+        files.before = { call, _ in
+            guard call == .sync else { return }
+            isSyncing.withLock { $0 = true }
+            CurrentThread.sleep(nanoseconds: 20_000_000)
+        }
+        #expect(DetachedThread.start { last.session = nil })
+        while !isSyncing.withLock({ $0 }) { CurrentThread.sleep(nanoseconds: 100_000) }
+        #expect(try Database.whileUnused(path: "/a.realm", fileSystem: files) { $0 } == true)
+    }
+
     // Whatever kept the file from being opened let it count as unused: that of a process with too many open files was
     // deleted below another process, and one that was made just then too.
     @Test("a file that cannot be opened does not count as unused, and one that comes just then is none of ours")

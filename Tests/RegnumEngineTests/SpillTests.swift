@@ -312,6 +312,24 @@ extension SpillLimits {
 
     // MARK: What cannot be written ahead
 
+    /// Inserts until the transaction is refused more.
+    private func insertUntilRefused(_ session: Session) throws {
+        let error = #expect(throws: EngineError.self) {
+            for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
+        }
+        let isLimit = if case .limit? = error { true } else { false }
+        try #require(isLimit, "\(error as Any)")
+    }
+
+    /// Commits all that was inserted until then; how many objects there are.
+    private func commitRefused(_ session: Session) throws -> Int {
+        let count = try table(session).count
+        #expect(count > 50 && count < 1000)
+        try session.commitWrite()
+        #expect(try table(session).count == count)
+        return count
+    }
+
     // Such a transaction ended the program when it had outgrown the address space that is reserved for it.
     @Test(
         "a transaction in memory or of an encrypted file that grows too large is refused more, and commits what it has",
@@ -324,19 +342,8 @@ extension SpillLimits {
         options.isVolatile = !isEncrypted
         let session = try make(MemoryFileSystem(), options)
         try session.beginWrite()
-        for _ in 0..<2 {
-            let error = #expect(throws: EngineError.self) {
-                for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
-            }
-            guard case .limit? = error else {
-                Issue.record("\(error as Any)")
-                return
-            }
-        }
-        let count = try table(session).count
-        #expect(count > 50 && count < 1000)
-        try session.commitWrite()
-        #expect(try table(session).count == count)
+        for _ in 0..<2 { try insertUntilRefused(session) }
+        let count = try commitRefused(session)
         try session.beginWrite()
         try insert(session, 3, dataByteCount: 20_000)
         try session.commitWrite()
@@ -352,17 +359,8 @@ extension SpillLimits {
         (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
         let session = try make(MemoryFileSystem(), options)
         try session.beginWrite()
-        let error = #expect(throws: EngineError.self) {
-            for _ in 0..<1000 { try insert(session, 1, dataByteCount: 20_000) }
-        }
-        guard case .limit? = error else {
-            Issue.record("\(error as Any)")
-            return
-        }
-        let count = try table(session).count
-        #expect(count > 50 && count < 1000)
-        try session.commitWrite()
-        #expect(try table(session).count == count)
+        try insertUntilRefused(session)
+        _ = try commitRefused(session)
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")
     }

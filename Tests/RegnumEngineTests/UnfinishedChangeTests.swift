@@ -22,8 +22,9 @@ import Testing
     private func files() -> SimulatedFileSystem { SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20) }
 
     /// The file opened anew, no block of it read that an opening does not need.
-    private func open(_ files: SimulatedFileSystem) throws -> Session {
+    private func open(_ files: SimulatedFileSystem, _ spillLimits: SpillLimits = SpillLimits()) throws -> Session {
         var options = Database.OpenOptions()
+        options.spillLimits = spillLimits
         options.checksSmallFiles = false
         options.syncDelay = nil
         return try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options).makeSession()
@@ -142,6 +143,68 @@ import Testing
         #expect(try table.value(2, of: ObjectKey(3)) == .int(8))
         _ = try overwrite(try indexPage(session), files, with: good)
         #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    @Test("a commit that met damage takes none with it that stands in line before or behind it")
+    func amongOthers() throws {
+        let files = files()
+        try make(files)
+        let first = try open(files)
+        let database = first.database
+        let (second, third) = (try database.makeSession(), try database.makeSession())
+        let page = try indexPage(first)
+        let good = try overwrite(page, files)
+        try first.beginWrite()
+        try table(first).set(.int(701), 2, of: ObjectKey(1))
+        try first.commitWriteLater { _ in }
+        try second.beginWrite()
+        #expect(try table(second).value(2, of: ObjectKey(1)) == .int(701))
+        #expect(throws: EngineError.self) { try run(.delete, second) }
+        #expect(throws: EngineError.self) { try second.commitWrite() }
+        #expect(try table(second).value(2, of: ObjectKey(1)) == .int(701))
+        try third.beginWrite()
+        try table(third).set(.int(702), 2, of: ObjectKey(2))
+        try third.commitWriteLater { _ in }
+        _ = try overwrite(page, files, with: good)
+        try database.makeDurable()
+        let again = try open(files)
+        #expect(try table(again).count == Self.count)
+        for (key, number) in [(1, 701), (2, 702), (5, 5)] {
+            #expect(try table(again).value(2, of: ObjectKey(UInt64(key))) == .int(Int64(number)))
+        }
+        #expect(try table(again).keys(inIndexOf: 0, equalTo: .int(5)) == [ObjectKey(5)])
+        let report = IntegrityCheck.run(again.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
+    // Such a session holds tables that the write has replaced, has the turn, and may have written ahead.
+    @Test("a session that goes in the middle of a write leaves the file as it was, and the turn to the next one")
+    func gone() throws {
+        let files = files()
+        try make(files)
+        var session: Session? = try open(files, .small)
+        let database = try #require(session?.database)
+        do {
+            let writer = try #require(session)
+            try writer.beginWrite()
+            try writer.removeAllTables()
+            try writer.addTables([Self.rows])
+            for number in 1...6000 { try insert(writer, number) }
+            #expect(database.spilled != nil)
+        }
+        session = nil
+        #expect(database.spilled == nil)
+        // It would wait for ever for a turn that was not given back.
+        try #require(try database.tryEnterWriter())
+        database.leaveWriter()
+        let next = try database.makeSession()
+        #expect(try table(next).count == Self.count)
+        try next.beginWrite()
+        try insert(next, 1000)
+        try next.commitWrite()
+        #expect(try table(next).keys(inIndexOf: 0, equalTo: .int(1000)).count == 1)
+        let report = IntegrityCheck.run(database)
+        #expect(report.isClean, "\(report.findings)")
     }
 
     // The schema of the version that was refused stayed with the tables of the one that was shown: a copy had other

@@ -17,6 +17,8 @@ package final class BlockReader: @unchecked Sendable {
     // Sendable: see above; `readable` is atomic.
     package let region: any MappedRegion
     package let seal: FileSeal
+    /// The file, for errors.
+    private let path: String?
     package var hash: ContentHash { seal.hash }
     /// Where blocks can be read once they are verified.
     package let base: UnsafeRawPointer
@@ -40,9 +42,10 @@ package final class BlockReader: @unchecked Sendable {
     /// Pages that may be read: grows with the file, below `extending`.
     private let readable = Atomic<UInt64>(0)
 
-    package init(region: any MappedRegion, seal: FileSeal) throws(SystemError) {
+    package init(region: any MappedRegion, seal: FileSeal, path: String? = nil) throws(SystemError) {
         self.region = region
         self.seal = seal
+        self.path = path
         decrypted = seal.cipher == nil ? nil : try ReservedMemory(byteCount: region.capacity)
         base = decrypted.map { UnsafeRawPointer($0.base) } ?? region.base
         verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 9, 4096))
@@ -111,6 +114,14 @@ package final class BlockReader: @unchecked Sendable {
 
     @inline(never)
     private func verify(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
+        do throws(EngineError) { return try readAnew(ref) } catch {
+            guard case .corrupted(var damage) = error else { throw error }
+            damage.path = path
+            throw .corrupted(damage)
+        }
+    }
+
+    private func readAnew(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let (end, overflow) = ref.page.addingReportingOverflow(UInt64(ref.pageCount))
         guard !ref.isPending, !overflow, ref.page >= FormatLimits.reservedPages,
             end <= readable.load(ordering: .acquiring)

@@ -40,6 +40,12 @@ final class ElementLeaf {
             + ListCodec.byteCount(count, .string, hasNulls: false, highest: 0, heap: keyHeap)
     }
 
+    /// Bytes of memory that it takes, about.
+    var changedByteCount: Int {
+        let elements = values.capacity * MemoryLayout<Value>.stride + keys.capacity * MemoryLayout<String>.stride
+        return 128 + elements + heap + keyHeap
+    }
+
     func encoded() -> [UInt8] {
         isDictionary ? DictionaryCodec.encode(keys, values, type) : ListCodec.encode(values, type)
     }

@@ -265,4 +265,19 @@ final class OpenCollection {
     func collapse() {
         while case .node(let node) = root, node.children.count == 1 { root = node.children[0] }
     }
+
+    // MARK: Memory
+
+    /// Bytes of memory that the changes take, about. O(leaves that are in memory, and what stands beside them).
+    var changedByteCount: Int { Self.changedByteCount(root) }
+
+    private static func changedByteCount(_ child: ElementChild) -> Int {
+        switch child {
+        case .bytes, .ref: 0
+        case .leaf(let leaf): leaf.changedByteCount
+        case .node(let node):
+            node.children.capacity * (MemoryLayout<ElementChild>.stride + MemoryLayout<Int>.stride)
+                + node.children.reduce(0) { $0 + changedByteCount($1) }
+        }
+    }
 }

@@ -152,7 +152,9 @@ struct Opening {
 
     private func makeReader(_ seal: FileSeal) throws(EngineError) -> BlockReader {
         let reader: BlockReader
-        do { reader = try BlockReader(region: try file.makeRegion(), seal: seal) } catch { throw .system(error) }
+        do { reader = try BlockReader(region: try file.makeRegion(), seal: seal, path: path) } catch {
+            throw .system(error)
+        }
         try reader.extend(toPages: UInt64(try byteCount() >> 12))
         return reader
     }

@@ -4,7 +4,8 @@
 //   sealed blocks > `SpillLimits.sealed`       they get pages, as a commit would give them, and are written there;
 //                                              nothing that is durable leads to them, and a rollback or a crash
 //                                              leaves pages that are free
-//   changed groups and trees > `.changed`      all tables are sealed, and go on from the sealed blocks
+//   changed groups, trees and collections      all tables are sealed, and go on from the sealed blocks
+//   > `.changed`
 //
 // The number and the nonce of the commit are chosen with the first block that is written; they cannot change, because
 // the transaction has the writer's gate. Space is taken from a copy of what is recorded, which becomes the
@@ -20,11 +21,11 @@ import RegnumSystem
 package struct SpillLimits: Sendable {
     /// Bytes of sealed blocks. Large, because what is written ahead is not written in one run with the rest.
     package var sealed = 32 << 20
-    /// Bytes of changed groups and trees. Doubled for a transaction that changes few of the values that it has to write
-    /// again each time, as one does that goes through a large table at random, up to a quarter of the machine's memory
-    /// and 1 GiB.
+    /// Bytes of changed groups, trees and collections. Doubled for a transaction that changes few of the values that it
+    /// has to write again each time, as one does that goes through a large table or list at random, up to a quarter of
+    /// the machine's memory and 1 GiB.
     package var changed = 192 << 20
-    /// Changes between two looks at the memory of groups and trees.
+    /// Changes between two looks at the memory of groups, trees and collections.
     package var interval: UInt64 = 16384
     /// More bytes to write for a change are too many; see `changed`.
     package var bytesPerChange = 256

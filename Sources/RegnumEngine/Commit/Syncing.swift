@@ -228,24 +228,36 @@ extension Database {
             return !line.hasThread
         }
         guard isStarting else { return }
-        let isStarted = DetachedThread.start { [line, delay = options.syncDelay ?? 0, weak self] in
+        let isStarted = DetachedThread.start {
+            [line, delay = options.syncDelay ?? 0, file = file.identity, weak self] in
+            // Held for the sync only: the file must not stay open for this.
+            let sync = { [weak self] in
+                guard let database = self, !database.isForked else { return false }
+                database.syncInBackground()
+                return true
+            }
             while line.waitForWork(delay) {
-                // Held for the sync only: the file must not stay open for this.
-                guard let database = self, !database.isForked else { return }
-                // What fails is tried again after a while, and told to the next writer.
-                do throws(EngineError) {
-                    try database.makeDurable()
-                    try database.recordFailed()
-                    database.shrinkSoon()
-                } catch {
-                    line.monitor.withLock { line.unsyncedSince = MonotonicClock.now() }
-                }
+                DatabaseRegistry.shared.letsGo(of: file)
+                let isThere = sync()
+                DatabaseRegistry.shared.hasLetGo(of: file)
+                if !isThere { return }
             }
         }
         if !isStarted {
             line.monitor.withLock { line.hasThread = false }
             // As good as in the background, and never left undone.
             try? makeDurable()
+        }
+    }
+
+    /// What fails is tried again after a while, and told to the next writer.
+    private func syncInBackground() {
+        do throws(EngineError) {
+            try makeDurable()
+            try recordFailed()
+            shrinkSoon()
+        } catch {
+            line.monitor.withLock { line.unsyncedSince = MonotonicClock.now() }
         }
     }
 

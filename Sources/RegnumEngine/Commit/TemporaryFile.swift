@@ -4,8 +4,8 @@
 // who makes such a file at that place, or deletes what it was made for.
 //
 // The names are numbered, so that leftovers are found without a look through the folder, and no other program has
-// reason to choose them. Between making a file and
-// locking it somebody may take it for a leftover: whoever has made it looks whether it is still there.
+// reason to choose them. Between making a file and locking it somebody may take it for a leftover: whoever has made it
+// looks whether it is still there.
 
 package import RegnumSystem
 

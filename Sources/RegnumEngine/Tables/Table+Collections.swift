@@ -112,11 +112,17 @@ extension Table {
         if open.isChanged { try session.change { () throws(EngineError) in try write(open) } }
     }
 
+    /// Before blocks are written ahead: an index of contents still looks at what the open collection was, and blocks
+    /// that are dropped by then may be written over.
+    func flushIndexedCollection() throws(EngineError) {
+        if let open = openCollection, contentIndexes[open.column] != nil { try flushOpenCollection() }
+    }
+
     private func write(_ open: OpenCollection) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
-        // The bytes of what it was stay as long as the transaction does.
+        // The bytes of what it was stay until blocks are written ahead.
         try contentIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
         group.makeWritable(open.column)
         switch try open.seal() {

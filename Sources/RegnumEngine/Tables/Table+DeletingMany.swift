@@ -111,7 +111,7 @@ extension Table {
             count -= 1
         }
         if let open { groups.remove(rows, of: open) }
-        session.changeCount &+= 1
+        session.changeCount &+= UInt64(keys.count)
     }
 
     /// What takes a row out of the trees that have not been passed; nil where there are none.

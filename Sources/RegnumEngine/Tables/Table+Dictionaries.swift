@@ -47,7 +47,7 @@ extension Table {
         try session.relieveIfDue()
         let open = try open(column, key)
         let (index, isFound) = try open.search(.key(name))
-        if isFound { return try listSet(value, column, of: key, at: index) }
+        if isFound { return try replaceElement(value, column, of: key, at: index) }
         try session.change { () throws(EngineError) in
             try open.insert(value, key: name, at: index)
             try link(column, key, CollectionOfOne(value))

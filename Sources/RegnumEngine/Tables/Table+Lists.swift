@@ -55,12 +55,19 @@ extension Table {
             try open.insert(values, at: index)
             if hasGuards { try link(column, key, values) }
         } catch { throw session.space.unfinished(error) }
-        session.changeCount &+= 1
+        // As many changes as elements, so that the memory of the write is looked at as often.
+        session.changeCount &+= UInt64(max(values.count, 1))
         noteIfLong(open.tree.type, values)
     }
 
     /// O(log n).
     package func listSet(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
+        try session.relieveIfDue()
+        try replaceElement(value, column, of: key, at: index)
+    }
+
+    /// As `listSet`, as a part of another change.
+    func replaceElement(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         let open = try open(column, key)
         try session.change { () throws(EngineError) in
             let old = try open.replace(index, value)
@@ -82,8 +89,14 @@ extension Table {
 
     /// Removes elements of any collection. O(log n) and what is removed.
     package func listRemove(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
+        try removeElements(range, column, of: key)
+    }
+
+    /// As `listRemove`, as a part of another change.
+    private func removeElements(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         let open = try open(column, key)
-        session.changeCount &+= 1
+        session.changeCount &+= UInt64(max(range.count, 1))
         try session.change { () throws(EngineError) in
             if range == 0..<open.count, backlinkTrees[column] == nil { return try open.removeAll() }
             var owned: [Value] = []
@@ -97,6 +110,7 @@ extension Table {
 
     /// O(log n).
     package func listMove(_ column: Int, of key: ObjectKey, from: Int, to: Int) throws(EngineError) {
+        try session.relieveIfDue()
         let open = try open(column, key)
         precondition(to >= 0 && to < open.count, "place \(to) of \(open.count)")
         let value = try open.value(from)
@@ -144,9 +158,9 @@ extension Table {
             let value = try listValue(column, of: key, at: place)
             // What else is in a set has its place by its value, which must not change.
             if kind == .set || kind == .list && value.isLink(to: word) {
-                try listRemove(place..<place + 1, column, of: key)
+                try removeElements(place..<place + 1, column, of: key)
             } else {
-                try listSet(value.clearingLinks(to: word), column, of: key, at: place)
+                try replaceElement(value.clearingLinks(to: word), column, of: key, at: place)
             }
         }
     }

@@ -220,6 +220,7 @@ extension Table {
     /// Deletes the object with all that it owns, clears the links that lead to it, and takes it out of the lists it is
     /// in. Delete rules are followed: see `Session.delete`.
     package func delete(_ key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
         if deleteRules.isEmpty { return try deletePlainly(key) }
         try session.delete([RowKey(table: definition.key, key: key)])
     }
@@ -227,6 +228,7 @@ extension Table {
     /// As `delete` for each of the objects; those that are not there are passed over. All or, where a delete rule denies
     /// it, none.
     package func delete(_ keys: [ObjectKey]) throws(EngineError) {
+        try session.relieveIfDue()
         if deleteRules.isEmpty { return try deletePlainly(keys) }
         var rows: [RowKey] = []
         for key in keys where try contains(key) { rows.append(RowKey(table: definition.key, key: key)) }
@@ -391,9 +393,9 @@ extension Table {
 
     // MARK: The end of a transaction
 
-    /// Bytes of memory that the changes of the transaction take, about; not those of the open collection.
+    /// Bytes of memory that the changes of the transaction take, about.
     var changedByteCount: Int {
-        var count = groups.changedByteCount
+        var count = groups.changedByteCount + (openCollection?.changedByteCount ?? 0)
         for i in definition.columns.indices {
             count += indexes[i]?.tree.changedByteCount ?? 0
             count += contentIndexes[i]?.tree.changedByteCount ?? 0

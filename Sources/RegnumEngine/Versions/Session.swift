@@ -366,7 +366,8 @@ package final class Session {
     }
 
     /// In a write, where no pointer into a group is held and no block is half made: writes ahead of the commit where
-    /// changed groups and trees take much memory. Pointers into groups may no longer hold after it; see `state.epoch`.
+    /// changed groups, trees and collections take much memory. Pointers into groups may no longer hold after it; see
+    /// `state.epoch`.
     @inline(__always)
     func relieveIfDue() throws(EngineError) { if changeCount >= reliefDue { try relieve() } }
 
@@ -374,7 +375,10 @@ package final class Session {
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
+        for table in tables { try table.flushIndexedCollection() }
         var held = tables.reduce(0) { $0 + $1.changedByteCount }
+        // As it is unpacked: its blocks are a part of that.
+        var unpacked = tables.reduce(0) { $0 + ($1.openCollection?.changedByteCount ?? 0) }
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
             // Long values take what they take, and a little around them.
@@ -385,14 +389,14 @@ package final class Session {
                 try change { () throws(EngineError) in for table in tables { _ = try table.seal() } }
                 moved()
                 lastRelief = changeCount
-                (longValueBytes, held) = (0, 0)
+                (longValueBytes, held, unpacked) = (0, 0, 0)
             }
         }
         longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
         // What is not sealed comes on top at the commit.
-        if space.sealer.isNearlyFull(with: held) {
+        if space.sealer.isNearlyFull(with: held - unpacked) {
             reliefDue = 0
             throw .limit("The transaction writes more than there is address space for: commit it in parts.")
         }
@@ -468,7 +472,6 @@ package final class Session {
         precondition(state.pointee.isWriting, "no write to roll back")
         database.forgetSpill()
         space.reset()
-        for table in tables { table.abandon() }
         if let beforeWrite { show(again: beforeWrite) }
         beforeWrite = nil
         state.pointee.isWriting = false

@@ -191,15 +191,17 @@ final class SharedFile: @unchecked Sendable {
         var durable = isDurable ? newest : nil
         var hasFailed = false
         do {
-            if try !reuse(header, permissions) {
+            if try reuse(header, permissions) {
+                // Others who may use the database use this one too, whoever has made it.
+                file?.takeAccess(of: database, asReplacement: true)
+                if durable == nil, isMapped, isValid(header) {
+                    durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
+                    hasFailed = hasFailedSinceUnsynced
+                }
+            } else {
                 try make()
-            } else if durable == nil, isMapped, isValid(header) {
-                durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
-                hasFailed = hasFailedSinceUnsynced
             }
         } catch { throw .system(error) }
-        // Others who may use the database use this one too, whoever has made it.
-        file?.takeAccess(of: database, asReplacement: true)
         Memory.zero(base, Self.byteCount)
         writeHead(header)
         self.newest = newest
