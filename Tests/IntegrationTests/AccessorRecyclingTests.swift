@@ -166,4 +166,28 @@ struct AccessorRecyclingTests {
         // In memory: what was there is gone with the last that kept it open.
         #expect(try Realm(configuration: configuration).isEmpty)
     }
+
+    // Whether an accessor keeps a Realm open was asked of what `invalidate` changes meanwhile on the Realm's thread:
+    // `Scripts/tsan` sees that.
+    @Test("accessors that end on another thread while their Realm is invalidated keep nothing open")
+    func endedElsewhere() throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [Item.self, Holder.self])
+        try autoreleasepool {
+            let realm = try Realm(configuration: configuration)
+            try realm.write { for i in 0..<300 { realm.add(Item(i)) } }
+            for _ in 0..<20 {
+                nonisolated(unsafe) var held = Array(realm.objects(Item.self))
+                #expect(held.count == 300)
+                let done = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    held = []
+                    done.signal()
+                }
+                realm.invalidate()
+                done.wait()
+            }
+        }
+        #expect(try Realm(configuration: configuration).isEmpty)
+    }
 }

@@ -18,10 +18,10 @@ private func memory() -> Realm.Configuration {
 }
 
 /// A user's actor over a Realm, as apps write it.
-actor Keeper {
+actor Keeper: NotingActor {
     private var realm: Realm?
-    private(set) var lines: [String] = []
-    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var lines: [String] = []
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     init() {}
 
@@ -61,17 +61,6 @@ actor Keeper {
     struct Box: @unchecked Sendable {
         // Sendable: handed on, never used by two at once.
         let realm: Realm?
-    }
-
-    func note(_ line: String) {
-        lines.append(line)
-        for waiter in waiting where lines.count >= waiter.count { waiter.continuation.resume() }
-        waiting.removeAll { lines.count >= $0.count }
-    }
-
-    func waitFor(_ count: Int) async {
-        if lines.count >= count { return }
-        await withCheckedContinuation { waiting.append((count, $0)) }
     }
 
     /// Observes the map of the row that it sets one key of afterwards.

@@ -5,6 +5,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumTestKit
 import Testing
 
 class AsyncRow: Object {
@@ -226,6 +227,105 @@ final class AsyncStage: @unchecked Sendable {
             stage.note("\(realm.objects(AsyncRow.self).count)")
         }
         #expect(try await stage.wait() == ["5", "done true"])
+    }
+
+    @Test("a block that has ended its write itself is left at that, and one that has begun another is not")
+    func endedByBlock() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.writeAsync {
+                self.add(1, realm)
+                try? realm.commitWrite()
+                stage.note("in write \(realm.isInWriteTransaction)")
+            } onComplete: { error in
+                stage.note("committed \(error == nil) \(realm.isInWriteTransaction)")
+            }
+            realm.writeAsync {
+                self.add(2, realm)
+                realm.cancelWrite()
+            } onComplete: { error in
+                stage.note("cancelled \(error == nil) \(realm.isInWriteTransaction)")
+            }
+            realm.writeAsync {
+                self.add(3, realm)
+                realm.commitAsyncWrite { error in stage.note("inner \(error == nil)") }
+            } onComplete: { error in
+                stage.note("outer \(error == nil)")
+            }
+            realm.writeAsync {
+                realm.cancelWrite()
+                realm.beginWrite()
+                self.add(4, realm)
+            } onComplete: { error in
+                stage.note("another \(error == nil) \(realm.isInWriteTransaction)")
+            }
+            realm.beginAsyncWrite {
+                self.add(5, realm)
+                try? realm.commitWrite()
+                realm.beginWrite()
+                self.add(6, realm)
+            }
+        }
+        let lines = try await stage.wait()
+        #expect(
+            lines.sorted() == [
+                "another true false", "cancelled true false", "committed true false", "in write false", "inner true",
+                "outer true",
+            ])
+        #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3, 4, 5])
+    }
+
+    @Test("in a block that has ended its write another end of it is misuse, and the next block has its turn")
+    func endedTwice() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.writeAsync {
+                self.add(1, realm)
+                try? realm.commitWrite()
+                stage.note(catchMisuse { realm.commitAsyncWrite() } ?? "no misuse")
+                stage.note(catchMisuse { realm.cancelWrite() } ?? "no misuse")
+            }
+            realm.beginAsyncWrite {
+                self.add(2, realm)
+                realm.cancelWrite()
+                stage.note(catchMisuse { realm.commitAsyncWrite() } ?? "no misuse")
+                stage.note(catchMisuse { self.add(2, realm) } ?? "no misuse")
+            }
+            realm.writeAsync { self.add(3, realm) }
+        }
+        let lines = try await stage.wait()
+        let gists = [
+            "Can't commit a non-existing write transaction", "Can't cancel a non-existing write transaction",
+            "Can't commit a non-existing write transaction",
+            "Can only add, remove, or create objects in a Realm in a write transaction",
+        ]
+        #expect(lines.count == gists.count)
+        for (line, gist) in zip(lines, gists) { #expect(line.hasPrefix(gist)) }
+        #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3])
+    }
+
+    @Test("an observer's block that ends the write in which an asynchronous block is to run ends the program")
+    func endedByObserver() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let configuration = Realm.Configuration(inMemoryIdentifier: "ended", objectTypes: [AsyncRow.self])
+            let stage = try AsyncStage(configuration)
+            nonisolated(unsafe) var token: NotificationToken?
+            try stage.on { realm in
+                realm.autorefresh = false
+                token = realm.observe { _, realm in if realm.isInWriteTransaction { realm.cancelWrite() } }
+            }
+            // What the observer is told of as the write begins.
+            onOtherThread {
+                guard let realm = try? Realm(configuration: configuration) else { return }
+                try? realm.write { realm.add(AsyncRow(value: ["id": 1])) }
+            }
+            try stage.on { realm in _ = realm.writeAsync {} }
+            _ = try await stage.wait()
+            withExtendedLifetime(token) {}
+        }
+        #expect(
+            words(result).contains("An observer's block has ended the write transaction that had just begun"),
+            "\(words(result))")
     }
 
     @Test("misuse: no run loop, frozen, commit without a write")

@@ -8,24 +8,7 @@ import RealmSwift
 import Testing
 
 @Suite("Observers of a Realm that was invalidated")
-struct InvalidatedObserversTests {
-    private static func configuration() -> Realm.Configuration {
-        Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
-    }
-
-    /// Rows 0, 1 and 2.
-    private func filled() throws -> (Stage, Diary) {
-        let stage = try Stage(Self.configuration())
-        try stage.write { realm in
-            for id in 0..<3 { realm.create(FaultRow.self, value: ["id": id]) }
-        }
-        return (stage, Diary())
-    }
-
-    private func find(_ id: Int, _ realm: Realm) throws -> FaultRow {
-        try #require(realm.object(ofType: FaultRow.self, forPrimaryKey: id))
-    }
-
+struct InvalidatedObserversTests: FaultRowSuite {
     /// Notes what is told, and how many elements there are: an invalid collection would not say.
     private func note<C: RealmCollection>(_ label: String, _ diary: Diary) -> (RealmCollectionChange<C>) -> Void {
         { change in

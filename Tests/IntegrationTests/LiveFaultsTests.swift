@@ -32,14 +32,16 @@ class FaultView: Projection<FaultRow> {
     @Projected(\FaultRow.n) var number
 }
 
-@Suite("What observers were not told, or told wrongly")
-struct LiveFaultsTests {
-    private static func configuration() -> Realm.Configuration {
+/// A suite that begins with such rows in memory.
+protocol FaultRowSuite {}
+
+extension FaultRowSuite {
+    static func configuration() -> Realm.Configuration {
         Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [FaultRow.self, FaultPart.self])
     }
 
     /// Rows 0, 1 and 2.
-    private func filled() throws -> (Stage, Diary) {
+    func filled() throws -> (Stage, Diary) {
         let stage = try Stage(Self.configuration())
         try stage.write { realm in
             for id in 0..<3 { realm.create(FaultRow.self, value: ["id": id]) }
@@ -47,10 +49,13 @@ struct LiveFaultsTests {
         return (stage, Diary())
     }
 
-    private func find(_ id: Int, _ realm: Realm) throws -> FaultRow {
+    func find(_ id: Int, _ realm: Realm) throws -> FaultRow {
         try #require(realm.object(ofType: FaultRow.self, forPrimaryKey: id))
     }
+}
 
+@Suite("What observers were not told, or told wrongly")
+struct LiveFaultsTests: FaultRowSuite {
     private func settle(_ queue: DispatchQueue) { for _ in 0..<3 { queue.sync {} } }
 
     /// Runs on another thread and waits.

@@ -28,6 +28,33 @@ struct MigrationPlanTests {
         #expect(try file.bytes == before)
     }
 
+    // It promised to migrate a file that a read-only configuration may not write to, and took differences for obstacles
+    // that do not matter to who reads.
+    @Test("a plan for a read-only configuration refuses what opening it refuses, and nothing else")
+    func readOnlyPlan() throws {
+        let file = try MigrationFile()
+        func plan(_ types: [ObjectBase.Type], version: UInt64 = 0) throws -> MigrationPlan {
+            var configuration = file.configuration(types, version: version) { _, _ in }
+            configuration.readOnly = true
+            let plan = try Realm.migrationPlan(for: configuration)
+            var isRefused = false
+            do { _ = try Realm(configuration: configuration) } catch is Realm.Error { isRefused = true }
+            #expect(plan.isRefused == isRefused, "\(plan)")
+            #expect(!plan.callsBlock && !plan.changes.contains { $0.losesValues || !$0.needsMigration })
+            return plan
+        }
+        #expect(
+            try plan(Oldest.types, version: 1).description
+                == "schema version 0 to 1: refused: read-only files are not migrated")
+        #expect(try plan(Oldest.types).description == "schema version 0 to 0: nothing changes")
+        let renamed = try plan(Renamed.types)
+        #expect(renamed.isRefused && renamed.changes.map(\.text) == ["Property 'MPerson.last' has been made optional."])
+        #expect(try plan(Second.types).isRefused)
+        // A class that the file does not have has no objects there.
+        let pets = try plan([Pets.Pet.self])
+        #expect(!pets.isRefused && pets.changes.isEmpty)
+    }
+
     @Test("a rehearsal migrates a copy and leaves the file alone")
     func rehearse() throws {
         let file = try MigrationFile(people: 1500)

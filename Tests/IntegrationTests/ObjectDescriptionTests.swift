@@ -24,6 +24,12 @@ private final class Link: Object {
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
 
+private final class Lists: Object {
+    @Persisted var flags: List<Bool?>
+    override class func _realmObjectName() -> String? { "DescribedLists" }
+    override class func shouldIncludeInDefaultSchema() -> Bool { false }
+}
+
 /// Addresses of collections differ in each run.
 private func withoutAddresses(_ text: String) -> String { text.replacing(/<0x[0-9a-f]+>/, with: "<0x>") }
 
@@ -88,5 +94,33 @@ struct ObjectDescriptionTests {
         try realm.write { realm.create(Link.self) }
         let links = realm.objects(Link.self)
         #expect(withoutAddresses(links.description) == "Results<Link> <0x> (\n\t[0] Link {\n\t\tnext = (null);\n\t}\n)")
+    }
+
+    @Test("numbers are shown as RealmSwift shows them: whole ones without a fraction")
+    func numbers() {
+        let doubles = List<Double>()
+        doubles.append(objectsIn: [2, 0.5, -0.0, -1e15, 1e16, .nan, .infinity])
+        let floats = List<Float>()
+        floats.append(objectsIn: [-3, 1.25])
+        let lines = { (text: String) in
+            text.split(separator: "\n").dropFirst().dropLast().joined().filter { $0 != "\t" }
+        }
+        #expect(
+            lines(doubles.description)
+                == "[0] 2,[1] 0.5,[2] -0,[3] -1000000000000000,[4] 1e+16,[5] nan,[6] inf")
+        #expect(lines(floats.description) == "[0] -3,[1] 1.25")
+    }
+
+    @Test("results of values are named after their type, those of dynamic objects after the class")
+    func results() throws {
+        let realm = try memoryRealm(Link.self, Lists.self)
+        try realm.write {
+            realm.create(Link.self)
+            realm.create(Lists.self, value: ["flags": [true, nil]])
+        }
+        let lists = try #require(realm.objects(Lists.self).first)
+        let flags = lists.flags.sorted(byKeyPath: "self", ascending: false)
+        #expect(withoutAddresses(flags.description) == "Results<bool> <0x> (\n\t[0] 1,\n\t[1] (null)\n)")
+        #expect(realm.dynamicObjects("Link").description.hasPrefix("Results<Link> <0x"))
     }
 }

@@ -8,10 +8,10 @@ import RealmSwift
 import Testing
 
 /// An actor with a Realm of its own, and what it was told.
-private actor Watcher {
+private actor Watcher: NotingActor {
     private var realm: Realm?
-    private(set) var lines: [String] = []
-    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var lines: [String] = []
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     func open(_ configuration: Realm.Configuration) async throws {
         realm = try await Realm.open(configuration: configuration)
@@ -25,17 +25,6 @@ private actor Watcher {
     func deleteAll() throws {
         let realm = try #require(realm)
         try realm.write { realm.deleteAll() }
-    }
-
-    func note(_ line: String) {
-        lines.append(line)
-        for waiter in waiting where lines.count >= waiter.count { waiter.continuation.resume() }
-        waiting.removeAll { lines.count >= $0.count }
-    }
-
-    func waitFor(_ count: Int) async {
-        if lines.count >= count { return }
-        await withCheckedContinuation { waiting.append((count, $0)) }
     }
 }
 
@@ -186,6 +175,83 @@ struct ObservedElsewhereTests {
         other.settle()
         #expect(diaryLines(other, before) == ["row n 5>6"] && diaryLines(other, behind) == ["row n 5>6"])
         other.queue.sync { (before.tokens, behind.tokens) = ([], []) }
+    }
+
+    // The observer knew the version that the queue had come to, and what lay between was never told.
+    @Test("in a write that has changed something the observer knows what that leads to", arguments: [false, true])
+    func behindWrite(isAsynchronous: Bool) throws {
+        try withFile([FaultRow.self, FaultPart.self]) { configuration in
+            let (stage, other) = (try Stage(configuration), try Stage(configuration))
+            try stage.write { realm in realm.create(FaultRow.self, value: ["id": 0]) }
+            other.settle()
+            try other.on { realm in #expect(realm.objects(FaultRow.self).count == 1) }
+            let diary = Diary()
+            other.queue.suspend()
+            try stage.on { realm in
+                realm.beginWrite()
+                let old = realm.objects(FaultRow.self)[0]
+                let made = realm.create(FaultRow.self, value: ["id": 1])
+                old.n = 1
+                diary.tokens = [
+                    old.observe(on: other.queue, note("old", diary)),
+                    made.observe(on: other.queue, note("made", diary)),
+                ]
+                (old.n, made.n) = (2, 5)
+                if isAsynchronous { realm.commitAsyncWrite() } else { try realm.commitWrite() }
+                try realm.write { (old.n, made.n) = (3, 6) }
+                try realm.write { old.name = "x" }
+            }
+            other.queue.resume()
+            let end = ContinuousClock.now + .seconds(20)
+            while other.queue.sync(execute: { diary.lines.count < 2 }), ContinuousClock.now < end {
+                Thread.sleep(forTimeInterval: 0.001)
+            }
+            other.settle()
+            #expect(diaryLines(other, diary).sorted() == ["made n 5>6", "old name >x, n 2>3"])
+            other.queue.sync { diary.tokens = [] }
+        }
+    }
+
+    @Test("in a write that is rolled back the observer knows the version before it")
+    func rolledBack() throws {
+        let (stage, other) = try stages()
+        let diary = Diary()
+        other.queue.suspend()
+        try stage.on { realm in
+            let row = realm.objects(FaultRow.self)[0]
+            realm.beginWrite()
+            row.n = 1
+            diary.tokens = [row.observe(on: other.queue, note("row", diary))]
+            realm.cancelWrite()
+            try realm.write { row.n = 3 }
+        }
+        other.queue.resume()
+        other.settle()
+        #expect(diaryLines(other, diary) == ["row n 0>3"])
+        other.queue.sync { diary.tokens = [] }
+    }
+
+    // The queue must not begin before what the write leads to is kept.
+    @Test("in a write that is durable at once, and with a queue that is free, the observer knows what it leads to")
+    func behindWriteAtOnce() throws {
+        let (stage, other) = try stages()
+        for round in 0..<100 {
+            let diary = Diary()
+            try stage.on { realm in
+                let row = realm.objects(FaultRow.self)[0]
+                realm.beginWrite()
+                row.n = 2 * round + 1
+                diary.tokens = [row.observe(on: other.queue, note("row", diary))]
+                realm.commitAsyncWrite()
+                try realm.write { row.n = 2 * round + 2 }
+            }
+            let end = ContinuousClock.now + .seconds(20)
+            while other.queue.sync(execute: { diary.lines.isEmpty }), ContinuousClock.now < end {
+                Thread.sleep(forTimeInterval: 0.0001)
+            }
+            #expect(diaryLines(other, diary) == ["row n \(2 * round + 1)>\(2 * round + 2)"])
+            other.queue.sync { diary.tokens = [] }
+        }
     }
 
     @Test("on an actor whose Realm shows more than the caller's, too", .timeLimit(.minutes(30))) @MainActor

@@ -214,11 +214,11 @@ struct ObservingProjectionsTests {
 }
 
 /// An actor that observes what projections show.
-private actor ProjectionWatcher {
+private actor ProjectionWatcher: NotingActor {
     private typealias PersonView = ProjectionModels.PersonView
     private var realm: Realm?
-    private(set) var lines: [String] = []
-    private var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var lines: [String] = []
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     func fill(_ configuration: Realm.Configuration) async throws {
         let realm = try await Realm.open(configuration: configuration)
@@ -227,17 +227,6 @@ private actor ProjectionWatcher {
             realm.add(ProjectionModels.Person(value: ["id": 1, "name": "Ann", "friends": [bob]]))
         }
         self.realm = realm
-    }
-
-    func note(_ line: String) {
-        lines.append(line)
-        for waiter in waiting where lines.count >= waiter.count { waiter.continuation.resume() }
-        waiting.removeAll { lines.count >= $0.count }
-    }
-
-    func waitFor(_ count: Int) async {
-        if lines.count >= count { return }
-        await withCheckedContinuation { waiting.append((count, $0)) }
     }
 
     private static func kind<C>(_ change: RealmCollectionChange<C>) -> String {

@@ -425,6 +425,31 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
         }
     }
 
+    // It was refused as within any other block, so that a Realm without autorefresh never heard of others again.
+    @Test("a block that is told to refresh may do so, and is told of the change within")
+    func refreshWhenAsked() throws {
+        try withFile([Watched.self, Unrelated.self]) { configuration in
+            let stage = try Stage(configuration)
+            let other = try Stage(configuration)
+            let diary = Diary()
+            try stage.on { realm in
+                realm.autorefresh = false
+                diary.tokens = [
+                    realm.observe { notification, realm in
+                        let isAsked = notification == .refreshRequired
+                        let hasMoved = realm.refresh()
+                        diary.lines.append("\(isAsked) \(hasMoved) \(realm.objects(Unrelated.self).count)")
+                    }
+                ]
+            }
+            for count in 1...2 {
+                try other.write { realm in realm.add(Unrelated()) }
+                stage.settle()
+                #expect(diary.take() == ["false false \(count)", "true true \(count)"])
+            }
+        }
+    }
+
     @Test("a Realm without observers moves on at the next turn of its queue, unless autorefresh is off")
     func autorefresh() throws {
         try withFile([Watched.self, Unrelated.self]) { configuration in

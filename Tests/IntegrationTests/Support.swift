@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the public API share: Realms in memory and in files, and misuse observed
-// without ending the process.
+// What the tests of the public API share: Realms in memory and in files, misuse observed without ending the process,
+// and actors that note what they are told.
 
 import Foundation
 import RealmSwift
@@ -38,4 +38,24 @@ struct MisuseCase: Sendable, CustomStringConvertible {
 
     /// The message, or words that tell that there was none.
     func message() throws -> String { try misuseText(body) ?? "no misuse" }
+}
+
+/// An actor that notes what it is told.
+protocol NotingActor: Actor {
+    var lines: [String] { get set }
+    /// Who waits until there are so many lines.
+    var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] { get set }
+}
+
+extension NotingActor {
+    func note(_ line: String) {
+        lines.append(line)
+        for waiter in waiting where lines.count >= waiter.count { waiter.continuation.resume() }
+        waiting.removeAll { lines.count >= $0.count }
+    }
+
+    func waitFor(_ count: Int) async {
+        if lines.count >= count { return }
+        await withCheckedContinuation { waiting.append((count, $0)) }
+    }
 }

@@ -154,6 +154,34 @@ struct WithinBeginTests {
         }
     }
 
+    // Nor could it open one whose classes the file does not have yet: it waited for itself too.
+    @Test("a block cannot open a Realm that changes the file until the write that begins has ended")
+    func anotherSchema() throws {
+        let (stage, diary) = try filled()
+        var wider = stage.configuration
+        wider.objectTypes = (wider.objectTypes ?? []) + [CareRow.self]
+        let configuration = wider
+        try stage.on { realm in
+            diary.tokens = [
+                realm.observe { _, realm in
+                    guard realm.isInWriteTransaction else { return }
+                    let words = try? catchMisuse { _ = try Realm(configuration: configuration) }
+                    diary.lines.append(words ?? "opened")
+                    realm.cancelWrite()
+                    let rows = (try? Realm(configuration: configuration))?.objects(CareRow.self)
+                    diary.lines.append("\(rows?.count ?? -1)")
+                }
+            ]
+        }
+        commitElsewhere(stage)
+        try stage.on { realm in
+            realm.beginWrite()
+            let lines = diary.take()
+            #expect(lines.count == 2 && lines[0].contains("it would wait for itself") && lines[1] == "0", "\(lines)")
+            diary.tokens = []
+        }
+    }
+
     // MARK: Collections in mixed values
 
     @Test("a list in a mixed value that the running write has made can be handed over")

@@ -17,6 +17,22 @@ enum ObjectDescription {
     static func text<Element>(of collection: _StoredCollection<Element>) -> String { text(collection, depth) }
     static func text<Key, Value>(of map: Map<Key, Value>) -> String { text(map, depth) }
 
+    /// As the collections of an object; the class is named as in the file, also where the elements are dynamic.
+    static func text<Elements: _ResultsCollection>(of elements: Elements) -> String {
+        let kind = "\(Elements.self)".prefix { $0 != "<" }
+        guard let state = elements._handle.state else {
+            return "\(kind)<\(typeName(Elements.Element.self))> <unmanaged>"
+        }
+        let name = state.binding?.schema.name ?? typeName(Elements.Element.self)
+        let start = "\(kind)<\(name)> \(address(state)) (\n"
+        if state.isInvalidated { return start + "\n)" }
+        let count = state.count
+        let lines = (0..<min(count, elementCount)).map {
+            "\t[\($0)] \(inner(Elements.Element._dynamic(elements[$0]), depth))"
+        }
+        return start + lines.joined(separator: ",\n") + skipped(count) + "\n)"
+    }
+
     private static func text(_ object: ObjectBase, _ depth: Int) -> String {
         if depth == 0 { return "<Maximum depth exceeded>" }
         if object.isInvalidated { return "[invalid object]" }
@@ -73,9 +89,17 @@ enum ObjectDescription {
         case let object as ObjectBase: return text(object, depth - 1)
         case let collection as any DescribedCollection: return collection.text(depth: depth - 1)
         case let bool as Bool: return bool ? "1" : "0"
+        case let number as Double: return whole(number) ?? "\(number)"
+        case let number as Float: return whole(Double(number)) ?? "\(number)"
         case let data as Data: return bytes(data)
         case let value?: return "\(value)"
         }
+    }
+
+    /// A whole number without its fraction, as Apple's `NSNumber` writes it.
+    private static func whole(_ number: Double) -> String? {
+        if number == 0, number.sign == .minus { return "-0" }
+        return abs(number) < 1e16 ? Int(exactly: number).map { "\($0)" } : nil
     }
 
     private static func bytes(_ data: Data) -> String {

@@ -100,7 +100,8 @@ final class RealmObserver: ChangeObserver {
 
 extension Realm {
     /// Calls `block` after each commit that this Realm comes to see: at once after its own, and when it moves on to
-    /// those of others. With `autorefresh` off, others' commits are told as `.refreshRequired`. Hold the token.
+    /// those of others. With `autorefresh` off, others' commits are told as `.refreshRequired`: the block may
+    /// call `refresh()` then. Hold the token.
     /// Misuse on a thread without a running run loop, on a queue none.
     public func observe(_ block: @escaping NotificationBlock) -> NotificationToken {
         let token = NotificationToken()
@@ -124,7 +125,7 @@ func observing<Confined: ThreadConfined>(
     guard let realm = confined.realm else { return NotificationToken() }
     realm.core.requireChanging()
     QueueConfinement.requireSerial(queue)
-    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd)
+    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd, followsWrite: true)
     checking(confined)
     let configuration = realm.core.settings.configuration
     let token = NotificationToken(
@@ -147,15 +148,19 @@ func observing<Confined: ThreadConfined>(
 struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: the Realm is frozen.
     private let reference: ThreadSafeReference<Confined>
+    /// Of a running write the version before it.
     private let version: RealmCore
-    /// False where the running write had changed something: its end is what the observer knows.
-    private let isBaseline: Bool
+    /// Of a running write that had changed something: what it leads to is what the observer knows.
+    private let fate: WriteFate?
     private let tellsEnd: Bool
 
-    init(_ confined: Confined, _ core: RealmCore, tellsEnd: Bool) {
+    /// `tellsEnd`: an observer of an object. `followsWrite`: it begins behind the running write, not within.
+    init(_ confined: Confined, _ core: RealmCore, tellsEnd: Bool, followsWrite: Bool) {
         reference = ThreadSafeReference(to: confined)
         version = core.frozen()
-        isBaseline = !core.hasUncommittedChanges
+        // Others begin with what there is then.
+        fate = tellsEnd && followsWrite && core.hasUncommittedChanges ? core.writeFate() : nil
+        fate?.wantOutcome()
         self.tellsEnd = tellsEnd
     }
 
@@ -163,7 +168,9 @@ struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
     func begin(in core: RealmCore, _ begin: (Confined) -> ObservationEntry) -> ObservationEntry? {
         guard let confined = reference.resolve(in: core, mayBeMissing: tellsEnd) else { return nil }
         let entry = begin(confined)
-        if isBaseline || confined.isInvalidated { core.notifier?.backdate(entry, to: version) }
+        // What is gone by now may have gone in the write itself, and is told of all the same.
+        let known = confined.isInvalidated ? version : fate?.outcome ?? version
+        core.notifier?.backdate(entry, to: known)
         return entry
     }
 }

@@ -18,7 +18,7 @@ private func observing<Confined: ThreadConfined, A: Actor>(
     if Task.isCancelled { return .ended() }
     guard let realm = confined.realm else { return .ended() }
     realm.core.requireChanging()
-    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd)
+    let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd, followsWrite: false)
     checking(confined)
     requireCommitted(confined, realm.core)
     let token = NotificationToken()

@@ -42,6 +42,8 @@ final class RealmNotifier: @unchecked Sendable {
     private var isDelivering = false
     /// How many calls of observers of the Realm are on the stack.
     private var tellings = 0
+    /// True while observers of the Realm are told `.refreshRequired`.
+    private var isAsking = false
     /// True where a turn came while a block ran its run loop: nothing was done in it.
     private var hasMissedTurn = false
 
@@ -133,8 +135,10 @@ final class RealmNotifier: @unchecked Sendable {
         if hasMoved || !entries.isEmpty { schedule() }
     }
 
-    /// True while a block of an observer runs.
+    /// True while a block of an observer is told of changes.
     var isSending: Bool { isDelivering || tellings > 0 }
+    /// Also while one is told that there are some.
+    var isCalling: Bool { isSending || isAsking }
 
     // MARK: Turns
 
@@ -152,19 +156,19 @@ final class RealmNotifier: @unchecked Sendable {
         dropEnded()
         // The end of the write schedules again.
         if core.isWriting { return }
-        if isSending {
+        if isCalling {
             hasMissedTurn = true
             return
         }
         let isFree = core.settings.autorefresh
-        if isFree, engine({ () throws(EngineError) in try core.session.refresh() }) {
+        if isFree, core.advance() {
             core.reloadTables()
             core.didShowOtherVersion()
             isLocal = false
             owesChange = true
         }
-        if owesChange { tell(.didChange, core) }
-        if !isFree, core.session.version < core.session.database.newestVersion { tell(.refreshRequired, core) }
+        if owesChange { tellChange(core) }
+        if !isFree, core.session.version < core.session.database.newestVersion { askForRefresh(core) }
         deliver()
     }
 
@@ -173,7 +177,7 @@ final class RealmNotifier: @unchecked Sendable {
     func didAdvance() {
         guard let core else { return }
         isLocal = false
-        if !isSending { tell(.didChange, core) }
+        if !isSending { tellChange(core) }
         deliver()
     }
 
@@ -188,7 +192,7 @@ final class RealmNotifier: @unchecked Sendable {
     /// Behind `lookBeforeWrite`: as `didAdvance`, of what that has found.
     func didBeginWrite() {
         guard let core else { return }
-        if !isSending { tell(.didChange, core) }
+        if !isSending { tellChange(core) }
         send(core)
     }
 
@@ -207,20 +211,38 @@ final class RealmNotifier: @unchecked Sendable {
         guard let core else { return }
         let silent = Set(silent.compactMap { $0.entry.map { ObjectIdentifier($0) } })
         if !silent.isEmpty { deliver(silent: silent) }
-        tell(.didChange, core, silent: silent)
+        tellChange(core, silent: silent)
         if !entries.isEmpty { schedule() }
     }
 
     // MARK: Telling
 
-    private func tell(_ notification: Realm.Notification, _ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
-        if notification == .didChange { owesChange = false }
+    private func tellChange(_ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
+        owesChange = false
         tellings += 1
         defer {
             tellings -= 1
             scheduleMissed()
         }
-        for weak in realmEntries {
+        call(.didChange, core, silent)
+    }
+
+    /// Without autorefresh: asks the observers of the Realm to refresh it, which they may do within their call.
+    private func askForRefresh(_ core: RealmCore) {
+        isAsking = true
+        defer {
+            isAsking = false
+            scheduleMissed()
+        }
+        // The first one who refreshes has done it for all.
+        call(.refreshRequired, core, []) { core.session.version < core.session.database.newestVersion }
+    }
+
+    private func call(
+        _ notification: Realm.Notification, _ core: RealmCore, _ silent: Set<ObjectIdentifier>,
+        while isDue: () -> Bool = { true }
+    ) {
+        for weak in realmEntries where isDue() {
             guard let entry = weak.entry, !entry.isEnded, !silent.contains(ObjectIdentifier(entry)),
                 let observer = entry.observer as? RealmObserver
             else { continue }
@@ -230,7 +252,7 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Another turn for the one that came while blocks ran.
     private func scheduleMissed() {
-        if !hasMissedTurn || isSending { return }
+        if !hasMissedTurn || isCalling { return }
         hasMissedTurn = false
         schedule()
     }

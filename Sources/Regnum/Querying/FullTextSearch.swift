@@ -70,7 +70,7 @@ extension RealmCollection where Element: ObjectBase {
         let state = found.state
         guard let binding = state.binding, let column = binding.column(ofProperty: property) else { return [] }
         return state.ranked(terms, column, limit).map { hit in
-            SearchHit(element: found.element(hit.key, binding), score: hit.score, terms: terms) {
+            SearchHit(element: binding.element(hit.key, as: Element.self), score: hit.score, terms: terms) {
                 state.texts(of: hit.key, column)
             }
         }

@@ -24,13 +24,13 @@ private struct QueryLowering {
         defer { depth -= 1 }
         if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         switch node {
-        case .path(let path):
-            return .comparison(
-                Comparison(
-                    operand(path), .equal, .constant(.bool(true)), modifier: path.needsAny ? .any : .direct))
+        case .path(let path): return isTrue(path, true)
         case .constant(let constant):
             guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
             return .constant(value)
+        // As it is printed: `link.flag == false`, which no object without a link satisfies.
+        case .not(.path(let path)): return isTrue(path, false)
+        case .not(.not(let child)): return condition(child)
         case .not(let child): return .not(condition(child))
         case .and(let terms): return .and(terms.nodes.map { condition($0) })
         case .or(let terms): return .or(terms.nodes.map { condition($0) })
@@ -51,6 +51,11 @@ private struct QueryLowering {
                     modifier: subject.needsAny ? .any : .direct))
         case .subqueryCount: misuse("A count alone is no condition: compare it with a number.")
         }
+    }
+
+    private func isTrue(_ path: QueryPath, _ wanted: Bool) -> Predicate {
+        .comparison(
+            Comparison(operand(path), .equal, .constant(.bool(wanted)), modifier: path.needsAny ? .any : .direct))
     }
 
     private mutating func operand(_ node: QueryNode) -> Operand {

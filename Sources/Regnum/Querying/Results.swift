@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects of a class, filtered and ordered: live and lazy. `ResultsState` does the work.
+//
+// What is asked for often is a member of the types themselves: in an extension of their protocol each call looks up
+// what the elements' type is and can do, which takes longer than the rest.
+
+public import Foundation
 
 /// Types that `Realm.objects` can fetch.
 public protocol RealmFetchable: RealmCollectionValue {}
@@ -25,8 +30,23 @@ extension Results: _ResultsCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { state.count }
 
+    /// How many elements there are. Of all objects of a class constant, else the query's cost once a change.
+    public var count: Int { state.count }
+
+    /// True where there is no element. Of a filter constant where the first match is near.
+    public var isEmpty: Bool { state.isEmpty }
+
+    /// The first element, or nil where there is none.
+    public var first: Element? { state.first(as: Element.self) }
+
+    /// The last element, or nil where there is none.
+    public var last: Element? { state.last(as: Element.self) }
+
     /// The element at a position; misuse where it is out of bounds.
     public subscript(position: Int) -> Element { state.element(at: position, as: Element.self) }
+
+    /// The elements at the positions; misuse where one is out of bounds.
+    public func objects(at indexes: IndexSet) -> [Element] { state.elements(at: indexes, as: Element.self) }
 
     /// A part of the collection.
     public subscript(bounds: Range<Int>) -> Slice<Results> { Slice(base: self, bounds: bounds) }
@@ -55,10 +75,31 @@ extension LinkingObjects: _ResultsCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { count }
 
+    /// How many elements there are; evaluated once a change.
+    public var count: Int { handle.results?.count ?? 0 }
+
+    /// True where there is no element.
+    public var isEmpty: Bool { handle.results?.isEmpty ?? true }
+
+    /// The first element, or nil where there is none.
+    public var first: Element? { handle.results?.first(as: Element.self) }
+
+    /// The last element, or nil where there is none.
+    public var last: Element? { handle.results?.last(as: Element.self) }
+
     /// The element at a position; misuse where it is out of bounds.
     public subscript(position: Int) -> Element {
         guard let state = handle.results else { refuseIndex(position, 0) }
         return state.element(at: position, as: Element.self)
+    }
+
+    /// The elements at the positions; misuse where one is out of bounds.
+    public func objects(at indexes: IndexSet) -> [Element] {
+        guard let state = handle.results else {
+            if !indexes.isEmpty { misuse("Indexes for collection are out of bounds.") }
+            return []
+        }
+        return state.elements(at: indexes, as: Element.self)
     }
 
     /// A part of the collection.

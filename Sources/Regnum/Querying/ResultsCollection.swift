@@ -22,37 +22,6 @@ public protocol _ResultsCollection: RealmCollection {}
 // MARK: Elements
 
 extension _ResultsCollection {
-    /// How many elements there are. Of all objects of a class constant, else the query's cost once a change.
-    public var count: Int { _handle.state?.count ?? 0 }
-
-    /// True where there is no element. Of a filter constant where the first match is near.
-    public var isEmpty: Bool { _handle.state?.isEmpty ?? true }
-
-    /// An object, or what projects it.
-    func element(_ key: ObjectKey, _ binding: ClassBinding) -> Element {
-        Element._element(_RowPlace(binding: binding, key: key, location: nil))
-    }
-
-    /// The first element, or nil where there is none.
-    public var first: Element? {
-        guard let state = _handle.state else { return nil }
-        guard let binding = state.binding else {
-            return state.count == 0 ? nil : state.element(at: 0, as: Element.self)
-        }
-        guard let key = state.firstKey() else { return nil }
-        return element(key, binding)
-    }
-
-    /// The last element, or nil where there is none.
-    public var last: Element? {
-        guard let state = _handle.state else { return nil }
-        guard let binding = state.binding else {
-            return state.count == 0 ? nil : state.element(at: state.count - 1, as: Element.self)
-        }
-        guard let key = state.lastKey() else { return nil }
-        return element(key, binding)
-    }
-
     func iterator() -> RLMIterator<Element> {
         guard let state = _handle.state else { return RLMIterator([]) }
         guard let binding = state.binding else {
@@ -63,12 +32,6 @@ extension _ResultsCollection {
             state.isWholeTable ? ObjectCursor(tableOf: binding) : ObjectCursor(state.currentKeys(), of: binding)
         let shape = Element._shape
         return shape.isProjection || shape.isCustom ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
-    }
-
-    /// The elements at the positions; misuse where one is out of bounds.
-    public func objects(at indexes: IndexSet) -> [Element] {
-        if let last = indexes.last, last >= count { misuse("Indexes for collection are out of bounds.") }
-        return indexes.map { self[$0] }
     }
 
     /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found.
@@ -102,17 +65,7 @@ extension _ResultsCollection {
 
     /// The elements, the first hundred of them.
     public var description: String {
-        let name = "\(Self.self)"
-        guard let state = _handle.state else { return "\(name) <unmanaged>" }
-        let address = String(UInt(bitPattern: Unmanaged.passUnretained(state).toOpaque()), radix: 16)
-        guard !state.isInvalidated else { return "\(name) <0x\(address)> (\n\n)" }
-        let count = state.count
-        let shown = Swift.min(count, 100)
-        var lines = (0..<shown).map { position in
-            "\t[\(position)] " + "\(self[position])".replacing("\n", with: "\n\t")
-        }.joined(separator: ",\n")
-        if count > shown { lines += "\n\t... \(count - shown) objects skipped." }
-        return "\(name) <0x\(address)> (\n\(lines)\n)"
+        ObjectDescription.text(of: self)
     }
 }
 

@@ -198,6 +198,29 @@ package final class ResultsState {
         return Element._element(place(binding, key(at: position), nil))
     }
 
+    /// The elements at the positions, which ascend; misuse where one is out of bounds.
+    func elements<Element: RealmCollectionValue>(
+        at positions: some BidirectionalCollection<Int>, as type: Element.Type
+    ) -> [Element] {
+        if let last = positions.last, last >= count { misuse("Indexes for collection are out of bounds.") }
+        return positions.map { element(at: $0, as: type) }
+    }
+
+    /// The first element, or nil where there is none.
+    func first<Element: RealmCollectionValue>(as type: Element.Type) -> Element? {
+        guard let binding else { return count == 0 ? nil : element(at: 0, as: type) }
+        return firstKey().map { binding.element($0, as: type) }
+    }
+
+    /// The last element, or nil where there is none.
+    func last<Element: RealmCollectionValue>(as type: Element.Type) -> Element? {
+        guard let binding else {
+            let count = count
+            return count == 0 ? nil : element(at: count - 1, as: type)
+        }
+        return lastKey().map { binding.element($0, as: type) }
+    }
+
     /// What a subscript hands out. The accessors of the last two are kept, and pointed at other rows where nobody else
     /// holds them.
     @inline(__always)
@@ -385,6 +408,13 @@ package final class ResultsState {
     private func applySteps(_ found: [ObjectKey]) -> [ObjectKey] {
         guard let query else { return found }
         return engine { () throws(EngineError) in try query.keys(among: found) }
+    }
+}
+
+extension ClassBinding {
+    /// An object of the class, or what projects it.
+    func element<Element: RealmCollectionValue>(_ key: ObjectKey, as type: Element.Type) -> Element {
+        Element._element(_RowPlace(binding: self, key: key, location: nil))
     }
 }
 

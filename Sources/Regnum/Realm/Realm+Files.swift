@@ -16,8 +16,9 @@ extension Realm {
     }
 
     /// Deletes the file and what lies beside it; the lock file stays. A symbolic link goes with the file that it leads
-    /// to. True where there was a file. Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or
-    /// another, and what the file system refuses.
+    /// to. True where there was a file. Waits, a second at most, while what a Realm that is gone has written is synced.
+    /// Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or another, and what the file system
+    /// refuses.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }

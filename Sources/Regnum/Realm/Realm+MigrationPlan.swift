@@ -19,7 +19,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         /// nulls of properties that become required, objects without an owner that become embedded, and whatever
         /// `deleteRealmIfMigrationNeeded` deletes.
         public var losesValues: Bool { loss != .nothing }
-        /// True where the schema version has to be raised for it.
+        /// True where the schema version has to be raised for it. Of a read-only configuration: where the file cannot
+        /// be opened with it.
         public let needsMigration: Bool
         let loss: SchemaDifference.Loss
 
@@ -41,12 +42,14 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let version: UInt64
     /// In the order of the classes.
     public let changes: [Change]
-    /// True where opening would throw, because the version would have to be higher.
+    /// True where opening would throw, because the version would have to be higher. A read-only configuration is refused
+    /// where the file has another version, or other classes than it can be read with: those files are not migrated.
     public let isRefused: Bool
     /// True where opening would call the migration block.
     public let callsBlock: Bool
     /// True where opening would delete all objects instead, because of `deleteRealmIfMigrationNeeded`.
     public let deletesEverything: Bool
+    let isReadOnly: Bool
 
     /// One line for the versions, one for each change.
     public var description: String {
@@ -59,7 +62,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
 
     private var verdict: String {
         if deletesEverything { return "deleteRealmIfMigrationNeeded deletes all objects" }
-        if isRefused { return "refused: raise schemaVersion" }
+        if isRefused { return "refused: " + (isReadOnly ? "read-only files are not migrated" : "raise schemaVersion") }
         return changes.isEmpty ? "nothing changes" : "can be opened"
     }
 }
@@ -104,20 +107,28 @@ extension RealmCare where Self == Realm {
         do {
             let session = try readingSession(path, configuration)
             let stored = session.schemaVersion == UInt64.max ? nil : session.schemaVersion
+            let wanted = configuration.schemaVersion
+            if configuration.readOnly {
+                let changes = schema.classes.flatMap { obstacles($0, session, schema.classes) }
+                return MigrationPlan(
+                    fileVersion: stored, version: wanted, changes: changes,
+                    isRefused: !changes.isEmpty || stored.map { $0 != wanted } ?? false, callsBlock: false,
+                    deletesEverything: false, isReadOnly: true)
+            }
             let changes: [MigrationPlan.Change] = schema.classes.flatMap {
                 differences($0, session, schema.classes)
             }
-            let wanted = configuration.schemaVersion
             let isDifferent = stored.map { $0 != wanted || changes.contains { $0.needsMigration } } ?? false
             if configuration.deleteRealmIfMigrationNeeded, isDifferent {
                 return MigrationPlan(
                     fileVersion: stored, version: wanted, changes: changes.map(\.reason) + deletions(session),
-                    isRefused: false, callsBlock: false, deletesEverything: true)
+                    isRefused: false, callsBlock: false, deletesEverything: true, isReadOnly: false)
             }
             let isOlder = stored.map { $0 < wanted } ?? false
             return MigrationPlan(
                 fileVersion: stored, version: wanted, changes: changes, isRefused: isDifferent && !isOlder,
-                callsBlock: isOlder && configuration.migrationBlock != nil, deletesEverything: false)
+                callsBlock: isOlder && configuration.migrationBlock != nil, deletesEverything: false,
+                isReadOnly: false)
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
     }
 
@@ -226,6 +237,18 @@ extension RealmCare where Self == Realm {
                 change("Property '\(schema.name).\(property.name)' has been made \(made).", table.count, needs: false))
         }
         return changes
+    }
+
+    /// What keeps a class from being read where nothing may be written. As nothing is, nothing goes.
+    private static func obstacles(
+        _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
+    ) -> [MigrationPlan.Change] {
+        guard let table = session.table(named: schema.name) else { return [] }
+        return SchemaDifferences(schema: schema, table: table.definition, session: session, classes: classes)
+            .list(toleratingColumns: true).map {
+                MigrationPlan.Change(
+                    text: $0, className: schema.name, objectCount: table.count, needsMigration: true, loss: .nothing)
+            }
     }
 
     /// What emptying the file deletes, declared or not.

@@ -181,6 +181,7 @@ extension Realm {
             core.afterRollback()
             throw core.error("write", error)
         }
+        core.settings.writeFate?.committed(in: core)
         CommitBoard.committed(core.settings.database, by: core.notifier)
         for work in core.takeAfterWrite() { work() }
         core.didShowOtherVersion()
@@ -194,13 +195,21 @@ extension Realm {
         // Others see the changes once they are durable.
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
+        // Who waits looks at what the write has led to: that is kept here, and may be durable before.
+        let isKept = waiting.isEmpty ? nil : DispatchGroup()
+        isKept?.enter()
         do {
+            defer { isKept?.leave() }
             try core.session.commitWriteLater { [weak database] error in
                 if error == nil, let database { CommitBoard.committed(database, by: own) }
                 if error != nil { fate?.rollBack() }
-                for work in waiting { work() }
-                onDone(error)
+                guard let isKept else { return onDone(error) }
+                isKept.notify(queue: .global()) {
+                    for work in waiting { work() }
+                    onDone(error)
+                }
             }
+            fate?.committed(in: core)
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
             // The engine has rolled back.
@@ -218,14 +227,15 @@ extension Realm {
 
 extension Realm {
     /// Sees what others have committed since, and tells observers what is due at once; false where others have
-    /// committed nothing, during a write, and within an observer's block.
+    /// committed nothing, during a write, and within an observer's block, unless that is told `.refreshRequired`. Also where
+    /// the newest version cannot be read: the Realm stays where it is, the log says why, and a write throws it.
     @discardableResult
     public func refresh() -> Bool {
         core.check()
         if core.isReadOnly { misuse("Read-only Realms do not change and cannot be refreshed.") }
         if core.isFrozen || core.isWriting || core.notifier?.isSending == true { return false }
         core.touch()
-        let moved = engine { () throws(EngineError) in try core.session.refresh() }
+        let moved = core.advance()
         if moved {
             core.reloadTables()
             core.didShowOtherVersion()
@@ -254,14 +264,14 @@ extension Realm {
     /// collections anew, and are told what has changed since the last call. Within an observer's block nothing happens.
     public func invalidate() {
         core.check()
-        if core.notifier?.isSending == true { return }
+        if core.notifier?.isCalling == true { return }
         if core.isWriting { core.rollBack() }
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
         // Loops that run ask for nothing but this.
         core.session.moved()
-        let hasMoved = !core.isReadOnly && engine { () throws(EngineError) in try core.session.refresh() }
+        let hasMoved = !core.isReadOnly && core.advance()
         if hasMoved { core.reloadTables() }
         core.notifier?.didInvalidate(hasMoved: hasMoved)
         core.tracker?.invalidated()
@@ -276,6 +286,14 @@ extension RealmCore {
     var settings: RealmSettings {
         // Set by `RealmOpening` before anyone sees the core.
         unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
+    }
+
+    /// Comes to the newest version. False where there is none newer, and where it cannot be read: what is shown stays.
+    func advance() -> Bool {
+        do { return try session.refresh() } catch {
+            Logger.log(.error, "DB: Stay at version \(session.version) of \(settings.place.name): \(error.words)")
+            return false
+        }
     }
 
     func begin() throws(EngineError) {

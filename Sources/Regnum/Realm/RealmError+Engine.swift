@@ -148,8 +148,8 @@ extension Realm.Error {
         return Realm.Error(
             .invalidDatabase, isCut ? .truncated : .damaged,
             start + "\(damage). "
-                + (isCut ? "The end of the file is missing" : "A part of the file was overwritten")
-                + ": keep a copy of it, and restore it from a backup.", fileURL: URL(fileURLWithPath: path))
+                + (isCut ? "The end of the file is missing" : "A part of the file was overwritten") + ": "
+                + EngineError.adviceOnDamage, fileURL: URL(fileURLWithPath: path))
     }
 
     private static func latched(_ words: String, _ path: String) -> Realm.Error {
@@ -225,12 +225,26 @@ extension Realm.Error {
 }
 
 extension EngineError {
+    fileprivate static let adviceOnDamage =
+        "keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage`; `regnum check` "
+        + "tells what is damaged."
+
+    /// What the program ends with where nothing can be thrown.
+    var lastWords: String {
+        switch self {
+        case .limit(let words), .refused(_, let words): return words
+        default:
+            var path: String?
+            if case .corrupted(let damage) = self { path = damage.path }
+            return "The Realm file\(path.map { " '\($0)'" } ?? "") could not be read: \(words)"
+        }
+    }
+
     /// For messages without a path.
     var words: String {
         switch self {
         case .corrupted(let damage):
-            "\(damage). A part of the file was overwritten or is missing: keep a copy of it, and restore it from a "
-                + "backup."
+            "\(damage). A part of the file was overwritten or is missing: \(Self.adviceOnDamage)"
         case .system(let error):
             "\(error)."
         case .latched(let words):

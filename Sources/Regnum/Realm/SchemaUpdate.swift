@@ -43,6 +43,12 @@ struct SchemaUpdate {
             return MigrationBackup.removeAfterGoodOpening(
                 configuration, settings.place, version: session.schemaVersion)
         }
+        if session.database.isTellingHere {
+            misuse(
+                "Realm at path '\(settings.place.name)' cannot be opened with classes that change the file in an "
+                    + "observer's block that is called because a write of the same file begins on this thread: it would "
+                    + "wait for itself. Open it before that write, or later.")
+        }
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }

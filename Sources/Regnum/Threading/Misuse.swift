@@ -20,10 +20,11 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
     fatalError(message, file: file, line: line)
 }
 
-/// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading.
+/// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading
+/// (`Documentation/Damage.md`), or a write that goes over a limit.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
-    misuse("The Realm file could not be read: \(error.words)", file: file, line: line)
+    misuse(error.lastWords, file: file, line: line)
 }
 
 /// Runs engine calls whose failure the public API cannot pass on.

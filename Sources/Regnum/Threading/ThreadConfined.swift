@@ -66,7 +66,10 @@ extension ThreadConfined {
 extension RealmCore {
     /// The frozen Realm of the version that is shown; in a write of the version before. The same for the same
     /// version.
-    func frozen() -> RealmCore {
+    func frozen() -> RealmCore { engine { () throws(EngineError) in try makeFrozen() } }
+
+    /// As `frozen`. Throws where the version cannot be read.
+    func makeFrozen() throws(EngineError) -> RealmCore {
         check()
         if isFrozen { return self }
         touch()
@@ -75,7 +78,7 @@ extension RealmCore {
         let key = RealmCache.FrozenKey(
             database: ObjectIdentifier(settings.database), version: session.version, types: types)
         if let known = RealmCache.shared.frozenCore(at: key) { return known }
-        let session = engine { () throws(EngineError) in try self.session.freeze() }
+        let session = try session.freeze()
         let core = RealmCore(session: session, isReadOnly: isReadOnly, isFrozen: true)
         let kept = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,

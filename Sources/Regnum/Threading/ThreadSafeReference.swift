@@ -3,7 +3,6 @@
 
 internal import RegnumEngine
 internal import RegnumSystem
-internal import Synchronization
 
 /// Something of a Realm on its way to another thread.
 ///
@@ -83,14 +82,42 @@ extension Realm {
 
 /// What has become of a write, for what was handed over within it.
 final class WriteFate: Sendable {
-    private let rolledBack = Atomic(false)
-    var isRolledBack: Bool { rolledBack.load(ordering: .acquiring) }
-    func rollBack() { rolledBack.store(true, ordering: .releasing) }
+    private struct State: @unchecked Sendable {
+        // Sendable: the Realm is frozen.
+        var isRolledBack = false
+        var isOutcomeWanted = false
+        var outcome: RealmCore?
+    }
+    private let state = Lock(State())
+
+    var isRolledBack: Bool { state.withLock { $0.isRolledBack } }
+
+    /// The version that the write has led to, frozen, where it was committed and somebody has wanted it before.
+    var outcome: RealmCore? { state.withLock { $0.outcome } }
+
+    func wantOutcome() { state.withLock { $0.isOutcomeWanted = true } }
+
+    /// On the Realm's thread, while it shows what the write has made.
+    func committed(in core: RealmCore) {
+        // Where it cannot be read the commit may be failing, which is told elsewhere.
+        guard state.withLock({ $0.isOutcomeWanted }), let outcome = try? core.makeFrozen() else { return }
+        state.withLock { if !$0.isRolledBack { $0.outcome = outcome } }
+    }
+
+    /// Any thread; about the time of `committed` too, where what was committed could not be made durable.
+    func rollBack() {
+        let abandoned = state.withLock { state -> RealmCore? in
+            defer { state = State(isRolledBack: true) }
+            return state.outcome
+        }
+        // Not while the lock is held: a Realm may end with it.
+        withExtendedLifetime(abandoned) {}
+    }
 }
 
 extension RealmCore {
     /// Of the running write; nil where there is none.
-    fileprivate func writeFate() -> WriteFate? {
+    func writeFate() -> WriteFate? {
         guard isWriting else { return nil }
         if let fate = settings.writeFate { return fate }
         let fate = WriteFate()

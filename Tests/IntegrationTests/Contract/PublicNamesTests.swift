@@ -94,7 +94,7 @@ struct PublicNamesTests {
         let loose = Many(value: ["ints": [7]]).ints
         #expect(ends(loose) { $0 } == [7, 7, 7, 1, 0, 0, 1])
         #expect(shown(loose).count == 1 && shown(loose).text.hasPrefix("List<int> <0x") && !shown(loose).isFrozen)
-        #expect(shown(one.parents).text.hasPrefix("LinkingObjects<All> <0x"))
+        #expect(shown(one.parents).text.hasPrefix("LinkingObjects<Contract_All> <0x"))
         #expect(shown(AnyRealmCollection(one.list)).text.hasPrefix("AnyRealmCollection<All> <0x"))
         let (list, results) = (one.list, realm.objects(All.self))
         realm.invalidate()

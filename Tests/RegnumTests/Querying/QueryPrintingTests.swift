@@ -109,6 +109,30 @@ struct QueryPrintingTests {
         #expect(arguments.count == printed.count)
     }
 
+    // `!` of a path was asked as NOT, which whoever has no link satisfies, and printed as `== false`.
+    @Test("a negated path behind a link finds what it prints")
+    func negatedPath() throws {
+        let realm = try Realm(
+            configuration: .init(
+                inMemoryIdentifier: "negated paths \(UInt64.random(in: 0 ... .max))",
+                objectTypes: [Child.self, Toy.self])
+        )
+        try realm.write {
+            let small = realm.create(Child.self, value: ["name": "no link"])
+            let tall = realm.create(Child.self, value: ["name": "to small", "isTall": true, "best": small])
+            realm.create(Child.self, value: ["name": "to tall", "best": tall])
+        }
+        let children = realm.objects(Child.self)
+        let queries: [(Query<Child>) -> Query<Bool>] = [
+            { $0.best.isTall }, { !$0.best.isTall }, { !(!$0.best.isTall) }, { !$0.fans.isTall }, { !$0.isTall },
+        ]
+        for query in queries {
+            let (text, _) = query(Query<Child>._constructForTesting())._constructPredicate()
+            #expect(children.where(query).map(\.name) == children.filter(text).map(\.name), "\(text)")
+        }
+        #expect(children.where { !$0.best.isTall }.map(\.name) == ["to small"])
+    }
+
     @Test("arguments stand in the order of the text")
     func arguments() {
         let query = Query<Child>._constructForTesting()
