@@ -124,9 +124,11 @@ package protocol File: AnyObject, Sendable {
     /// Lets those who can use `other` use this file, just made for its owner alone and still empty, and nobody else, as
     /// far as the system's three kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where
     /// the process may give them, all permissions that this allows, and on Linux its access list; else the process's
-    /// mask takes some away, and where `other` has such a list, all but those of the owner. Nothing happens where files
-    /// have no owners.
-    func takeAccess(of other: any File, asReplacement: Bool)
+    /// mask takes some away, and where `other` has such a list, all but those of the owner. False where `other` has a
+    /// list that this file cannot get as a replacement: others may use it then than could use `other`. Nothing happens
+    /// where files have no owners.
+    @discardableResult
+    func takeAccess(of other: any File, asReplacement: Bool) -> Bool
     /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
     /// they are released. Every later call but `unlock` and `close` throws `.io`.
     func close()
@@ -134,7 +136,7 @@ package protocol File: AnyObject, Sendable {
 
 extension File {
     package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
-    package func takeAccess(of other: any File, asReplacement: Bool) {}
+    package func takeAccess(of other: any File, asReplacement: Bool) -> Bool { true }
 
     /// True where another open file holds the lock of that byte.
     package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }

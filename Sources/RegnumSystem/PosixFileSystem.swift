@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of this machine.
 
+import Synchronization
+
 /// The real file system. Paths are UTF-8, absolute or relative to the working directory.
 package final class PosixFileSystem: FileSystem {
     package static let shared = PosixFileSystem()
@@ -64,7 +66,7 @@ package final class PosixFileSystem: FileSystem {
         let made = withUTF8Path(target) { SystemCalls.openFile($0, .createNew(permissions: 0o600)) }
         guard made >= 0 else { return false }
         let copy = Descriptor(Int32(made))
-        SystemCalls.copyAccess(from: original.number, to: copy.number, asReplacement: false)
+        _ = SystemCalls.copyAccess(from: original.number, to: copy.number, asReplacement: false)
         if SystemCalls.shareBytes(original.number, with: copy.number) >= 0 { return true }
         try? remove(target)
         return false
@@ -264,11 +266,11 @@ final class PosixFile: File {
         return try checked(SystemCalls.isLocked(descriptor.number, bytes: bytes), "lock") == 1
     }
 
-    func takeAccess(of other: any File, asReplacement: Bool) {
+    func takeAccess(of other: any File, asReplacement: Bool) -> Bool {
         guard let source = (other as? PosixFile)?.state.withLock({ $0.descriptor }),
             let own = state.withLock({ $0.descriptor })
-        else { return }
-        SystemCalls.copyAccess(from: source.number, to: own.number, asReplacement: asReplacement)
+        else { return true }
+        return SystemCalls.copyAccess(from: source.number, to: own.number, asReplacement: asReplacement)
     }
 
     func close() {
@@ -329,12 +331,24 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     private let descriptor: Descriptor
     private let path: String
 
+    /// What the regions of this process have reserved.
+    private static let taken = Atomic<Int>(0)
+    /// A sixteenth of what systems give a process: beyond it a file gets as much as lets hundreds of them be open.
+    private static let plenty = 1 << 43
+    private static let modest = 36
+
     init(_ descriptor: Descriptor, _ path: String) throws(SystemError) {
+        var information: SystemCalls.FileInformation?
+        _ = SystemCalls.inspect(descriptor.number, &information)
+        let length = information?.status.byteCount ?? 0
         for shift in [40, 38, 36, 34, 32, 30] {
+            let isTooMuch = shift > Self.modest && Self.taken.load(ordering: .relaxed) + (1 << shift) > Self.plenty
+            if isTooMuch, length < 1 << (shift - 4) { continue }
             guard let reserved = SystemCalls.reserve(1 << shift, isReadable: false) else { continue }
             self.reserved = reserved
             base = UnsafeRawPointer(reserved)
             capacity = 1 << shift
+            Self.taken.wrappingAdd(capacity, ordering: .relaxed)
             self.descriptor = descriptor
             self.path = path
             return
@@ -343,6 +357,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     }
 
     deinit {
+        Self.taken.wrappingSubtract(capacity, ordering: .relaxed)
         SystemCalls.unmap(reserved, capacity)
     }
 

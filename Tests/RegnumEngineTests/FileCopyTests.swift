@@ -234,6 +234,21 @@ import Testing
         try expectWhole(files, "at the end")
     }
 
+    @Test("a file whose access list its compacted copy cannot get stays as it is")
+    func listThatCannotBeKept() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(base)
+        let files = HookedFileSystem(base)
+        let before = base.contents(of: "/a.realm")
+        files.refusal = { request, path in
+            request == .takeAccess && path.hasSuffix(".compacting")
+                ? SystemError(.permissionDenied, "keep the access list of", path) : nil
+        }
+        #expect(throws: EngineError.self) { try Database.compact(path: "/a.realm", fileSystem: files) }
+        #expect(base.contents(of: "/a.realm") == before)
+        #expect(!base.paths.contains { $0.hasSuffix(".compacting") })
+    }
+
     @Test("a file counts as unused where nobody has it open, and then nobody opens it meanwhile")
     func unused() throws {
         let files = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
@@ -266,26 +281,32 @@ import Testing
     }
 
     // Files of which the last Realm had just gone could not be deleted while what it had written was synced.
-    @Test("a file that is only being synced and closed counts as unused once that is done")
-    func unusedSoon() throws {
+    @Test(
+        "a file that is only being synced and closed counts as unused once that is done", arguments: [false, true])
+    func unusedSoon(byThread: Bool) throws {
         let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
         try madeFile(base)
         let files = HookedFileSystem(base)
-        let last = Kept()
-        var options = Database.OpenOptions()
-        options.syncDelay = nil
-        last.session = try Database.open(path: "/a.realm", fileSystem: files, options: options).makeSession()
-        last.session?.durability = .relaxed
-        try fill(try #require(last.session), 1)
-        // The next sync is that of the end.
+        // The next sync is that of the end, or that of the thread.
         let isSyncing = Lock(false)
+        let isWatched = Lock(false)
         files.before = { call, _ in
-            guard call == .sync else { return }
+            guard call == .sync, isWatched.withLock({ $0 }) else { return }
             isSyncing.withLock { $0 = true }
             CurrentThread.sleep(nanoseconds: 20_000_000)
         }
-        #expect(DetachedThread.start { last.session = nil })
-        while !isSyncing.withLock({ $0 }) { CurrentThread.sleep(nanoseconds: 100_000) }
+        let last = Kept()
+        var options = Database.OpenOptions()
+        options.syncDelay = byThread ? 1_000_000 : nil
+        last.session = try Database.open(path: "/a.realm", fileSystem: files, options: options).makeSession()
+        last.session?.durability = .relaxed
+        isWatched.withLock { $0 = true }
+        try fill(try #require(last.session), 1)
+        if !byThread { #expect(DetachedThread.start { last.session = nil }) }
+        let end = MonotonicClock.now() + 20_000_000_000
+        while !isSyncing.withLock({ $0 }), MonotonicClock.now() < end { CurrentThread.sleep(nanoseconds: 100_000) }
+        #expect(isSyncing.withLock { $0 })
+        if byThread { last.session = nil }
         #expect(try Database.whileUnused(path: "/a.realm", fileSystem: files) { $0 } == true)
     }
 

@@ -106,9 +106,9 @@ private final class HookedFile: File {
         fileSystem.after(.unlock(byte: byte), path)
     }
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
-    func takeAccess(of other: any File, asReplacement: Bool) {
-        _ = fileSystem.refusal(.takeAccess, path)
-        base.takeAccess(of: (other as? HookedFile)?.base ?? other, asReplacement: asReplacement)
+    func takeAccess(of other: any File, asReplacement: Bool) -> Bool {
+        if fileSystem.refusal(.takeAccess, path) != nil { return false }
+        return base.takeAccess(of: (other as? HookedFile)?.base ?? other, asReplacement: asReplacement)
     }
     func close() { base.close() }
 }

@@ -36,6 +36,17 @@ struct PosixFileSystemTests {
         #expect(errorKind { try file.write([1], at: 0) } == .noSpace)
     }
 
+    // Each took a TiB: some hundred files left nothing for the rest of the process.
+    @Test("many files that are open leave room in the address space")
+    func manyRegions() throws {
+        let path = freshPath()
+        defer { try? files.remove(path) }
+        let file = try files.open(path, .readWriteCreate)
+        let regions = try (0..<100).map { _ in try file.makeRegion() }
+        #expect(regions.allSatisfy { $0.capacity >= 1 << 30 })
+        #expect(regions.reduce(0) { $0 + $1.capacity } <= 16 << 40)
+    }
+
     @Test("reports a missing parent, and a path with a zero in it, as not found")
     func missingParent() {
         #expect(errorKind { _ = try files.open(freshPath() + "/a", .readWriteCreate) } == .notFound)

@@ -26,6 +26,8 @@ extension Realm {
         let target = PosixFileSystem.shared.linked(path)
         var removal: Result<Bool, SystemError>?
         do {
+            // The thread that syncs calls back, and what it calls may hold the Realm.
+            Database.waitForLettingGo(path: target, fileSystem: PosixFileSystem.shared)
             if !RealmCache.shared.isOpen(.file(path: path)) {
                 removal = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
                     SideFiles.removeAll(of: path, target, isThere: isThere)

@@ -196,15 +196,14 @@ extension Realm {
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
         // Who waits looks at what the write has led to: that is kept here, and may be durable before.
-        let isKept = waiting.isEmpty ? nil : DispatchGroup()
-        isKept?.enter()
+        let keeping = waiting.isEmpty ? nil : Keeping()
         do {
-            defer { isKept?.leave() }
+            defer { keeping?.end() }
             try core.session.commitWriteLater { [weak database] error in
                 if error == nil, let database { CommitBoard.committed(database, by: own) }
                 if error != nil { fate?.rollBack() }
-                guard let isKept else { return onDone(error) }
-                isKept.notify(queue: .global()) {
+                guard let keeping else { return onDone(error) }
+                keeping.whenEnded {
                     for work in waiting { work() }
                     onDone(error)
                 }

@@ -89,7 +89,9 @@ enum RealmOpening {
     /// Before the first opening in the process: asks whether the file is to be compacted, and does it where nobody else
     /// has it open. What the system refuses is no reason not to open the file as it is; damage shows when it is opened.
     private static func compactIfWanted(_ configuration: Realm.Configuration, _ path: String) throws {
-        guard let isWanted = configuration.shouldCompactOnLaunch else { return }
+        guard let isWanted = configuration.shouldCompactOnLaunch, !RealmCache.shared.isOpen(.file(path: path)) else {
+            return
+        }
         let files = configuration.files
         guard let sizes = try? Database.measure(path: path, fileSystem: files, options: options(configuration)),
             isWanted(sizes.total, sizes.used)

@@ -115,6 +115,34 @@ final class WriteFate: Sendable {
     }
 }
 
+/// While a Realm keeps what its commit has led to: what the end of that commit is to call waits for it. So it is called
+/// in the order of the commits.
+final class Keeping: Sendable {
+    private struct State {
+        var hasEnded = false
+        var work: (@Sendable () -> Void)?
+    }
+    private let state = Lock(State())
+
+    func end() {
+        let work = state.withLock { state in
+            state.hasEnded = true
+            defer { state.work = nil }
+            return state.work
+        }
+        work?()
+    }
+
+    /// Calls it here, or in `end`.
+    func whenEnded(_ work: @escaping @Sendable () -> Void) {
+        let hasEnded = state.withLock { state in
+            if !state.hasEnded { state.work = work }
+            return state.hasEnded
+        }
+        if hasEnded { work() }
+    }
+}
+
 extension RealmCore {
     /// Of the running write; nil where there is none.
     func writeFate() -> WriteFate? {

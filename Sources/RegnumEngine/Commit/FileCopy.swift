@@ -77,7 +77,11 @@ struct FileCopy {
             let temporary = path + ".compacting"
             if try fileSystem.status(temporary) != nil { try fileSystem.remove(temporary) }
             let file = try fileSystem.open(temporary, .createNew(permissions: 0o600))
-            file.takeAccess(of: database.file, asReplacement: true)
+            guard file.takeAccess(of: database.file, asReplacement: true) else {
+                file.close()
+                try? fileSystem.remove(temporary)
+                throw EngineError.system(SystemError(.permissionDenied, "keep the access list of", path))
+            }
             return (temporary, file)
         }
         if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }

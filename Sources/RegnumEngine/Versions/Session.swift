@@ -377,7 +377,7 @@ package final class Session {
         guard state.pointee.isWriting else { return }
         for table in tables { try table.flushIndexedCollection() }
         var held = tables.reduce(0) { $0 + $1.changedByteCount }
-        // As it is unpacked: its blocks are a part of that.
+        // An open collection is unpacked; its blocks take no more than a word for an element and its bytes.
         var unpacked = tables.reduce(0) { $0 + ($1.openCollection?.changedByteCount ?? 0) }
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
@@ -396,7 +396,7 @@ package final class Session {
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
         // What is not sealed comes on top at the commit.
-        if space.sealer.isNearlyFull(with: held - unpacked) {
+        if space.sealer.isNearlyFull(with: held - unpacked / 2) {
             reliefDue = 0
             throw .limit("The transaction writes more than there is address space for: commit it in parts.")
         }

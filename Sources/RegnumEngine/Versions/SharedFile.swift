@@ -192,7 +192,8 @@ final class SharedFile: @unchecked Sendable {
         var hasFailed = false
         do {
             if try reuse(header, permissions) {
-                // Others who may use the database use this one too, whoever has made it.
+                // Others who may use the database use this one too, whoever has made it. Where an access list cannot be
+                // kept its users come by the permissions that show: nothing of the data is in here.
                 file?.takeAccess(of: database, asReplacement: true)
                 if durable == nil, isMapped, isValid(header) {
                     durable = self.durable.flatMap { $0 <= newest ? $0 : nil }

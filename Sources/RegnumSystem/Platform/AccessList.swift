@@ -11,8 +11,6 @@
 /// Elsewhere than on Linux no file has one.
 enum AccessList {
     private static let name = "system.posix_acl_access"
-    /// No attribute of a file is longer.
-    private static let byteLimit = 65_536
 
     enum Found: Equatable {
         case none
@@ -24,10 +22,12 @@ enum AccessList {
 
     static func read(_ descriptor: Int32) -> Found {
         #if os(Linux)
-            var bytes = [UInt8](repeating: 0, count: byteLimit)
+            let length = readAttribute(descriptor, name, nil, 0)
+            if length < 0 { return errno == ENODATA || errno == ENOTSUP || errno == ENOSYS ? .none : .unknown }
+            if length == 0 { return .none }
+            var bytes = [UInt8](repeating: 0, count: length)
             let count = bytes.withUnsafeMutableBytes { readAttribute(descriptor, name, $0.baseAddress, $0.count) }
-            if count > 0 { return .list(Array(bytes.prefix(count))) }
-            return count == 0 || errno == ENODATA || errno == ENOTSUP ? .none : .unknown
+            return count == length ? .list(bytes) : .unknown
         #else
             return .none
         #endif

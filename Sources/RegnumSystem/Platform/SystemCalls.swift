@@ -225,29 +225,32 @@ extension SystemCalls {
 
 extension SystemCalls {
     /// See `File.takeAccess`.
-    static func copyAccess(from source: Int32, to target: Int32, asReplacement: Bool) {
+    static func copyAccess(from source: Int32, to target: Int32, asReplacement: Bool) -> Bool {
         var old = stat()
         var new = stat()
-        guard call({ fstat(source, &old) }) == 0, call({ fstat(target, &new) }) == 0 else { return }
+        guard call({ fstat(source, &old) }) == 0, call({ fstat(target, &new) }) == 0 else { return true }
         if asReplacement, new.st_uid != old.st_uid || new.st_gid != old.st_gid {
             // Only the administrator may give files away; to one of his own groups everybody may.
             if fchown(target, old.st_uid, old.st_gid) != 0 { _ = fchown(target, uid_t.max, old.st_gid) }
-            guard call({ fstat(target, &new) }) == 0 else { return }
+            guard call({ fstat(target, &new) }) == 0 else { return true }
         }
         let had = UInt32(new.st_mode) & 0o777
         var permissions = UInt32(old.st_mode) & 0o666
         let list = AccessList.read(source)
-        if case .list(let list) = list, asReplacement, new.st_gid == old.st_gid, AccessList.write(list, to: target) {
-            return
+        // It speaks of the owner and the group without their names.
+        if case .list(let list) = list, asReplacement, new.st_uid == old.st_uid, new.st_gid == old.st_gid,
+            AccessList.write(list, to: target)
+        {
+            return true
         }
         // Without the list it is not known what the group may.
-        if list != .none { permissions &= 0o600 }
+        if list != .none, !asReplacement { permissions &= 0o600 }
         // The folder may have given it one, whose users `fchmod` lets in, and without which the group gets what they had.
         if AccessList.read(target) != .none {
             _ = fchmod(target, mode_t(had & 0o600))
             AccessList.remove(target)
             if AccessList.read(target) != .none { permissions &= 0o600 }
-            guard call({ fstat(target, &new) }) == 0 else { return }
+            guard call({ fstat(target, &new) }) == 0 else { return list == .none }
         }
         let has = UInt32(new.st_mode) & 0o777
         if new.st_gid != old.st_gid {
@@ -257,6 +260,7 @@ extension SystemCalls {
         }
         if !asReplacement { permissions = permissions & ~creationMask() | had & 0o600 }
         if permissions != has { _ = fchmod(target, mode_t(permissions)) }
+        return list == .none || !asReplacement
     }
 
     private static let maskLock = Lock(0)
