@@ -2,6 +2,8 @@
 // Much zeroed address space that costs memory only where it is written: the bytes of files that live in
 // memory, and tables that must never move.
 
+import Synchronization
+
 /// Readable and writable zeros at an address that never changes. Any thread; who shares bytes orders the
 /// accesses.
 package final class ReservedMemory: @unchecked Sendable {
@@ -10,17 +12,27 @@ package final class ReservedMemory: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
     package let byteCount: Int
 
-    /// Reserves `byteCount` bytes, or a quarter, a sixteenth ... of that where the system refuses, but no
-    /// less than `minimum`. Throws `.addressSpace`.
+    /// Reserved in this process.
+    private static let taken = Atomic<Int>(0)
+    /// An eighth of what systems give a process.
+    private static let plenty = 1 << 44
+    private static let modest = 1 << 32
+
+    /// Reserves `byteCount` bytes, or 4 GiB where the process has reserved plenty; or a quarter, a sixteenth ... of that
+    /// where the system refuses, but no less than `minimum`. Throws `.addressSpace`.
     package init(byteCount: Int, minimum: Int? = nil) throws(SystemError) {
         let step = SystemCalls.mappingGranularity
         let minimum = minimum ?? byteCount
         var size = byteCount
+        if size > Self.modest, Self.taken.load(ordering: .relaxed) + size > Self.plenty {
+            size = max(minimum, Self.modest)
+        }
         while true {
             let rounded = (size + step - 1) / step * step
             if let base = SystemCalls.reserve(rounded, isReadable: true) {
                 self.base = base
                 self.byteCount = rounded
+                Self.taken.wrappingAdd(rounded, ordering: .relaxed)
                 return
             }
             if size / 4 < minimum { throw SystemError(.addressSpace, "reserve", "memory") }
@@ -29,6 +41,7 @@ package final class ReservedMemory: @unchecked Sendable {
     }
 
     deinit {
+        Self.taken.wrappingSubtract(byteCount, ordering: .relaxed)
         SystemCalls.unmap(base, byteCount)
     }
 

@@ -162,6 +162,13 @@ struct HelperTests {
         #expect(pages.load(fromByteOffset: 11, as: UInt8.self) == 9)
     }
 
+    @Test("reservations that may be smaller are, once the process has plenty")
+    func manyReservations() throws {
+        let reserved = try (0..<400).map { _ in try ReservedMemory(byteCount: 64 << 30, minimum: 1 << 30) }
+        #expect(reserved.reduce(0) { $0 + $1.byteCount } <= (16 << 40) + 400 * (4 << 30))
+        #expect(try ReservedMemory(byteCount: 64 << 30).byteCount == 64 << 30)
+    }
+
     @Test(
         "zeros exactly the discarded bytes",
         arguments: [0..<1, 10..<4_096, 100..<20_000, 4_096..<8_192, 5..<5])
