@@ -350,11 +350,6 @@ package final class Database: @unchecked Sendable {
         try DatabaseRegistry.shared.whileUnused(path: path, fileSystem: fileSystem, body)
     }
 
-    /// Waits, a second at most, while the thread that syncs or the end of a database uses the file here.
-    package static func waitForLettingGo(path: String, fileSystem: any FileSystem) {
-        DatabaseRegistry.shared.waitForLettingGo(path, fileSystem)
-    }
-
     package var isEncrypted: Bool { seal.cipher != nil }
 
     /// The file beside the database that tells of other processes' commits; nil where there are none.
@@ -422,7 +417,7 @@ final class DatabaseRegistry: Sendable {
     }
 
     /// Waits, a second at most, for those who are about to let go of the file: what was written last is being synced.
-    func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
+    private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
         guard let file = try? Self.identity(path, fileSystem) else { return }
         let end = MonotonicClock.now() + 1_000_000_000
         while MonotonicClock.now() < end {

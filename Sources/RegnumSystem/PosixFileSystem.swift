@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of this machine.
 
-import Synchronization
-
 /// The real file system. Paths are UTF-8, absolute or relative to the working directory.
 package final class PosixFileSystem: FileSystem {
     package static let shared = PosixFileSystem()
@@ -331,10 +329,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     private let descriptor: Descriptor
     private let path: String
 
-    /// What the regions of this process have reserved.
-    private static let taken = Atomic<Int>(0)
-    /// A sixteenth of what systems give a process: beyond it a file gets as much as lets hundreds of them be open.
-    private static let plenty = 1 << 43
+    /// 64 GiB, where the address space is scarce and the file not near that.
     private static let modest = 36
 
     init(_ descriptor: Descriptor, _ path: String) throws(SystemError) {
@@ -342,13 +337,12 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         _ = SystemCalls.inspect(descriptor.number, &information)
         let length = information?.status.byteCount ?? 0
         for shift in [40, 38, 36, 34, 32, 30] {
-            let isTooMuch = shift > Self.modest && Self.taken.load(ordering: .relaxed) + (1 << shift) > Self.plenty
-            if isTooMuch, length < 1 << (shift - 4) { continue }
-            guard let reserved = SystemCalls.reserve(1 << shift, isReadable: false) else { continue }
+            let isMuch = shift > Self.modest && length < 1 << (shift - 4)
+            if isMuch, AddressSpace.isScarce(with: 1 << shift, limit: 1 << 43) { continue }
+            guard let reserved = AddressSpace.reserve(1 << shift, isReadable: false) else { continue }
             self.reserved = reserved
             base = UnsafeRawPointer(reserved)
             capacity = 1 << shift
-            Self.taken.wrappingAdd(capacity, ordering: .relaxed)
             self.descriptor = descriptor
             self.path = path
             return
@@ -357,8 +351,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     }
 
     deinit {
-        Self.taken.wrappingSubtract(capacity, ordering: .relaxed)
-        SystemCalls.unmap(reserved, capacity)
+        AddressSpace.release(reserved, capacity)
     }
 
     func extend(to newByteCount: Int) throws(SystemError) {

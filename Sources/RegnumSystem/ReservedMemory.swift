@@ -2,8 +2,6 @@
 // Much zeroed address space that costs memory only where it is written: the bytes of files that live in
 // memory, and tables that must never move.
 
-import Synchronization
-
 /// Readable and writable zeros at an address that never changes. Any thread; who shares bytes orders the
 /// accesses.
 package final class ReservedMemory: @unchecked Sendable {
@@ -12,27 +10,20 @@ package final class ReservedMemory: @unchecked Sendable {
     package let base: UnsafeMutableRawPointer
     package let byteCount: Int
 
-    /// Reserved in this process.
-    private static let taken = Atomic<Int>(0)
-    /// An eighth of what systems give a process.
-    private static let plenty = 1 << 44
     private static let modest = 1 << 32
 
-    /// Reserves `byteCount` bytes, or 4 GiB where the process has reserved plenty; or a quarter, a sixteenth ... of that
+    /// Reserves `byteCount` bytes, or 4 GiB where the address space is scarce; or a quarter, a sixteenth ... of that
     /// where the system refuses, but no less than `minimum`. Throws `.addressSpace`.
     package init(byteCount: Int, minimum: Int? = nil) throws(SystemError) {
         let step = SystemCalls.mappingGranularity
         let minimum = minimum ?? byteCount
         var size = byteCount
-        if size > Self.modest, Self.taken.load(ordering: .relaxed) + size > Self.plenty {
-            size = max(minimum, Self.modest)
-        }
+        if size > Self.modest, AddressSpace.isScarce(with: size, limit: 1 << 44) { size = max(minimum, Self.modest) }
         while true {
             let rounded = (size + step - 1) / step * step
-            if let base = SystemCalls.reserve(rounded, isReadable: true) {
+            if let base = AddressSpace.reserve(rounded, isReadable: true) {
                 self.base = base
                 self.byteCount = rounded
-                Self.taken.wrappingAdd(rounded, ordering: .relaxed)
                 return
             }
             if size / 4 < minimum { throw SystemError(.addressSpace, "reserve", "memory") }
@@ -41,8 +32,7 @@ package final class ReservedMemory: @unchecked Sendable {
     }
 
     deinit {
-        Self.taken.wrappingSubtract(byteCount, ordering: .relaxed)
-        SystemCalls.unmap(base, byteCount)
+        AddressSpace.release(base, byteCount)
     }
 
     /// Lets bytes of `file`, which must equal them, stand in place of those in `range`, read-only, until `renew`: the

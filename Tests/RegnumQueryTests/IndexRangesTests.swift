@@ -120,6 +120,19 @@ import Testing
         let type: ColumnType
         let values: [V?]
 
+        /// Asks as many times for one to three conditions made of `leaf`; how often the index has found what is asked.
+        func ask(
+            _ times: Int, _ random: inout QueryRandom, of leaf: (inout QueryRandom) -> Condition<V>
+        ) throws -> Int {
+            var byIndex = 0
+            for _ in 0..<times {
+                var parts: [Condition<V>] = []
+                for _ in 0...Int(random.next() % 3) { parts.append(Condition<V>.make(&random, of: leaf)) }
+                byIndex += try ask(parts)
+            }
+            return byIndex
+        }
+
         /// Asks for what all of some conditions leave, and what any of them does, in one test and in several; how often
         /// the index has found it.
         func ask(_ parts: [Condition<V>]) throws -> Int {
@@ -175,20 +188,12 @@ import Testing
         let column = Column(
             session: people.session, table: people.table, number: 1, type: .int, values: ages)
         var random = QueryRandom(state: 77)
-        var byIndex = 0
-        for _ in 0..<500 {
-            var parts: [Condition<Int64>] = []
-            for _ in 0...Int(random.next() % 3) {
-                parts.append(Condition<Int64>.make(&random, of: Self.numberCondition))
-            }
-            byIndex += try column.ask(parts)
-        }
-        #expect(byIndex > 1000)
+        #expect(try column.ask(500, &random, of: Self.numberCondition) > 1000)
     }
 
     @Test("a small set is looked up in the index, a large one while all rows are looked at")
     func setsOfAllSizes() throws {
-        let session = try Database.openInMemory(identifier: "sets of all sizes").makeSession()
+        let session = try makeSessionOfItsOwn()
         try session.beginWrite()
         try session.addTables([
             NewTable(
@@ -283,7 +288,7 @@ import Testing
 
     @Test("so do tests of texts that are about as long as what an index keeps of a value")
     func testsOfLongTexts() throws {
-        let session = try Database.openInMemory(identifier: "long texts").makeSession()
+        let session = try makeSessionOfItsOwn()
         try session.beginWrite()
         try session.addTables([
             NewTable(
@@ -307,14 +312,6 @@ import Testing
         try session.commitWrite()
         let column = Column(
             session: session, table: table.definition.key, number: 0, type: .string, values: places)
-        var byIndex = 0
-        for _ in 0..<200 {
-            var parts: [Condition<Int>] = []
-            for _ in 0...Int(random.next() % 3) {
-                parts.append(Condition<Int>.make(&random, of: Self.textCondition))
-            }
-            byIndex += try column.ask(parts)
-        }
-        #expect(byIndex > 300)
+        #expect(try column.ask(200, &random, of: Self.textCondition) > 300)
     }
 }

@@ -25,12 +25,8 @@ enum ObjectDescription {
         }
         let name = state.binding?.schema.name ?? typeName(Elements.Element.self)
         let start = "\(kind)<\(name)> \(address(state)) (\n"
-        if state.isInvalidated { return start + "\n)" }
-        let count = state.count
-        let lines = (0..<min(count, elementCount)).map {
-            "\t[\($0)] \(inner(Elements.Element._dynamic(elements[$0]), depth))"
-        }
-        return start + lines.joined(separator: ",\n") + skipped(count) + "\n)"
+        let count = state.isInvalidated ? 0 : state.count
+        return start + lines(count, depth) { Elements.Element._dynamic(elements[$0]) }
     }
 
     private static func text(_ object: ObjectBase, _ depth: Int) -> String {
@@ -48,12 +44,14 @@ enum ObjectDescription {
         if depth == 0 { return "<Maximum depth exceeded>" }
         let name = collection is List<Element> ? "List" : "MutableSet"
         let start = "\(name)<\(typeName(Element.self))> \(address(collection)) (\n"
-        if collection.isInvalidated { return start + "\n)" }
-        let count = collection.count
-        let lines = (0..<min(count, elementCount)).map {
-            "\t[\($0)] \(inner(collection.shownElement(at: $0), depth))"
-        }
-        return start + lines.joined(separator: ",\n") + skipped(count) + "\n)"
+        let count = collection.isInvalidated ? 0 : collection.count
+        return start + lines(count, depth) { collection.shownElement(at: $0) }
+    }
+
+    /// The elements of a collection, each behind its position, and its end.
+    private static func lines(_ count: Int, _ depth: Int, _ element: (Int) -> Any?) -> String {
+        let lines = (0..<min(count, elementCount)).map { "\t[\($0)] \(inner(element($0), depth))" }
+        return lines.joined(separator: ",\n") + skipped(count) + "\n)"
     }
 
     private static func text<Key, Value>(_ map: Map<Key, Value>, _ depth: Int) -> String {

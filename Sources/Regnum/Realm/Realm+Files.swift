@@ -24,15 +24,14 @@ extension Realm {
         guard let url = configuration.fileURL else { return false }
         let path = url.standardizedFileURL.path
         let target = PosixFileSystem.shared.linked(path)
-        var removal: Result<Bool, SystemError>?
+        let removal: Result<Bool, SystemError>?
         do {
-            // The thread that syncs calls back, and what it calls may hold the Realm.
-            Database.waitForLettingGo(path: target, fileSystem: PosixFileSystem.shared)
-            if !RealmCache.shared.isOpen(.file(path: path)) {
-                removal = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
-                    SideFiles.removeAll(of: path, target, isThere: isThere)
-                }
+            let removed = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
+                // Of a Realm here the file may have been replaced.
+                RealmCache.shared.isOpen(.file(path: path))
+                    ? nil : SideFiles.removeAll(of: path, target, isThere: isThere)
             }
+            removal = removed ?? nil
         } catch { throw Error(using: path, doing: "delete", error) }
         switch removal {
         case nil:
