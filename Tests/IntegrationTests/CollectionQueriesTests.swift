@@ -116,6 +116,10 @@ struct CollectionQueriesTests {
         },
         Question("ANY scores.@allKeys != 'a'", [1, 3]) { $0.scores.keys != "a" },
         Question("ANY scores.@allKeys IN {'B', 'x'}", [3]),
+        Question("scores.@allKeys == 'a'", [1, 2]),
+        Question("scores.@allKeys != 'a'", [1, 3]),
+        Question("NOT scores.@allKeys == 'a'", [3, 4]),
+        Question("scores.@allValues < 1", [3]),
         Question("ANY notes.@allKeys BEGINSWITH 'n'", [1]) { $0.notes.keys.starts(with: "n") },
         Question("ANY scores.@allValues == 5", [2], prints: "(ANY scores.@allValues == %@)") {
             $0.scores.values == 5

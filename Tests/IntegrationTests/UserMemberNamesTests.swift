@@ -92,8 +92,23 @@ extension List {
     var place: String { "mine" }
 }
 
+/// Of protocols, whose members would otherwise stand beside the library's.
+extension RealmCollection {
+    fileprivate func offset(_ count: Int) -> [Element] { Array(dropFirst(count)) }
+    fileprivate func detached() -> [Element] { Array(self) }
+}
+
+extension Sequence {
+    fileprivate func explain() -> String { "sequence" }
+}
+
+extension RealmCollectionValue {
+    fileprivate func changes() -> String { "value" }
+}
+
 extension Realm {
     func snapshot() -> String { "mine" }
+    fileprivate func changes() -> String { "mine" }
     var core: String { "mine" }
 }
 
@@ -162,5 +177,26 @@ struct UserMemberNamesTests {
         #expect(realm.snapshot() == "mine" && realm.core == "mine")
         #expect(results[0].values.detached().isEmpty && results[0].values.items == "mine")
         #expect(results[0].values.place == "mine" && results[0].values.snapshot().isEmpty)
+    }
+
+    @Test("extensions of protocols win without a context too")
+    func protocolExtensions() throws {
+        let realm = try memoryRealm(MemberModels.Stored.self)
+        try realm.write { realm.create(MemberModels.Stored.self, value: ["values": [1, 2, 3]]) }
+        let object = try #require(realm.objects(MemberModels.Stored.self).first)
+        let rest = object.values.offset(2)
+        #expect(type(of: rest) == [Int].self && rest == [3])
+        let objects = realm.objects(MemberModels.Stored.self).detached()
+        #expect(objects.first?.realm == realm)
+        #expect(object.values.explain() == "sequence" && object.changes() == "value" && realm.changes() == "mine")
+    }
+
+    @Test("a generic function names the class of what it fetches")
+    func fetchables() {
+        func name<T: RealmFetchable>(_ type: T.Type) -> String { type.className() }
+        class StoredView: Projection<MemberModels.Stored> {}
+        let stored = MemberModels.Stored.className()
+        #expect(stored.hasSuffix("Stored") && name(MemberModels.Stored.self) == stored)
+        #expect(name(StoredView.self) == stored)
     }
 }

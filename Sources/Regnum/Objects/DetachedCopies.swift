@@ -13,6 +13,7 @@ extension ThreadConfined where Self: ObjectBase {
     ///
     /// A circle of unmanaged objects keeps itself in memory: break it, or copy less deep. Cost: reads every object it
     /// copies once.
+    @_disfavoredOverload
     public func detached(depth: Int = .max) -> Self {
         var copying = Detaching(depth: depth)
         return unsafeDowncast(copying.copy([self])[0], to: Self.self)
@@ -21,6 +22,7 @@ extension ThreadConfined where Self: ObjectBase {
     /// The object's copy in another Realm, or the same one, which must be in a write: `create` with this object as the
     /// value. Misuse where the object is invalid, and as for `create`.
     @discardableResult
+    @_disfavoredOverload
     public func copy(to realm: Realm, update: Realm.UpdatePolicy = .error) -> Self where Self: Object {
         realm.core.requireWrite()
         if rowContext != nil { requireValid() }
@@ -33,6 +35,7 @@ extension ThreadConfined where Self: ObjectBase {
 extension RealmCollection where Element: ObjectBase {
     /// Unmanaged copies of the objects, in their order; see `detached(depth:)` of an object. What several of them link
     /// to is copied once.
+    @_disfavoredOverload
     public func detached(depth: Int = .max) -> [Element] {
         var copying = Detaching(depth: depth)
         return copying.copy(Array(self)).map { unsafeDowncast($0, to: Element.self) }

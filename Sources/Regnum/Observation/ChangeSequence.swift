@@ -55,12 +55,14 @@ public struct ChangeSequence<Element>: AsyncSequence {
 extension RealmCollection {
     /// The collection as it is, then each change of it, none left out. See `ChangeSequence`; misuse as with
     /// `observe(keyPaths:on:_:)`.
+    @_disfavoredOverload
     public func changes(keyPaths: [String]? = nil) -> ChangeSequence<RealmCollectionChange<Self>> {
         ChangeSequence { observe(keyPaths: keyPaths, on: nil, $0) }
     }
 
     /// The collection as it is, and again whenever it has changed: frozen, so that it may be used anywhere. What
     /// nobody has taken when the next one comes is left out.
+    @_disfavoredOverload
     public func versions(keyPaths: [String]? = nil) -> ChangeSequence<Self> {
         ChangeSequence(latestOnly: true) { take in
             observe(keyPaths: keyPaths, on: nil) { change in
@@ -75,6 +77,7 @@ extension RealmCollection {
 
 extension RealmKeyedCollection {
     /// The map as it is, then each change of it, none left out. See `ChangeSequence`.
+    @_disfavoredOverload
     public func changes<K, V>(keyPaths: [String]? = nil) -> ChangeSequence<RealmMapChange<Self>>
     where Self == Map<K, V> {
         ChangeSequence { observe(keyPaths: keyPaths, on: nil, $0) }
@@ -83,6 +86,7 @@ extension RealmKeyedCollection {
 
 extension ThreadConfined where Self: ObjectBase {
     /// Each change of the object's properties, none left out; the last one is `.deleted`. See `ChangeSequence`.
+    @_disfavoredOverload
     public func changes(keyPaths: [String]? = nil) -> ChangeSequence<ObjectChange<Self>> {
         ChangeSequence(
             isLast: { change in
@@ -93,6 +97,7 @@ extension ThreadConfined where Self: ObjectBase {
 
 extension RealmSectionedResult {
     /// The sections as they are, then each change of them, none left out. See `ChangeSequence`.
+    @_disfavoredOverload
     public func changes(keyPaths: [String]? = nil) -> ChangeSequence<SectionedResultsChange<Self>> {
         ChangeSequence { observe(keyPaths: keyPaths, on: nil, $0) }
     }
@@ -100,6 +105,7 @@ extension RealmSectionedResult {
 
 extension ProjectionObservable {
     /// Each change of the projected properties, none left out; the last one is `.deleted`. See `ChangeSequence`.
+    @_disfavoredOverload
     public func changes(keyPaths: [String]? = nil) -> ChangeSequence<ObjectChange<Self>> {
         ChangeSequence(
             isLast: { change in
@@ -108,9 +114,10 @@ extension ProjectionObservable {
     }
 }
 
-extension Realm {
+extension RealmCare where Self == Realm {
     /// What observers of the Realm are told; what nobody has taken when the next one comes is left out.
-    public func changes() -> ChangeSequence<Notification> {
-        ChangeSequence(latestOnly: true) { take in observe { notification, _ in take(notification) } }
+    @_disfavoredOverload
+    public func changes() -> ChangeSequence<Realm.Notification> {
+        ChangeSequence(latestOnly: true) { take in self.observe { notification, _ in take(notification) } }
     }
 }

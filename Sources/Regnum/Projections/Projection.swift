@@ -49,6 +49,9 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
     }
 
     public static var _confinedName: String { "objects" }
+
+    /// The name of the root's class.
+    public static func className() -> String { Root.className() }
 }
 
 extension Projection: CustomStringConvertible {

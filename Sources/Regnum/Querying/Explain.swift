@@ -49,6 +49,7 @@ public struct QueryExplanation: Sendable, CustomStringConvertible {
 extension RealmCollection {
     /// Runs the query and tells how: by which index, how many objects it looked at and how long it took. For tests and
     /// tuning; it costs more than the query itself.
+    @_disfavoredOverload
     public func explain() -> QueryExplanation {
         let state = managed()
         let run = state.explain()

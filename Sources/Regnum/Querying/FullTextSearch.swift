@@ -55,6 +55,7 @@ extension RealmCollection where Element: ObjectBase {
     ///
     /// The property must be declared `@Persisted(indexed: .fullText)`; misuse otherwise. The hits are those of now.
     /// O(texts with the words).
+    @_disfavoredOverload
     public func search<Value: _Persistable>(
         _ text: String, in keyPath: KeyPath<Element, Value>, limit: Int = 100
     ) -> [SearchHit<Element>] {
@@ -62,6 +63,7 @@ extension RealmCollection where Element: ObjectBase {
     }
 
     /// As `search(_:in:limit:)` with the property's name.
+    @_disfavoredOverload
     public func search(_ text: String, in property: String, limit: Int = 100) -> [SearchHit<Element>] {
         if limit < 0 { misuse("search(…, limit: \(limit)): a limit cannot be negative.") }
         let operand = Operand.keyPath(KeyPathOperand(property))

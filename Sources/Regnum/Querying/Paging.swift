@@ -8,12 +8,14 @@ internal import RegnumQuery
 extension RealmCollection {
     /// The first `maximum` elements. Live: what moves into them or out of them does so here too. Of sorted results the
     /// others are not sorted. A filter, a sort or distinct put on it asks only these elements.
+    @_disfavoredOverload
     public func limit(_ maximum: Int) -> Results<Element> {
         if maximum < 0 { misuse("limit(\(maximum)): a limit cannot be negative.") }
         return appending(.slice(offset: 0, limit: maximum))
     }
 
     /// All elements but the first `count`. A page far from the beginning is found faster by `after(_:)`.
+    @_disfavoredOverload
     public func offset(_ count: Int) -> Results<Element> {
         if count < 0 { misuse("offset(\(count)): an offset cannot be negative.") }
         return appending(.slice(offset: count, limit: nil))
@@ -38,6 +40,7 @@ extension RealmCollection where Element: ObjectBase {
     ///
     /// The collection has to be all objects of a class, filtered and sorted by properties of the objects themselves,
     /// with bytes for strings; misuse otherwise.
+    @_disfavoredOverload
     public func after(_ object: Element) -> Results<Element> {
         let state = managed()
         do throws(QueryError) { return appending(.behind(try state.behind(object))) } catch {

@@ -7,7 +7,10 @@
 public import Foundation
 
 /// Types that `Realm.objects` can fetch.
-public protocol RealmFetchable: RealmCollectionValue {}
+public protocol RealmFetchable: RealmCollectionValue {
+    /// The name of the class whose objects are fetched: a projection's is that of its root.
+    static func className() -> String
+}
 
 extension Object: RealmFetchable {}
 

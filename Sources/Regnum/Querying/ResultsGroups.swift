@@ -16,6 +16,7 @@ extension RealmCollection where Element: ObjectBase {
     /// The groups come in the order of their first elements. They are those of now and do not change any more; any
     /// thread may read them. Elements behind a null link are in the group of nil. Misuse for key paths through
     /// collections, to objects and to data, and for figures of what is no number and no date. O(elements).
+    @_disfavoredOverload
     public func grouped<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, over figures: [PartialKeyPath<Element>] = []
     ) -> ResultsGroups<Key, Element> {

@@ -91,6 +91,7 @@ extension ThreadConfined where Self: ObjectBase {
     /// What the object holds, as values that may go to any thread or actor. Links are followed `depth` deep, those of
     /// embedded objects always; behind that, and where they lead back, an object is its class and primary key. Linking
     /// objects are left out. Misuse where the object is invalid. Cost: reads every object it copies.
+    @_disfavoredOverload
     public func snapshot(depth: Int = 1) -> ObjectSnapshot {
         var taking = TakingSnapshot()
         return taking.object(self, depth)
@@ -105,6 +106,7 @@ extension ThreadConfined where Self: ObjectBase {
     /// ```
     ///
     /// Throws `DecodingError` where the values do not fit. Misuse where the object is invalid.
+    @_disfavoredOverload
     public func snapshot<Value: Decodable & Sendable>(as type: Value.Type) throws -> Value {
         try SnapshotDecoder.decode(type, self)
     }
@@ -112,12 +114,14 @@ extension ThreadConfined where Self: ObjectBase {
 
 extension RealmCollection where Element: ObjectBase {
     /// A snapshot of each object, in their order. See `snapshot(depth:)` of an object.
+    @_disfavoredOverload
     public func snapshots(depth: Int = 1) -> [ObjectSnapshot] {
         var taking = TakingSnapshot()
         return map { taking.object($0, depth) }
     }
 
     /// The objects as values of a type of one's own. See `snapshot(as:)` of an object.
+    @_disfavoredOverload
     public func snapshots<Value: Decodable & Sendable>(as type: Value.Type) throws -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)

@@ -140,7 +140,9 @@ package struct PredicateBinder {
     }
 
     func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {
-        if path.isToMany, comparison.modifier == .direct {
+        // `@allKeys` and `@allValues` are collection operators: any of them, with or without the word.
+        let isOperator = ["@allKeys", "@allValues"].contains(path.segments.last?.name)
+        if path.isToMany, comparison.modifier == .direct, !isOperator {
             throw QueryError(
                 .keyPath,
                 "Key paths that include a collection property must use aggregate operations: write "
