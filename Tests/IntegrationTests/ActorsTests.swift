@@ -326,6 +326,20 @@ private actor Passenger {
         }
     }
 
+    @Test("asyncWrite throws where too many versions are kept, and writes when they are released")
+    @MainActor func versionLimit() async throws {
+        var configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [ActorRow.self])
+        configuration.maximumNumberOfActiveVersions = 1
+        let realm = try await Realm.open(configuration: configuration)
+        var frozen: Realm? = realm.freeze()
+        try await realm.asyncWrite { realm.add(ActorRow(value: ["id": 1])) }
+        let error = await #expect(throws: Realm.Error.self) { try await realm.asyncWrite {} }
+        #expect(error?.reason == .tooManyVersions && frozen?.objects(ActorRow.self).isEmpty == true)
+        frozen = nil
+        try await realm.asyncWrite { realm.add(ActorRow(value: ["id": 2])) }
+        #expect(realm.objects(ActorRow.self).count == 2)
+    }
+
     @MainActor static func observeRow(_ configuration: Realm.Configuration, _ keeper: Keeper) async throws
         -> NotificationToken
     {

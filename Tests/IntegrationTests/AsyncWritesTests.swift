@@ -19,6 +19,8 @@ final class AsyncStage: @unchecked Sendable {
     let queue = DispatchQueue(label: "async stage")
     var realm: Realm?
     var lines: [String] = []
+    /// Kept for the version that it shows.
+    var frozen: Realm?
 
     init(_ configuration: Realm.Configuration) throws {
         try queue.sync { realm = try Realm(configuration: configuration, queue: queue) }
@@ -326,6 +328,30 @@ final class AsyncStage: @unchecked Sendable {
         #expect(
             words(result).contains("An observer's block has ended the write transaction that had just begun"),
             "\(words(result))")
+    }
+
+    @Test("too many versions are told instead of running the block, and it runs when they are released")
+    func versionLimit() async throws {
+        var configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [AsyncRow.self])
+        configuration.maximumNumberOfActiveVersions = 1
+        let stage = try AsyncStage(configuration)
+        try stage.on { realm in
+            stage.frozen = realm.freeze()
+            try realm.write { realm.add(AsyncRow(value: ["id": 1])) }
+            realm.writeAsync(
+                { stage.note("ran") },
+                onComplete: { error in
+                    stage.note((error as? Realm.Error)?.reason == .tooManyVersions ? "too many" : "another end")
+                })
+            realm.beginAsyncWrite { stage.note("began") }
+        }
+        #expect(try await stage.wait() == ["too many"])
+        try stage.on { realm in
+            #expect(!realm.isInWriteTransaction)
+            stage.frozen = nil
+            realm.writeAsync({ stage.note("ran") }, onComplete: { stage.note($0 == nil ? "done" : "failed") })
+        }
+        #expect(try await stage.wait() == ["ran", "done"])
     }
 
     @Test("misuse: no run loop, frozen, commit without a write")

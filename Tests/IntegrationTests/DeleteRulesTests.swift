@@ -136,7 +136,8 @@ struct DeleteRulesTests {
             let lead = realm.create(Worker.self, value: ["name": "lead"])
             department.lead = lead
             let keeper = realm.create(Department.self, value: ["id": 2])
-            keeper.projects.append(department.projects[0])
+            // One object, however many of its links are cleared.
+            keeper.projects.append(objectsIn: Array(department.projects))
             return (lead, keeper)
         }
         #expect(realm.previewDelete(department).clearedLinks == ["Rules_Department.projects": 1])

@@ -83,6 +83,18 @@ enum FullTextModels {
         #expect(author.articles.filter("body TEXT %@", search).map(\.id) == ids.filter { $0 < 2 })
     }
 
+    @Test("finds Greek words by capitals, with accents, and with the sigma of the end of words")
+    func greek() throws {
+        let realm = try FullTextModels.realm()
+        try realm.write {
+            realm.create(Article.self, value: ["id": 10, "body": "ΟΔΟΣ ΣΟΦΙΑΣ"])
+            realm.create(Article.self, value: ["id": 11, "body": "οδός Σοφίας"])
+        }
+        for search in ["οδός", "ΟΔΌΣ", "οδοσ", "Σοφίας", "σοφιασ"] {
+            #expect(realm.objects(Article.self).filter("body TEXT %@", search).map(\.id) == [10, 11], "\(search)")
+        }
+    }
+
     @Test("asks optional texts, lists, links and the reverse of links")
     func paths() throws {
         let realm = try FullTextModels.realm()

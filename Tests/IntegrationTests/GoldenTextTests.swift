@@ -121,6 +121,7 @@ struct GoldenTextTests {
             ("class A\n    \"x\\u{110000}\": int\n", "is no line of one"),
             ("class A B\n", "line 1, 'class A B', is no line of one"),
             ("x: int\n", "line 1, 'x: int', is no line of one"),
+            ("class A\n    x: int\nclass A\n", "line 3, 'class A', has a class that is there before"),
         ])
     func refused(_ text: String, _ words: String) {
         let error = #expect(throws: Realm.Error.self) { try Schema.golden(text) }

@@ -19,6 +19,7 @@ enum AdditionModels {
         @Persisted var best: Reader?
         @Persisted var friends: List<Reader>
         @Persisted var marks: List<Int>
+        @Persisted var words: List<String?>
     }
 }
 
@@ -182,6 +183,13 @@ struct QueryAdditionsTests {
             all.sorted(byKeyPath: "town", ascending: false, collation: .natural).map(\.town)
                 == natural.reversed())
         #expect(all.sorted(byKeyPath: "town").first?.town == "Aarau")
+        let words = try #require(all.first).words
+        try realm.write { words.append(objectsIn: ["w10", "W9", nil, "w1", "é"]) }
+        #expect(Array(words.sorted(byKeyPath: "self", collation: .natural)) == [nil, "é", "w1", "W9", "w10"])
+        #expect(
+            Array(words.sorted(byKeyPath: "self", ascending: false, collation: .natural))
+                == ["w10", "W9", "w1", "é", nil])
+        #expect(Array(words.sorted(byKeyPath: "self")) == [nil, "W9", "w1", "w10", "é"])
     }
 
     @Test("figures come as NSNumber and NSDate too")

@@ -119,6 +119,24 @@ struct SnapshotsTests {
         #expect(moved.insertions.count == 1 && moved.removals.isEmpty)
     }
 
+    @Test("no number is the same as itself, and no value within a list of any values is null")
+    func unusualValues() throws {
+        let (realm, pet) = try SnapshotModels.realm()
+        try realm.write {
+            pet.weight = .nan
+            pet.any = .fromArray([.int(1), .none, .double(.nan)])
+        }
+        let before = pet.snapshot()
+        guard case .list(let values)? = before["any"] else { throw SnapshotFault() }
+        #expect(values[0] == .int(1) && values[1] == .null)
+        #expect(pet.snapshot().changes(since: before).isEmpty)
+        try realm.write { pet.weight = 1 }
+        #expect(pet.snapshot().changes(since: before).map(\.path) == ["weight"])
+        #expect(before.changes(since: pet.snapshot()).map(\.path) == ["weight"])
+    }
+
+    struct SnapshotFault: Error {}
+
     struct KeeperValue: Codable, Sendable, Equatable { var name: String }
     enum PetValue {
         struct Friend: Codable, Sendable, Equatable { var name: String }

@@ -80,6 +80,10 @@ import Testing
                 "agee > 5",
                 "Invalid keypath 'agee': Property 'agee' not found in object of type 'Person'. Did you mean 'age'?"
             ),
+            (
+                "raito > 5",
+                "Invalid keypath 'raito': Property 'raito' not found in object of type 'Person'. Did you mean 'ratio'?"
+            ),
             ("age != xyz", "Invalid keypath 'xyz': Property 'xyz' not found in object of type 'Person'"),
             ("dog.nme == 'x'", "Invalid keypath 'dog.nme': Property 'nme' not found in object of type 'Dog'"),
             (

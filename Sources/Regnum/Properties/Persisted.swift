@@ -32,7 +32,8 @@ public struct Persisted<Value: _Persistable> {
     /// The object is managed, so `stored` is not its value. Only kept where the class can be encoded.
     static var managedFlag: UInt8 { 4 }
 
-    /// The type's own default: 0, "", nil, empty, a random UUID, the first case of an enum.
+    /// The type's own default: 0, false, "", nil, empty, the first case of an enum. A Date is the moment of its first
+    /// use; a UUID is random, an ObjectId a new one. A custom type has that of its `PersistedType`, turned into it.
     @inlinable
     public init() {
         stored = Value._unset
@@ -117,7 +118,7 @@ public enum PropertyIndex: Sendable {
     case none
     /// Of whole values, as `indexed: true`: makes ==, IN, ranges and prefixes fast, and sorting by the property.
     case values
-    /// Of the words in texts: makes the property searchable with `TEXT`, `fullTextMatches(_:)` and `search(_:in:)`.
+    /// Of the words in texts: makes the property searchable with `TEXT`, `fullTextSearch(_:)` and `search(_:in:)`.
     case fullText
     /// Of places: for the list `coordinates` (longitude, latitude) of an embedded class that areas are asked for, so
     /// that an area finds its places without a look at the others.

@@ -39,7 +39,7 @@ extension RealmCollection where Element: ObjectBase {
     /// ```
     ///
     /// The collection has to be all objects of a class, filtered and sorted by properties of the objects themselves,
-    /// with bytes for strings; misuse otherwise.
+    /// with bytes for strings, and not by Decimal128 or AnyRealmValue; misuse otherwise.
     @_disfavoredOverload
     public func after(_ object: Element) -> Results<Element> {
         let state = managed()
@@ -77,7 +77,8 @@ extension ResultsState {
         }
         guard isPlain else {
             misuse(
-                "after(_:) needs an order by properties of the objects themselves, strings by their bytes.")
+                "after(_:) needs an order by properties of the objects themselves, strings by their bytes, and none of "
+                    + "Decimal128 or AnyRealmValue. Page with offset(_:) and limit(_:) instead.")
         }
         let row = object.rowKey
         let values = engine { () throws(EngineError) in

@@ -113,7 +113,7 @@ extension ResultsState {
             switch step {
             case .sort(let descriptors):
                 guard let first = descriptors.first else { continue }
-                places = Self.sorted(places, of: values, ascending: first.ascending)
+                places = Self.sorted(places, of: values, by: first)
             case .distinct(let names) where !names.isEmpty: places = Self.distinct(places, of: values)
             case .slice(let offset, let limit):
                 let rest = places.dropFirst(offset)
@@ -127,10 +127,16 @@ extension ResultsState {
     }
 
     /// Stable: equal values keep their order.
-    private static func sorted(_ places: [Int], of values: [Value], ascending: Bool) -> [Int] {
-        places.enumerated().sorted { left, right in
-            let order = MixedOrder.compare(values[left.element], values[right.element])
-            if order != 0 { return ascending ? order < 0 : order > 0 }
+    private static func sorted(_ places: [Int], of values: [Value], by descriptor: SortDescriptor) -> [Int] {
+        func compare(_ left: Value, _ right: Value) -> Int {
+            if descriptor.collation == .natural, case .string(let left) = left, case .string(let right) = right {
+                return RowOrder.compareFolded(Array(left.utf8), Array(right.utf8))
+            }
+            return MixedOrder.compare(left, right)
+        }
+        return places.enumerated().sorted { left, right in
+            let order = compare(values[left.element], values[right.element])
+            if order != 0 { return descriptor.ascending ? order < 0 : order > 0 }
             return left.offset < right.offset
         }.map(\.element)
     }

@@ -9,6 +9,10 @@ internal import RegnumQuery
 /// ```swift
 /// let sorted = people.sorted(by: [SortDescriptor(keyPath: "age", ascending: false), "name"])
 /// ```
+///
+/// Foundation has a type of the same name. A file that imports Foundation itself writes `RealmSwift.SortDescriptor` for
+/// the type, as in `[] as [RealmSwift.SortDescriptor]`, or `Regnum.SortDescriptor` where it imports Regnum. A file that
+/// imports RealmSwift alone may write the bare name.
 public struct SortDescriptor: Equatable, Sendable {
     /// Property names, joined by dots; "self" for the elements of a collection of values.
     public let keyPath: String

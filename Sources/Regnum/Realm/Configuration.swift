@@ -58,7 +58,9 @@ extension Realm {
         public var schemaVersion: UInt64
         /// Brings a file of an older schema version up to date.
         public var migrationBlock: MigrationBlock?
-        /// True where a file whose schema differs is deleted and made anew.
+        /// True where a file of another schema version, or with differences that need one, is emptied as it is opened:
+        /// all objects go, in one transaction, and their space is used again. Opening throws `.alreadyOpen` where the
+        /// process has that file open already. Misuse together with `readOnly`.
         public var deleteRealmIfMigrationNeeded: Bool
         /// Asked at the first opening of the file in the process whether it is to be compacted.
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?

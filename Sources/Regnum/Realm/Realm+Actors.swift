@@ -67,6 +67,7 @@ extension Realm {
                 turns.missed(turn)
                 continue
             }
+            try core.checkVersionLimit()
             let hasBegun: Bool
             do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
             if hasBegun {

@@ -25,7 +25,7 @@ extension Realm {
     }
 
     /// As `writeAsync`, but the block has to end the transaction: what it has not committed by `commitAsyncWrite` or
-    /// `commitWrite` when it returns is rolled back.
+    /// `commitWrite` when it returns is rolled back. Where it cannot begin the block does not run, and the logger is told.
     @discardableResult
     public func beginAsyncWrite(_ asyncWriteBlock: @escaping () -> Void) -> AsyncTransactionId {
         core.asyncWrites().schedule(commits: false, asyncWriteBlock, nil)
@@ -142,16 +142,17 @@ final class AsyncWrites {
         guard let transaction = transactions[id] else { return }
         // Granted to a block that has begun a write before, with this very turn, and left it open.
         if error == nil, core.isWriting { return turns.missed(transaction.turn) }
-        var failure = error
-        if failure == nil {
-            do throws(EngineError) {
-                guard try core.begin(acceptingTurn: transaction.turn) else { return turns.missed(transaction.turn) }
-            } catch { failure = error }
+        var refusal = error.map { core.error("begin a write in", $0) }
+        if refusal == nil {
+            do throws(Realm.Error) {
+                guard try begin(transaction.turn) else { return turns.missed(transaction.turn) }
+            } catch { refusal = error }
         }
         transactions[id] = nil
-        if let failure {
+        if let refusal {
             if error == nil { turns.finished(transaction.turn) }
-            transaction.onComplete?(core.error("begin a write in", failure))
+            if transaction.onComplete == nil { Logger.log(.error, refusal.localizedDescription) }
+            transaction.onComplete?(refusal)
             count -= 1
             return
         }
@@ -169,6 +170,12 @@ final class AsyncWrites {
         }
         turns.finished(transaction.turn)
         count -= 1
+    }
+
+    /// False where the turn has gone to another one.
+    private func begin(_ turn: UInt64) throws(Realm.Error) -> Bool {
+        try core.checkVersionLimit()
+        do { return try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
     }
 
     func cancel(_ id: AsyncTransactionId) {

@@ -101,5 +101,10 @@ extension RealmCore {
             + "threads, or refresh them."
     }
 
+    /// Throws where a write may not begin because too many versions are kept.
+    func checkVersionLimit() throws(Realm.Error) {
+        if let words = versionsOverLimit() { throw Realm.Error(.fail, .tooManyVersions, words, fileURL: fileURL) }
+    }
+
     var fileURL: URL? { settings.configuration.fileURL }
 }

@@ -117,7 +117,7 @@ extension Realm {
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
     ) throws -> Result {
         checkCanBegin()
-        if let words = core.versionsOverLimit() { throw Error(.fail, .tooManyVersions, words, fileURL: core.fileURL) }
+        try core.checkVersionLimit()
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
         core.requireBegun()
         let result: Result

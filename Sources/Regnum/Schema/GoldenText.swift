@@ -137,12 +137,16 @@ enum GoldenText {
     static func parse(_ text: String) throws -> [ClassSchema] {
         var classes: [Class] = []
         let lines = text.unicodeScalars.split(omittingEmptySubsequences: false) { $0 == "\n" }
+        var names: Set<String> = []
         for (number, scalars) in lines.enumerated() {
             let line = GoldenLine(scalars)
             if line.isEmpty { continue }
             let isHead = scalars.first?.properties.isWhitespace == false
             if isHead, isEnd(line) { break }
             if isHead, let head = head(line) {
+                guard names.insert(head.name).inserted else {
+                    throw refused("line \(number + 1), '\(line.text)', has a class that is there before")
+                }
                 classes.append(head)
             } else if let place = classes.indices.last,
                 let property = property(line, number: classes[place].properties.count)
@@ -154,8 +158,6 @@ enum GoldenText {
                 throw refused("line \(number + 1), '\(line.text)', is no line of one")
             }
         }
-        let names = Set(classes.map(\.name))
-        guard names.count == classes.count else { throw refused("a class is there twice") }
         return try classes.map { try schema($0, among: names) }
     }
 

@@ -58,8 +58,8 @@ public protocol DeleteRules: Object {
 /// }
 /// ```
 ///
-/// An object that is added or created with 0 (or nil) in the property gets the number above the highest of its class.
-/// See `Documentation/GeneratedIdentifiers.md`.
+/// An object that is added or created with 0 (or nil) in the property gets the number above the highest of its class,
+/// and above the number of objects its class ever had. See `Documentation/GeneratedIdentifiers.md`.
 public protocol AutoIncrement: Object {
     /// The name of an Int property that is the primary key, indexed, or a unique constraint of its own.
     static var autoIncrementedProperty: String { get }

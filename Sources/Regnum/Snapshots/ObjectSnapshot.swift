@@ -181,6 +181,7 @@ private struct TakingSnapshot {
         guard let value = value.flatMap({ unwrapped($0) }) else { return .null }
         if let scalar = SnapshotValue(scalar: value) { return scalar }
         switch value {
+        case AnyRealmValue.none as AnyRealmValue: return .null
         case let object as ObjectBase: return linked(object, depth)
         case let map as any AnyMap:
             var entries: [String: SnapshotValue] = [:]

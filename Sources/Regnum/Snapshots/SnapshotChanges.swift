@@ -26,10 +26,21 @@ extension ObjectSnapshot {
         for name in older.names where self[name] == nil { Self.compare(older[name], nil, path + name, &found) }
     }
 
+    /// What is no number is the same as itself, also in collections; `==` says no.
+    private static func areSame(_ old: SnapshotValue?, _ new: SnapshotValue?) -> Bool {
+        switch (old, new) {
+        case (.float(let old)?, .float(let new)?) where old.isNaN: new.isNaN
+        case (.double(let old)?, .double(let new)?) where old.isNaN: new.isNaN
+        case (.list(let old)?, .list(let new)?), (.set(let old)?, .set(let new)?):
+            old.count == new.count && zip(old, new).allSatisfy { areSame($0, $1) }
+        default: old == new
+        }
+    }
+
     private static func compare(
         _ old: SnapshotValue?, _ new: SnapshotValue?, _ path: String, _ found: inout [SnapshotChange]
     ) {
-        if old == new { return }
+        if areSame(old, new) { return }
         switch (old, new) {
         case (.object(let before)?, .object(let now)?)
         where before.className == now.className && before.primaryKey == now.primaryKey:

@@ -9,8 +9,9 @@ internal import RegnumSystem
 /// ```swift
 /// let reference = ThreadSafeReference(to: dog)
 /// queue.async {
-///     let realm = try Realm()
-///     guard let dog = realm.resolve(reference) else { return }   // deleted meanwhile
+///     // No dog where it was deleted meanwhile.
+///     guard let realm = try? Realm(), let dog = realm.resolve(reference) else { return }
+///     try? realm.write { dog.age += 1 }
 /// }
 /// ```
 ///
@@ -180,9 +181,12 @@ extension RealmCore {
 /// reading thread, or nil where it was deleted.
 ///
 /// ```swift
-/// @ThreadSafe var dog = realm.objects(Dog.self).first
-/// queue.async { use(dog) }
+/// let shared = ThreadSafe(wrappedValue: realm.objects(Dog.self).first)
+/// queue.async { use(shared.wrappedValue) }
 /// ```
+///
+/// It stands alone, as here, or wraps a property. Concurrent code cannot capture a local variable that it wraps: that
+/// is an error in Swift 6 mode.
 @propertyWrapper
 public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     // Sendable: the reference is exchanged under the mutex.

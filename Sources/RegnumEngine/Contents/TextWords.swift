@@ -171,7 +171,13 @@ package enum TextWords {
             case .nonspacingMark, .enclosingMark, .format: continue
             default: break
             }
-            let folded = scalar.value == 0x2019 ? "'" : scalar.properties.lowercaseMapping
+            // The sigma at the end of a Greek word is the one within it: of capitals only that one can be made.
+            let folded =
+                switch scalar.value {
+                case 0x2019: "'"
+                case 0x3C2: "\u{3C3}"
+                default: scalar.properties.lowercaseMapping
+                }
             guard count + folded.utf8.count <= target.count else { return count }
             for byte in folded.utf8 {
                 target[count] = byte

@@ -134,18 +134,18 @@ extension Session {
 
     /// Links to the objects of the plan from others, which its delete would clear: objects by "class.property".
     package func links(clearedBy plan: DeletePlan) throws(EngineError) -> [String: Int] {
-        var counts: [String: Int] = [:]
+        var holders: [String: Set<ObjectKey>] = [:]
         for row in plan.rows {
             guard let table = table(row.table) else { continue }
             for origin in table.origins {
                 guard let other = self.table(origin.table) else { continue }
-                var holders = Set(try table.backlinks(to: row.key, from: other, column: origin.column))
-                holders = holders.filter { !plan.known.contains(RowKey(table: origin.table, key: $0)) }
-                if holders.isEmpty { continue }
-                counts["\(other.definition.name).\(other.definition.columns[origin.column].name)", default: 0] +=
-                    holders.count
+                let name = "\(other.definition.name).\(other.definition.columns[origin.column].name)"
+                for holder in try table.backlinks(to: row.key, from: other, column: origin.column)
+                where !plan.known.contains(RowKey(table: origin.table, key: holder)) {
+                    holders[name, default: []].insert(holder)
+                }
             }
         }
-        return counts
+        return holders.mapValues(\.count)
     }
 }

@@ -18,7 +18,8 @@ func nearestName(to name: String, in names: [String]) -> String? {
             }
         }
         let distance = row[other.count]
-        if distance <= max(1, wanted.count / 3), distance < best?.distance ?? .max {
+        // Two letters in the wrong order are two changes.
+        if distance <= max(1, (wanted.count + 1) / 3), distance < best?.distance ?? .max {
             best = (candidate, distance)
         }
     }

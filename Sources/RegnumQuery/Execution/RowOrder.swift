@@ -100,7 +100,8 @@ package struct RowOrder {
         return (table, place)
     }
 
-    private static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    /// UTF-8 in the order of people: below, at or above 0 where `a` comes before, with or behind `b`.
+    package static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
         for level in TextOrder.levels {
             let order = compare(a.withUnsafeBytes { level($0) }, b.withUnsafeBytes { level($0) })
             if order != 0 { return order }

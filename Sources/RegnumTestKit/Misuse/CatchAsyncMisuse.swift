@@ -12,11 +12,12 @@ internal import Synchronization
     /// was none.
     ///
     /// ```swift
-    /// let words = await catchAsyncMisuse {
-    ///     let realm = await store.realm          // of another actor
-    ///     _ = realm.objects(Dog.self).count
+    /// let words = try await catchAsyncMisuse {
+    ///     let realm = try Realm()
+    ///     await Task.yield()
+    ///     realm.add(Dog())
     /// }
-    /// #expect(words?.hasPrefix("Realm accessed from incorrect thread.") == true)
+    /// #expect(words?.contains("in a write transaction") == true)
     /// ```
     ///
     /// - Parameter body: what to run. It is isolated to no actor, so it uses Realms that it opens itself, that belong to
