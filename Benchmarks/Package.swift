@@ -6,8 +6,14 @@ let package = Package(
     name: "benchmarks",
     platforms: [.macOS(.v13)],
     products: [.executable(name: "bench", targets: ["bench"])],
+    // Off by default, as only `bench encryption` needs it, and swift-crypto takes minutes to build.
+    traits: [
+        .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
+        .default(enabledTraits: []),
+    ],
     dependencies: [
-        .package(name: "regnum", path: "..", traits: []),
+        .package(
+            name: "regnum", path: "..", traits: [.trait(name: "Encryption", condition: .when(traits: ["Encryption"]))]),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     ],

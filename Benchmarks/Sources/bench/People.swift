@@ -89,3 +89,8 @@ struct Inputs {
 @inline(never)
 @_optimize(none)
 func sink(_ value: Int) {}
+
+/// Takes an object that a loop has made, so that the optimiser cannot leave the making out.
+@inline(never)
+@_optimize(none)
+func sink(object: AnyObject) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs do besides the workloads: objects from dictionaries, upserts, large collections, objects that are held,
-// and reading while another thread commits. There is nothing like it in SQLite to compare with.
+// reading while another thread commits, the program's own part of I1, and JSON (JSONImport.swift). There is nothing
+// like it in SQLite to compare with.
 
 import ArgumentParser
 import Foundation
@@ -25,6 +26,9 @@ struct TasksCommand: ParsableCommand {
     @Option(help: "Folder for the database.")
     var directory = ".build-bench"
 
+    @Option(help: "The folder with cities15000.jsonl; without it no JSON is imported.")
+    var data: String?
+
     func run() throws {
         let folder = URL(fileURLWithPath: directory).appendingPathComponent("tasks-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,6 +41,8 @@ struct TasksCommand: ParsableCommand {
         try writeCollections(realm)
         try holdObjects(realm)
         for readers in [1, 2, 4] { try read(readers, configuration) }
+        try insertPeople(folder)
+        try importCities(folder)
     }
 
     /// One durable write each.
@@ -139,8 +145,21 @@ struct TasksCommand: ParsableCommand {
                 + "\(commits.load(ordering: .relaxed) / 2) commits a second |")
     }
 
-    private func row(_ task: String, _ body: () throws -> Void) throws {
+    /// I1, and beside it what no database can take away of it.
+    private func insertPeople(_ folder: URL) throws {
+        let people = People(count: objects)
+        let engine = RegnumEngine(inputs: Inputs(people, rows: objects, lookups: 0))
+        try engine.open(folder.appendingPathComponent("people.realm").path, indexed: false)
+        defer { try? engine.close() }
+        try row("floor of I1: its objects made, filled and dropped") { engine.makeAndDrop(people.rows[...]) }
+        try row("I1: the same objects added, one durable write") { try engine.insert(people.rows[...]) }
+        let ages = people.rows.reduce(0) { $0 + $1.age }
+        guard try engine.sumAllAges() == ages else { throw Failure("the people have other ages") }
+    }
+
+    /// Prints the time for each of `count`, by default of the objects.
+    func row(_ task: String, of count: Int? = nil, _ body: () throws -> Void) throws {
         let elapsed = try nanoseconds(body)
-        print("| \(task) | \((elapsed / Double(objects)).rounded()) ns |")
+        print("| \(task) | \((elapsed / Double(count ?? objects)).rounded()) ns |")
     }
 }

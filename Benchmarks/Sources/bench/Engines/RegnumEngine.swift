@@ -7,6 +7,8 @@ import RealmSwift
 final class RegnumEngine: Engine {
     let name = EngineName.ours
     let inputs: Inputs
+    /// Of the files that are opened from now on; nil for plain ones.
+    var encryptionKey: Data?
     private var realm: Realm?
     private var isIndexed = false
     private var isSearchable = false
@@ -21,12 +23,12 @@ final class RegnumEngine: Engine {
     func open(_ path: String, indexed: Bool) throws {
         isIndexed = indexed
         isSearchable = false
-        realm = try Realm(configuration: Self.configuration(path, indexed: indexed))
+        realm = try Realm(configuration: configuration(path, indexed: indexed))
     }
 
-    private static func configuration(_ path: String, indexed: Bool) -> Realm.Configuration {
+    private func configuration(_ path: String, indexed: Bool) -> Realm.Configuration {
         Realm.Configuration(
-            fileURL: URL(fileURLWithPath: path),
+            fileURL: URL(fileURLWithPath: path), encryptionKey: encryptionKey,
             objectTypes: indexed ? [IndexedPerson.self, Unrelated.self] : [Person.self, Unrelated.self])
     }
 
@@ -48,7 +50,7 @@ final class RegnumEngine: Engine {
     func close() throws { realm = nil }
 
     func openAndCount(_ path: String) throws -> Int? {
-        let realm = try Realm(configuration: Self.configuration(path, indexed: false))
+        let realm = try Realm(configuration: configuration(path, indexed: false))
         self.realm = realm
         return realm.objects(Person.self).count
     }
@@ -69,6 +71,11 @@ final class RegnumEngine: Engine {
                 for row in rows { realm.add(Person(row)) }
             }
         }
+    }
+
+    /// What of `insert` is the program's own: the same objects, made, filled and dropped.
+    func makeAndDrop(_ rows: ArraySlice<PersonRow>) {
+        for row in rows { sink(object: Person(row)) }
     }
 
     func insertOneByOne(_ rows: [PersonRow]) throws {
@@ -99,7 +106,8 @@ final class RegnumEngine: Engine {
         realm = nil
         realm = try Realm(
             configuration: Realm.Configuration(
-                fileURL: URL(fileURLWithPath: path), objectTypes: [SearchablePerson.self, Unrelated.self]))
+                fileURL: URL(fileURLWithPath: path), encryptionKey: encryptionKey,
+                objectTypes: [SearchablePerson.self, Unrelated.self]))
         isSearchable = true
         return true
     }
