@@ -5,8 +5,8 @@
 @_exported public import Foundation
 @_exported public import Regnum
 
-/// Foundation has another type of this name. `RealmSwift.SortDescriptor` is Realm's, as is the name alone in files that
-/// do not import Foundation themselves.
+/// Foundation has another type of this name. `RealmSwift.SortDescriptor` is Realm's always, the name alone in files to
+/// which nothing but RealmSwift brings Foundation: XCTest does, too.
 public typealias SortDescriptor = Regnum.SortDescriptor
 
 /// `Realm.NotificationBlock` under the name that RealmSwift gives it outside of `Realm`.

@@ -35,6 +35,9 @@ package final class Database: @unchecked Sendable {
         /// How long relaxed commits may wait for a sync in the background, in nanoseconds. Nil: there is no such thread,
         /// and tests say when to sync.
         package var syncDelay: UInt64? = 500_000_000
+        /// How long the lock among processes is kept from one commit to the next while others may be waiting for it, in
+        /// nanoseconds.
+        package var longestHold: UInt64 = 10_000_000
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
@@ -154,9 +157,6 @@ package final class Database: @unchecked Sendable {
         return false
     }
 
-    /// How long the lock among processes is kept from one commit to the next while others may be waiting for it.
-    private static let longestHold: UInt64 = 10_000_000
-
     /// The lock among processes, where it is not held still for commits that stand in line. False where it is not to be
     /// waited for, and another process has it.
     private func lockWriter(waits: Bool = true) throws(EngineError) -> Bool {
@@ -170,7 +170,7 @@ package final class Database: @unchecked Sendable {
                 try meetOthers(isKnown: false)
                 return true
             }
-            guard waits, MonotonicClock.now() - heldSince > Self.longestHold, shared?.hasCompany ?? false else {
+            guard waits, MonotonicClock.now() - heldSince > options.longestHold, shared?.hasCompany ?? false else {
                 return true
             }
             settle()

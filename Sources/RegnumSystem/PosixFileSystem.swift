@@ -338,7 +338,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         let length = information?.status.byteCount ?? 0
         for shift in [40, 38, 36, 34, 32, 30] {
             let isMuch = shift > Self.modest && length < 1 << (shift - 4)
-            if isMuch, AddressSpace.isScarce(with: 1 << shift, limit: 1 << 43) { continue }
+            if isMuch, AddressSpace.isScarce(with: 1 << shift, limit: 1 << 44) { continue }
             guard let reserved = AddressSpace.reserve(1 << shift, isReadable: false) else { continue }
             self.reserved = reserved
             base = UnsafeRawPointer(reserved)

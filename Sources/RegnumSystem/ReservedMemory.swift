@@ -18,7 +18,7 @@ package final class ReservedMemory: @unchecked Sendable {
         let step = SystemCalls.mappingGranularity
         let minimum = minimum ?? byteCount
         var size = byteCount
-        if size > Self.modest, AddressSpace.isScarce(with: size, limit: 1 << 44) { size = max(minimum, Self.modest) }
+        if size > Self.modest, AddressSpace.isScarce(with: size, limit: 1 << 43) { size = max(minimum, Self.modest) }
         while true {
             let rounded = (size + step - 1) / step * step
             if let base = AddressSpace.reserve(rounded, isReadable: true) {

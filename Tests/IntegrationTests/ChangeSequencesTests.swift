@@ -43,4 +43,102 @@ class SequencedRow: Object {
         await task.value
         #expect(lines == ["initial 0", "d[] i[0] m[]", "d[] i[1] m[]", "d[] i[2] m[]", "end"])
     }
+
+    /// Goes on with the loop of another task until `isDone`; false where that takes too long.
+    @MainActor private func turns(until isDone: () -> Bool) async -> Bool {
+        let end = ContinuousClock.now + .seconds(20)
+        while !isDone() {
+            if ContinuousClock.now > end { return false }
+            await Task.yield()
+        }
+        return true
+    }
+
+    @Test("versions of results, maps, objects, sections and Realms are frozen, from the first to the newest")
+    @MainActor func versions() async throws {
+        let realm = try await opened()
+        let row = try await realm.asyncWrite { realm.create(SequencedRow.self, value: ["id": 1, "name": "a"]) }
+        let rows = realm.objects(SequencedRow.self)
+        var (names, counts, maps, keys, sizes): ([String?], [Int], [Int], [[String]], [Int]) = ([], [], [], [], [])
+        let sequences = (row.versions(), rows.versions(), row.map.versions())
+        let others = (rows.sectioned(by: \.name).versions(), realm.versions())
+        let tasks = [
+            Task { for await version in sequences.0 { names.append(version?.name) } },
+            Task { for await version in sequences.1 { counts.append(version.isFrozen ? version.count : -1) } },
+            Task { for await version in sequences.2 { maps.append(version.isFrozen ? version.count : -1) } },
+            Task { for await version in others.0 { keys.append(version.isFrozen ? version.allKeys : []) } },
+            Task { for await version in others.1 { sizes.append(version.objects(SequencedRow.self).count) } },
+        ]
+        #expect(
+            await turns { names == ["a"] && counts == [1] && maps == [0] && keys == [["a"]] && sizes == [1] },
+            "\(names) \(counts) \(maps) \(keys) \(sizes)")
+        try await realm.asyncWrite {
+            row.name = "b"
+            row.map["x"] = 1
+            realm.create(SequencedRow.self, value: ["id": 2, "name": "c"])
+        }
+        #expect(
+            await turns { names.last == "b" && counts.last == 2 && maps.last == 1 && keys.last == ["b", "c"] },
+            "\(names) \(counts) \(maps) \(keys)")
+        #expect(await turns { sizes.last == 2 })
+        try await realm.asyncWrite { realm.delete(row) }
+        await tasks[0].value
+        #expect(names.last == .some(nil), "a deleted object's versions end with nil: \(names)")
+        await tasks[2].value
+        #expect(maps.last == 1, "those of a deleted object's map end")
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    @Test("changes with key paths, and the newest only, of maps, objects, sections and Realms")
+    @MainActor func choices() async throws {
+        let realm = try await opened()
+        let row = try await realm.asyncWrite { realm.create(SequencedRow.self, value: ["id": 1, "name": "a"]) }
+        let rows = realm.objects(SequencedRow.self)
+        let named = rows.changes(keyPaths: [\.name], buffering: .latest)
+        let all = rows.changes(buffering: .unbounded)
+        let object = row.changes(keyPaths: [\SequencedRow.name])
+        let map = row.map.changes(buffering: .latest)
+        let sections = rows.sectioned(by: \.id).changes()
+        let told = realm.changes()
+        // Nobody takes anything meanwhile.
+        for number in 0..<3 {
+            try await realm.asyncWrite {
+                row.map["\(number)"] = number
+                if number == 2 { row.name = "z" }
+            }
+        }
+        try await realm.asyncWrite {}
+        var (count, first) = (0, "")
+        for await change in all {
+            count += 1
+            if case .update(_, _, _, let modifications) = change { #expect(modifications == [0]) }
+            if count == 4 { break }
+        }
+        #expect(count == 4, "the initial one and three updates were kept")
+        for await change in named {
+            if case .update(let rows, _, _, let modifications) = change { first = "\(rows[0].name) \(modifications)" }
+            break
+        }
+        #expect(first == "z [0]", "the newest of those of the name: \(first)")
+        for await change in object {
+            guard case .change(_, let properties) = change else { continue }
+            #expect(properties.map(\.name) == ["name"])
+            break
+        }
+        for await change in map {
+            guard case .update(let map, _, let insertions, _) = change else { continue }
+            #expect(map.count == 3 && insertions == ["2"])
+            break
+        }
+        var updates = 0
+        for await change in sections {
+            if case .update = change { updates += 1 }
+            if updates == 3 { break }
+        }
+        for await notification in told {
+            #expect(notification == .didChange)
+            break
+        }
+    }
 }

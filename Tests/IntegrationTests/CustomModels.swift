@@ -69,6 +69,22 @@ enum Custom {
         var persistableValue: Holder { Holder(value: [marks]) }
     }
 
+    /// Stored as an embedded object; one with an x below zero is none.
+    struct Span: FailableCustomPersistable {
+        var x: Int
+        init(_ x: Int) { self.x = x }
+        init?(persistedValue: Point) {
+            if persistedValue.x < 0 { return nil }
+            x = persistedValue.x
+        }
+        var persistableValue: Point { Point(value: [x, 0]) }
+    }
+
+    class Measured: Object {
+        @Persisted var length = Span(1)
+        @Persisted var optLength: Span?
+    }
+
     class Everything: Object {
         @Persisted(primaryKey: true) var id: Wrapped<Int>
         @Persisted var bool: Plain<Bool>
@@ -151,7 +167,7 @@ enum Custom {
 
     static let types: [ObjectBase.Type] = [
         Point.self, Holder.self, Everything.self, Collections.self, Failing.self, Undefaulted.self, Uncomparable.self,
-        Coded.self,
+        Coded.self, Measured.self,
     ]
 
     static func realm() throws -> Realm {

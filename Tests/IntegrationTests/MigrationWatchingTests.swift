@@ -128,7 +128,7 @@ struct MigrationWatchingTests {
 
     // MARK: Backups
 
-    @Test("a backup is made before a migration, and goes with the first good opening in another process")
+    @Test("a backup is made before a migration, and goes with the next good opening")
     func backup() async throws {
         let file = try MigrationFile(people: 50)
         var configuration = configuration(file)
@@ -145,8 +145,24 @@ struct MigrationWatchingTests {
             let realm = try Realm(configuration: .init(fileURL: backup, objectTypes: Oldest.types))
             #expect(realm.objects(Oldest.Person.self)[3].first == "first 3")
         }()
-        _ = try Realm(configuration: configuration)
-        #expect(Realm.migrationBackup(for: configuration) != nil, "the process that migrated does not judge itself")
+        try {
+            let again = try Realm(configuration: configuration)
+            #expect(again.objects(Renamed.Person.self).count == 50)
+        }()
+        #expect(Realm.migrationBackup(for: configuration) == nil, "opened again, and well")
+    }
+
+    @Test("a backup stays while a Realm from the migration is open, and goes with the first opening of another process")
+    func backupOfOthers() async throws {
+        let file = try MigrationFile(people: 50)
+        var configuration = configuration(file)
+        configuration.backsUpBeforeMigration = true
+        try await {
+            let realm = try Realm(configuration: configuration)
+            try await Task.detached { [configuration] in _ = try Realm(configuration: configuration) }.value
+            #expect(Realm.migrationBackup(for: configuration) != nil, "the migration does not judge itself")
+            withExtendedLifetime(realm) {}
+        }()
         let path = file.url.path
         await #expect(processExitsWith: .success) { [path = path as String] in
             var configuration = Realm.Configuration(

@@ -477,9 +477,15 @@ func diaryLines(_ stage: Stage, _ diary: Diary) -> [String] { stage.queue.sync {
                     diary.lines.append("\(properties[0].name) \(object.rank)")
                 }
             }
-            for _ in 0..<3 { queue.sync {} }
+            func wait(for count: Int) {
+                let end = ContinuousClock.now + .seconds(20)
+                while queue.sync(execute: { diary.lines.count }) < count, ContinuousClock.now < end {
+                    Thread.sleep(forTimeInterval: 0.001)
+                }
+            }
+            wait(for: 1)
             try realm.write { try find(1, realm).rank = 2 }
-            for _ in 0..<3 { queue.sync {} }
+            wait(for: 3)
             #expect(queue.sync { diary.take() } == ["initial 1", "d[] i[] m[0]", "rank 2"])
             token.invalidate()
             object.invalidate()

@@ -258,6 +258,14 @@ struct QueryLanguageTests {
             }
         }
         #expect(message?.contains("nested more than") == true)
+        // Arguments that are looked at again for the Realm, because objects are among them.
+        let chain = try misuseText {
+            let things = try FilterModels.realm().objects(Thing.self)
+            var predicate = NSPredicate(format: "SELF == %@", things[0])
+            for _ in 0..<1000 { predicate = NSPredicate(format: "NOT %@", predicate) }
+            _ = things.filter(predicate).count
+        }
+        #expect(chain?.contains("nested more than") == true)
     }
 
     /// What `body` gives on a thread with the stack that threads of a pool have.

@@ -21,6 +21,7 @@ import Testing
         var options = Database.OpenOptions()
         // Nothing happens but what the test says.
         options.syncDelay = nil
+        options.longestHold = .max
         return options
     }
 

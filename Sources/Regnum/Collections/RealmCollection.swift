@@ -19,7 +19,10 @@ public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator =
     var first: Element? { get }
     /// The last element, or nil where there is none.
     var last: Element? { get }
-    /// The position of an element; of objects only those of the same Realm are found.
+    /// The position of an element; of objects only those of the same Realm are found. For objects ask this, not
+    /// `firstIndex(of:)` or `contains(_:)` of the standard library: they compare by `==`, which is true of objects of a
+    /// class without a primary key only for the very same instance, and each read of the collection may make another.
+    /// O(elements).
     func index(of object: Element) -> Int?
     /// The position of the first element that satisfies the predicate.
     func index(matching predicate: NSPredicate) -> Int?

@@ -74,6 +74,17 @@ extension ManagedPlace {
         case .string(let text) where type == String.self: return unsafeBitCast(text, to: Element.self)
         default: break
         }
+        return Element._fromRaw(raw(value, of: type))
+    }
+
+    /// What subscripts show of a value from the engine.
+    func shown<Element: _HasPersistedType>(_ value: Value, as type: Element.Type) -> Any? {
+        Element._shown(raw(value, of: type))
+    }
+
+    /// A value from the engine with what it takes to make an element of it.
+    @inline(__always)
+    private func raw<Element: _HasPersistedType>(_ value: Value, of type: Element.Type) -> _RawValue {
         var raw = _RawValue(value)
         switch value {
         case .link(let key):
@@ -82,7 +93,7 @@ extension ManagedPlace {
         case .typedLink, .list, .dictionary: raw.place = self
         default: break
         }
-        return Element._fromRaw(raw)
+        return raw
     }
 
     /// As `element(_:as:)`, of a collection: one that is a collection itself knows where it lies.

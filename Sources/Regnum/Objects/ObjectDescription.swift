@@ -35,7 +35,7 @@ enum ObjectDescription {
         let schema = object.classSchema
         var text = "\(schema.name) {\n"
         for property in schema.properties where !property.isComputed {
-            text += "\t\(property.name) = \(inner(property.get(object), depth));\n"
+            text += "\t\(property.name) = \(inner(property.shown(of: object), depth));\n"
         }
         return text + "}"
     }

@@ -58,7 +58,9 @@ enum ObjectFilling {
     }
 
     static func set(_ value: Any, _ property: ClassProperty, _ object: ObjectBase) {
-        if !property.set(object, value) { refuse(value, property, object.classSchema) }
+        if property.set(object, value) { return }
+        if unwrapped(value) == nil, property.clear(object) { return }
+        refuse(value, property, object.classSchema)
     }
 
     /// A value that does not fit a property.

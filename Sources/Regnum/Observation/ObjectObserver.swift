@@ -103,7 +103,7 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
         if !isLocal, let table = walk.older.table(object.binding.tableKey) {
             old = property.dynamicValue(try table.value(column, of: object.rowKey), of: object, column)
         }
-        return PropertyChange(name: property.name, oldValue: old, newValue: property.get(object))
+        return PropertyChange(name: property.name, oldValue: old, newValue: property.shown(of: object))
     }
 }
 

@@ -33,6 +33,9 @@ public struct _PropertyShape {
 
     package var isCollection: Bool { collection != .none }
 
+    /// True of types of the user's own that are stored as embedded objects, and of collections of them.
+    var hasEmbeddedForm: Bool { isCustom && target != nil }
+
     /// How the column keeps it.
     package var collectionKind: CollectionKind {
         switch collection {
@@ -88,9 +91,10 @@ public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     static func _toRaw(_ value: Self) -> _RawValue
     /// The value as this type, or nil where it cannot be: what `init(value:)` and subscripts accept.
     static func _coerced(_ value: Any) -> Self?
-    /// What subscripts show: enums as their raw values.
+    /// The value as type Any: enums as their raw values, types of the user's own as what they are stored as.
     static func _dynamic(_ value: Self) -> Any?
-    /// What subscripts show of what is stored, also where the type has no form for it.
+    /// What subscripts show of what is stored, also where the type has no form for it. Of types of the user's own that
+    /// are stored as embedded objects: the object itself.
     static func _shown(_ raw: _RawValue) -> Any?
     /// What is stored for a value of type Any, also for one that the type has no form for; nil where none can be.
     static func _storable(_ value: Any) -> _RawValue?

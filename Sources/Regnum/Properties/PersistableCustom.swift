@@ -25,6 +25,11 @@ where PersistedType: _PersistableInsideOptional, _Stored == _CustomBox<Self>? {
 /// `PersistedType` is a type of values or a class of embedded objects. Queries, sorts, indexes and figures see the
 /// value as it is stored; a read of a property calls `init(persistedValue:)`, which therefore should be quick. The
 /// default is made of the default of `PersistedType`.
+///
+/// By name, as in `object["weight"]`, the value is read as what is stored. Where that is an embedded object, a managed
+/// object gives that object itself, to be read and changed; an unmanaged one gives a new one, made of the value.
+/// Setting such a property to nil by name takes what is stored away, also where it is not optional: then it has the
+/// default of its type, and gives by name a new object made of that.
 public protocol CustomPersistable: _CustomPersistable {
     /// As what it is stored.
     associatedtype PersistedType
@@ -149,7 +154,9 @@ extension _CustomPersistable {
     public static func _dynamic(_ value: Self) -> Any? { PersistedType._dynamic(value.persistableValue) }
 
     public static func _shown(_ raw: _RawValue) -> Any? {
-        PersistedType._shape.target == nil ? PersistedType._shown(raw) : _dynamic(_fromRaw(raw))
+        if PersistedType._shape.target == nil || raw.binding != nil { return PersistedType._shown(raw) }
+        // There is no embedded object: one of the default.
+        return _dynamic(_fromRaw(raw))
     }
 
     public static func _storable(_ value: Any) -> _RawValue? {

@@ -27,7 +27,6 @@ extension Optional: _HasPersistedType where Wrapped: _PersistableInsideOptional 
     }
     public static func _dynamic(_ value: Wrapped?) -> Any? { value.flatMap { Wrapped._dynamic($0) } }
     public static func _shown(_ raw: _RawValue) -> Any? {
-        if Wrapped._shape.target != nil { return _dynamic(_fromRaw(raw)) }
         if case .null = raw.value { return nil }
         return Wrapped._shown(raw)
     }

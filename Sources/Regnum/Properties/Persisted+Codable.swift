@@ -14,6 +14,10 @@ extension Persisted: Decodable where Value: Decodable {
 extension Persisted: Encodable where Value: Encodable {
     /// The value itself. Only of unmanaged objects: the values of managed ones are not in the object. Throws
     /// `EncodingError` for them.
+    ///
+    /// A default that is made on first use, of a Date, a UUID or an ObjectId, is made for the encoding alone where the
+    /// property has not been read yet: the object does not keep it. Read the property first, or give it a default, as
+    /// in `var id = UUID()`, where the object is to go on with what was encoded.
     public func encode(to encoder: any Encoder) throws {
         if flags & Self.managedFlag != 0 {
             throw EncodingError.invalidValue(

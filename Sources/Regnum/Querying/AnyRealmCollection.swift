@@ -47,7 +47,8 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     /// The elements at those places, which must exist.
     public subscript(bounds: Range<Int>) -> Slice<AnyRealmCollection> { Slice(base: self, bounds: bounds) }
     public func makeIterator() -> RLMIterator<Element> { base.makeIterator() }
-    /// Place of the first element that is equal to it; nil where there is none. O(n).
+    /// Place of the first element that is equal to it; nil where there is none. For objects ask this, not
+    /// `firstIndex(of:)`: see `RealmCollection`. O(n).
     public func index(of object: Element) -> Int? { base.index(of: object) }
     /// Place of the first element for which the predicate holds; nil where there is none.
     public func index(matching predicate: NSPredicate) -> Int? { base.index(matching: predicate) }

@@ -9,8 +9,8 @@ internal import RegnumQuery
 // MARK: Objects
 
 extension ObjectBase {
-    /// The value of a property by its name: nil for null, enums as raw values. Misuse for a name that is not
-    /// there and for a value that does not fit.
+    /// The value of a property by its name: nil for null, enums as raw values, types of one's own as what they are
+    /// stored as (see `CustomPersistable`). Misuse for a name that is not there and for a value that does not fit.
     public final subscript(key: String) -> Any? {
         get {
             if let found = plainEntry(key) {
@@ -51,7 +51,7 @@ extension ObjectBase {
         if !schema.plainForms.isEmpty, schema.plainForms[place] != .other {
             return plainValue(schema.plainForms[place], place)
         }
-        return schema.properties[place].get(self)
+        return schema.properties[place].shown(of: self)
     }
 
     /// Sets a property by its name; as `self[key] = value`.
@@ -212,13 +212,22 @@ extension RealmCollection {
     /// The elements of now: what is done to one may move others out of the collection. Nil where the elements are
     /// no objects.
     private func elementObjects() -> [ObjectBase]? {
+        if let objects = embeddedObjects() { return objects }
         // What a custom type makes of itself is no object of the collection: to change it would change nothing.
         guard Element._shape.target != nil, !Element._shape.isCustom else { return nil }
         return compactMap { Element._toRaw($0).object }
     }
 
+    /// What the elements are stored as, where the collection is managed and their type is one of the user's own that
+    /// is stored as embedded objects; else nil.
+    private func embeddedObjects() -> [ObjectBase]? {
+        guard Element._shape.hasEmbeddedForm, let state = _handle.state, let binding = state.binding else { return nil }
+        return state.allKeys().map { binding.makeAccessor($0) }
+    }
+
     private func elementValues(_ keyPath: String) -> [Any] {
         guard Element._shape.target != nil else { KeyValueOperator.refuse(keyPath, Element.self) }
+        if let objects = embeddedObjects() { return objects.map { $0.value(forKeyPath: keyPath) ?? NSNull() } }
         var values: [Any] = []
         values.reserveCapacity(count)
         for element in self {

@@ -158,10 +158,11 @@ extension Map {
 
     /// As subscripts of objects show it.
     private func shownValue(_ key: String) -> Any? {
-        guard Value._shape.isPartial, let place = checkedPlace() else {
+        let shape = Value._shape
+        guard shape.isPartial || shape.hasEmbeddedForm, let place = checkedPlace() else {
             return self[Key(_mapKey: key)].flatMap { Value._dynamic($0) }
         }
-        return place.value(forKey: key).flatMap { Value._shown(_RawValue($0)) }
+        return place.value(forKey: key).flatMap { place.shown($0, as: Value.self) }
     }
 
     /// A property of the value of a key, `rex.age`; or one figure over all values, `@sum.age`, or `@sum.self`
@@ -173,7 +174,7 @@ extension Map {
             return ValueFigures.value(of: engineValues, at: keyPath)
         }
         guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
-        let object = self[Key(_mapKey: String(keyPath[..<dot]))].flatMap { Value._dynamic($0) } as? ObjectBase
+        let object = shownValue(String(keyPath[..<dot])) as? ObjectBase
         return object?.value(forKeyPath: String(keyPath[keyPath.index(after: dot)...]))
     }
 

@@ -62,7 +62,7 @@ extension NSPredicate {
                 "Only support compound, comparison, and constant predicates. A predicate made of a block cannot be "
                     + "turned into a query: write it as a format, or filter the elements in Swift.")
         }
-        return parsed.predicate(for: realm)
+        return parsed.predicate(for: realm, depth: depth)
     }
 }
 

@@ -29,10 +29,10 @@ public struct ParsedPredicate {
         }
     }
 
-    /// The tree for a Realm; objects of another are marked in it.
-    func predicate(for realm: RealmCore?) -> QueryPredicate {
+    /// The tree for a Realm; objects of another are marked in it. `depth`: of how many predicates it is an argument.
+    func predicate(for realm: RealmCore?, depth: Int = 0) -> QueryPredicate {
         guard mentionsObjects, let realm else { return tree }
-        let constants = arguments.map { Constant(any: $0, realm: realm) }
+        let constants = arguments.map { Constant(any: $0, realm: realm, depth: depth + 1) }
         // The text was understood with the same arguments before.
         return (try? PredicateParser.parse(format, constants)) ?? tree
     }

@@ -7,7 +7,7 @@ internal import RegnumQuery
 
 extension Constant {
     /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked.
-    init(any value: Any?, realm: RealmCore?) {
+    init(any value: Any?, realm: RealmCore?, depth: Int = 0) {
         guard let value else {
             self = .null
             return
@@ -24,7 +24,7 @@ extension Constant {
             self = plain
             return
         }
-        if isInstance(value), let constant = PredicateArguments.instance(value, realm) {
+        if isInstance(value), let constant = PredicateArguments.instance(value, realm, depth) {
             self = constant
             return
         }
@@ -36,7 +36,7 @@ extension Constant {
         case let area as any GeoArea: self = .geo(area.shape)
         case let text as Substring: self = .string(String(text))
         case let number as Decimal: self = PredicateArguments.constant(Decimal128(value: number), realm)
-        case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))
+        case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm, depth: depth))
         default:
             self =
                 PredicateArguments.integerConstant(value)
@@ -140,10 +140,10 @@ enum PredicateArguments {
     }
 
     /// Objects, predicates, and Foundation's classes for values.
-    fileprivate static func instance(_ value: Any, _ realm: RealmCore?) -> Constant? {
+    fileprivate static func instance(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
         switch value {
         case let object as ObjectBase: .object(self.object(object, realm))
-        case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm))
+        case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm, depth: depth))
         case let number as NSDecimalNumber: constant(Decimal128(value: number), realm)
         case let number as NSNumber: constant(of: number)
         case let text as NSString: .string(text as String)

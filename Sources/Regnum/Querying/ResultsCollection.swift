@@ -35,6 +35,9 @@ extension _ResultsCollection {
     }
 
     /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found.
+    /// For objects ask this, not `firstIndex(of:)` or `contains(_:)` of the standard library: they compare by `==`,
+    /// which is true of objects of a class without a primary key only for the very same instance, and each read of the
+    /// collection may make another. O(elements).
     public func index(of object: Element) -> Int? {
         if let state = _handle.state, state.isOfValues {
             let raw = Element._toRaw(object)

@@ -120,8 +120,8 @@ extension Realm.Configuration: MigrationSettings {}
 
 extension MigrationSettings where Self == Realm.Configuration {
     /// True where a copy of the file is made beside it before it is migrated, in the time and space of a copy. The copy
-    /// goes with the first opening in another process that finds nothing to migrate; a migration that fails leaves
-    /// none. `Realm.migrationBackup(for:)` tells where it is. False unless set; of no effect in memory.
+    /// goes when the file is next opened, here or elsewhere, and nothing is to be migrated: not while a Realm from the
+    /// migration is open. A migration that fails leaves none. `Realm.migrationBackup(for:)` tells where it is. False unless set; of no effect in memory.
     public var backsUpBeforeMigration: Bool {
         get { self.extras.backsUp }
         set { self.extras.backsUp = newValue }
@@ -132,8 +132,9 @@ extension MigrationSettings where Self == Realm.Configuration {
 struct MigrationBackup {
     let path: String
     let files: any FileSystem
-    /// Files migrated by this process: another one has to open them well before their backups go.
-    private static let migrated = Lock<Set<String>>([])
+    private struct Weak: Sendable { weak var database: Database? }
+    /// What migrated the files of this process: they have to be opened anew, and well, before their backups go.
+    private static let migrated = Lock<[String: Weak]>([:])
 
     static func path(of file: String) -> String { file + ".before-migration" }
 
@@ -146,7 +147,7 @@ struct MigrationBackup {
         let files = configuration.files
         // One of an attempt that was killed is replaced: it says the same, the file was never changed.
         try session.writeCopy(to: path, in: files, key: configuration.engineKey, replacing: true)
-        migrated.withLock { _ = $0.insert(file) }
+        migrated.withLock { $0[file] = Weak(database: session.database) }
         return MigrationBackup(path: path, files: files)
     }
 
@@ -158,8 +159,9 @@ struct MigrationBackup {
         _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place, version: UInt64
     ) {
         guard configuration.extras.backsUp, case .file(let file) = place,
-            !migrated.withLock({ $0.contains(file) })
+            migrated.withLock({ $0[file]?.database }) == nil
         else { return }
+        migrated.withLock { $0[file] = nil }
         let backup = MigrationBackup(path: path(of: file), files: configuration.files)
         guard let older = backup.schemaVersion(configuration), older < version else { return }
         backup.remove()

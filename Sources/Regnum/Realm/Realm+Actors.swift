@@ -67,9 +67,11 @@ extension Realm {
                 turns.missed(turn)
                 continue
             }
-            try core.checkVersionLimit()
             let hasBegun: Bool
-            do { hasBegun = try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
+            do { hasBegun = try core.beginAsync(acceptingTurn: turn) } catch {
+                turns.end(turn)
+                throw error
+            }
             if hasBegun {
                 if !core.isWriting { turns.finished(turn) }
                 core.requireBegun()

@@ -25,7 +25,8 @@ extension Realm {
     }
 
     /// As `writeAsync`, but the block has to end the transaction: what it has not committed by `commitAsyncWrite` or
-    /// `commitWrite` when it returns is rolled back. Where it cannot begin the block does not run, and the logger is told.
+    /// `commitWrite` when it returns is rolled back. Where it cannot begin the block does not run, and the logger is
+    /// told.
     @discardableResult
     public func beginAsyncWrite(_ asyncWriteBlock: @escaping () -> Void) -> AsyncTransactionId {
         core.asyncWrites().schedule(commits: false, asyncWriteBlock, nil)
@@ -145,12 +146,14 @@ final class AsyncWrites {
         var refusal = error.map { core.error("begin a write in", $0) }
         if refusal == nil {
             do throws(Realm.Error) {
-                guard try begin(transaction.turn) else { return turns.missed(transaction.turn) }
+                guard try core.beginAsync(acceptingTurn: transaction.turn) else {
+                    return turns.missed(transaction.turn)
+                }
             } catch { refusal = error }
         }
         transactions[id] = nil
         if let refusal {
-            if error == nil { turns.finished(transaction.turn) }
+            if error == nil { turns.end(transaction.turn) }
             if transaction.onComplete == nil { Logger.log(.error, refusal.localizedDescription) }
             transaction.onComplete?(refusal)
             count -= 1
@@ -170,12 +173,6 @@ final class AsyncWrites {
         }
         turns.finished(transaction.turn)
         count -= 1
-    }
-
-    /// False where the turn has gone to another one.
-    private func begin(_ turn: UInt64) throws(Realm.Error) -> Bool {
-        try core.checkVersionLimit()
-        do { return try core.begin(acceptingTurn: turn) } catch { throw core.error("begin a write in", error) }
     }
 
     func cancel(_ id: AsyncTransactionId) {

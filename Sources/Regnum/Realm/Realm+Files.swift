@@ -25,14 +25,17 @@ extension Realm {
         let path = url.standardizedFileURL.path
         let target = PosixFileSystem.shared.linked(path)
         let removal: Result<Bool, SystemError>?
+        // Until the registry is let go of: the last reference to one may end a database, which asks the registry.
+        var open: [RealmCore] = []
         do {
             let removed = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
                 // Of a Realm here the file may have been replaced.
-                RealmCache.shared.isOpen(.file(path: path))
-                    ? nil : SideFiles.removeAll(of: path, target, isThere: isThere)
+                open = RealmCache.shared.cores(at: .file(path: path))
+                return open.isEmpty ? SideFiles.removeAll(of: path, target, isThere: isThere) : nil
             }
             removal = removed ?? nil
         } catch { throw Error(using: path, doing: "delete", error) }
+        open = []
         switch removal {
         case nil:
             // Another path may lead to the same file.

@@ -91,19 +91,19 @@ extension RealmCare where Self == Realm {
 }
 
 extension RealmCore {
-    /// The words for a write that may not begin because too many versions are kept; nil where it may.
-    func versionsOverLimit() -> String? {
-        guard let limit = settings.configuration.maximumNumberOfActiveVersions else { return nil }
-        let count = engine { () throws(EngineError) in try session.database.activeVersionCount() }
-        guard count > UInt64(limit) else { return nil }
-        return "Number of active versions (\(count)) in the Realm exceeded the limit of \(limit). Something keeps "
-            + "an old version: realm.pins() tells what and since when. Release frozen objects and Realms of other "
-            + "threads, or refresh them."
-    }
-
     /// Throws where a write may not begin because too many versions are kept.
     func checkVersionLimit() throws(Realm.Error) {
-        if let words = versionsOverLimit() { throw Realm.Error(.fail, .tooManyVersions, words, fileURL: fileURL) }
+        guard let limit = settings.configuration.maximumNumberOfActiveVersions else { return }
+        let count: UInt64
+        do throws(EngineError) { count = try session.database.activeVersionCount() } catch {
+            throw self.error("begin a write in", error)
+        }
+        guard count > UInt64(limit) else { return }
+        throw Realm.Error(
+            .fail, .tooManyVersions,
+            "Number of active versions (\(count)) in the Realm exceeded the limit of \(limit). Something keeps "
+                + "an old version: realm.pins() tells what and since when. Release frozen objects and Realms of other "
+                + "threads, or refresh them.", fileURL: fileURL)
     }
 
     var fileURL: URL? { settings.configuration.fileURL }

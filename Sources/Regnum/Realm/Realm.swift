@@ -137,7 +137,7 @@ extension Realm {
     /// `isInWriteTransaction` behind this; of the writes that run a block that is misuse.
     public func beginWrite() {
         checkCanBegin()
-        if let words = core.versionsOverLimit() { misuse(words) }
+        do throws(Realm.Error) { try core.checkVersionLimit() } catch { misuse(error.localizedDescription) }
         do { try core.begin() } catch { misuse(error) }
     }
 
@@ -310,6 +310,20 @@ extension RealmCore {
         let before = session.version
         guard try session.beginWrite(acceptingTurn: number, settled: notifier != nil) else { return false }
         didBegin(after: before)
+        return true
+    }
+
+    /// As `begin(acceptingTurn:)`. Throws also where too many versions are kept, of which it asks when it is its turn:
+    /// the turn is over by then.
+    func beginAsync(acceptingTurn number: UInt64) throws(Realm.Error) -> Bool {
+        do throws(EngineError) {
+            guard try begin(acceptingTurn: number) else { return false }
+        } catch { throw self.error("begin a write in", error) }
+        guard isWriting else { return true }
+        do throws(Realm.Error) { try checkVersionLimit() } catch {
+            rollBack()
+            throw error
+        }
         return true
     }
 

@@ -118,10 +118,11 @@ extension _StoredCollection {
 
     /// The element as subscripts show it.
     final func shownElement(at position: Int) -> Any? {
-        guard Element._shape.isPartial, let place = checkedPlace() else {
+        let shape = Element._shape
+        guard shape.isPartial || shape.hasEmbeddedForm, let place = checkedPlace() else {
             return Element._dynamic(element(at: position))
         }
-        return Element._shown(_RawValue(place.elementValue(at: position)))
+        return place.shown(place.elementValue(at: position), as: Element.self)
     }
 
     /// For `storableElements`.

@@ -48,6 +48,8 @@ package struct ClassProperty: @unchecked Sendable {
     let isPartial: Bool
     /// How the column is read by name where it may hold such, and is of a plain type; else `other`.
     let storedForm: PlainForm
+    /// True of `@Persisted` properties of a type of the user's own that is stored as an embedded object.
+    let hasEmbeddedForm: Bool
 
     package init(
         name: String, offset: Int, shape: _PropertyShape, storage: Storage, type: (any _Persistable.Type)?,
@@ -62,6 +64,7 @@ package struct ClassProperty: @unchecked Sendable {
         self.fieldType = fieldType
         isPartial = shape.isPartial && storage != .column
         storedForm = isPartial && storage == .wrapper ? PlainForm(shape) : .other
+        hasEmbeddedForm = shape.hasEmbeddedForm && !shape.isCollection && storage == .wrapper
     }
 
     /// True where there is no column: linking objects.
@@ -89,7 +92,12 @@ package struct ClassProperty: @unchecked Sendable {
 
     // MARK: Values of an object
 
-    /// What a subscript shows: enums as raw values, collections themselves, nil for null.
+    /// What a subscript shows: as `get`, but of a type of the user's own that is stored as an embedded object that
+    /// object itself, live.
+    func shown(of object: ObjectBase) -> Any? { embeddedObject(of: object) ?? get(object) }
+
+    /// The value as type Any: enums as raw values, collections themselves, nil for null. Of a type of the user's own
+    /// that is stored as an embedded object a new one, unmanaged.
     func get(_ object: ObjectBase) -> Any? {
         if storage == .column { return dynamicValue(of: object) }
         if isPartial, let stored = storedValue(of: object) { return stored }
@@ -109,6 +117,37 @@ package struct ClassProperty: @unchecked Sendable {
         guard let type else { return box(in: object).setDynamic(value) }
         if isOwnedCollection { return collection(in: object).replaceElements(with: value) }
         return open(type)
+    }
+
+    /// Takes away what is stored of a type of the user's own that is stored as an embedded object: a link may be nil
+    /// always, and the property is then read as the type's default. False for all other properties.
+    func clear(_ object: ObjectBase) -> Bool {
+        func open<V: _Persistable>(_ type: V.Type) { storedPointer(object, offset, V.self).pointee = V._unset }
+        guard hasEmbeddedForm, let type else { return false }
+        if let context = object.rowContext {
+            guard prepareAccess(object) else { return true }
+            requireModifiable(object)
+            assignRaw(_RawValue(.null), nil, object, Int(context.pointee.columnNumbers[offset]))
+        } else {
+            open(type)
+        }
+        return true
+    }
+
+    /// The embedded object that a managed object has for a value of the user's own type. Nil where there is none, of
+    /// unmanaged objects, and for all other properties.
+    private func embeddedObject(of object: ObjectBase) -> ObjectBase? {
+        guard hasEmbeddedForm, let target = shape.target, let context = object.rowContext,
+            context.pointee.kind == .managed
+        else { return nil }
+        object.requireValid()
+        let column = Int(context.pointee.columnNumbers[offset])
+        if context.pointee.isTracked { trackRead(of: object, column) }
+        // Of a read-only file of an older version.
+        if column < 0 { return nil }
+        let key = (object.rowColumns.unsafelyUnwrapped + column).pointee.integer(Int(object.rowNumber))
+        if key == 0 { return nil }
+        return object.core.binding(for: target).makeAccessor(ObjectKey(rawValue: UInt64(bitPattern: key)))
     }
 
     /// The value of an unmanaged object for the engine.

@@ -33,6 +33,11 @@ extension ObjectSnapshot {
         case (.double(let old)?, .double(let new)?) where old.isNaN: new.isNaN
         case (.list(let old)?, .list(let new)?), (.set(let old)?, .set(let new)?):
             old.count == new.count && zip(old, new).allSatisfy { areSame($0, $1) }
+        case (.map(let old)?, .map(let new)?):
+            old.count == new.count && old.allSatisfy { areSame($0.value, new[$0.key]) }
+        case (.object(let old)?, .object(let new)?):
+            old.className == new.className && old.names == new.names
+                && old.names.allSatisfy { areSame(old[$0], new[$0]) }
         default: old == new
         }
     }

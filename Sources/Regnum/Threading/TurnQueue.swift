@@ -86,6 +86,12 @@ final class TurnQueue: Sendable {
         serveNext()
     }
 
+    /// To be called where a granted turn ended with an error, whether it was taken or not.
+    func end(_ number: UInt64) {
+        cancel(number)
+        finished(number)
+    }
+
     /// To be called where the turn that was granted was gone.
     func missed(_ number: UInt64) {
         let wasAbsent = state.withLock { $0.absent.removeValue(forKey: number) != nil }

@@ -10,8 +10,8 @@ struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Deletes the objects of a class for which a predicate holds.",
         discussion: """
-            Asks before it does, unless --yes is given. Objects embedded in them go too; links to them become null. \
-            The file does not get shorter before `regnum compact`.
+            Asks before it does, unless --yes is given or there is nobody to answer. Objects embedded in them go too; \
+            links to them become null. The file does not get shorter before `regnum compact`.
             """)
 
     @OptionGroup var arguments: FileArguments
@@ -25,9 +25,9 @@ struct DeleteCommand: ParsableCommand {
             if !yes {
                 let count = try inspector.count(className, where: predicate)
                 Output().write("Delete \(count) of class \(className) in '\(arguments.file)'? [y/N] ")
-                guard let answer = readLine()?.lowercased(), answer == "y" || answer == "yes" else {
-                    throw Refusal("Nothing was deleted.")
-                }
+                // No line at all: a script without input, which has said what it wants.
+                let answer = readLine()?.lowercased() ?? "yes"
+                guard answer == "y" || answer == "yes" else { throw Refusal("Nothing was deleted.") }
             }
             Output().line("deleted \(try inspector.delete(className, where: predicate))")
         }
