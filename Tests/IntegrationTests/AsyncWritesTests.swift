@@ -5,6 +5,8 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumEngine
+import RegnumSystem
 import RegnumTestKit
 import Testing
 
@@ -352,6 +354,37 @@ final class AsyncStage: @unchecked Sendable {
             realm.writeAsync({ stage.note("ran") }, onComplete: { stage.note($0 == nil ? "done" : "failed") })
         }
         #expect(try await stage.wait() == ["ran", "done"])
+    }
+
+    @Test("a write that is refused gives back its turn, and with it the lock among processes")
+    func refusedTurn() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("refused-\(UUID().uuidString).realm")
+        var configuration = Realm.Configuration(fileURL: path, objectTypes: [AsyncRow.self])
+        configuration.maximumNumberOfActiveVersions = 1
+        let stage = try AsyncStage(configuration)
+        try stage.on { realm in
+            stage.frozen = realm.freeze()
+            try realm.write { realm.add(AsyncRow(value: ["id": 1])) }
+            realm.writeAsync({ stage.note("ran") }, onComplete: { stage.note($0 == nil ? "done" : "refused") })
+        }
+        #expect(try await stage.wait() == ["refused"])
+        let hasBegun = DispatchSemaphore(value: 0)
+        Thread {
+            // As another process has it open.
+            let database = try? Database.openAsOtherProcess(path: path.path, fileSystem: PosixFileSystem.shared)
+            guard let session = try? database?.makeSession(), (try? session.beginWrite()) != nil else { return }
+            session.rollbackWrite()
+            hasBegun.signal()
+        }.start()
+        let isFree = await withCheckedContinuation { done in
+            DispatchQueue.global().async { done.resume(returning: hasBegun.wait(timeout: .now() + 20) == .success) }
+        }
+        #expect(isFree)
+        try stage.on { _ in
+            stage.frozen = nil
+            stage.realm = nil
+        }
+        _ = try? Realm.deleteFiles(for: configuration)
     }
 
     @Test("misuse: no run loop, frozen, commit without a write")
