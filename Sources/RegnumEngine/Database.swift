@@ -352,6 +352,10 @@ package final class Database: @unchecked Sendable {
 
     package var isEncrypted: Bool { seal.cipher != nil }
 
+    /// As long as the value lives, who wants to delete or compact the file takes it for one that is about to be let go
+    /// of, and waits a moment.
+    package func lettingGo() -> LettingGo { LettingGo(file: file.identity) }
+
     /// The file beside the database that tells of other processes' commits; nil where there are none.
     package var sharedPath: String? { shared?.watchedPath }
 
@@ -386,6 +390,18 @@ package final class Database: @unchecked Sendable {
     package func makeSession(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
         try Session(self, at: try versions.pinNewest(), origin: origin)
     }
+}
+
+/// See `Database.lettingGo`.
+package final class LettingGo: Sendable {
+    private let file: FileIdentity
+
+    fileprivate init(file: FileIdentity) {
+        self.file = file
+        DatabaseRegistry.shared.letsGo(of: file)
+    }
+
+    deinit { DatabaseRegistry.shared.hasLetGo(of: file) }
 }
 
 /// The databases that are open in this process.

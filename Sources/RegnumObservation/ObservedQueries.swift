@@ -6,7 +6,7 @@ package import RegnumQuery
 
 /// Confined to the session's thread.
 package final class ObservedQueries {
-    private struct Key: Hashable {
+    struct Key: Hashable {
         var table: TableKey
         /// Of a query that nobody else may share.
         var identity: ObjectIdentifier?
@@ -16,6 +16,10 @@ package final class ObservedQueries {
     private struct WeakQuery { weak var query: ObservedQuery? }
 
     private var queries: [Key: WeakQuery] = [:]
+    /// What another thread has found for queries that nobody observes yet; see `ChangePreparation`.
+    private var offers: [Key: ObservedQuery] = [:]
+    /// Of the queries.
+    private var tables: Set<TableKey> = []
     /// How many there may be before ended ones are dropped.
     private var most = 64
 
@@ -26,23 +30,53 @@ package final class ObservedQueries {
     package func query(
         _ query: ObjectQuery?, of table: TableKey, in session: Session
     ) throws(EngineError) -> ObservedQuery {
-        var key = Key(table: table)
-        if let query {
-            if QueryRegion(query).namesKeys {
-                key.identity = ObjectIdentifier(query)
-            } else {
-                key.predicate = query.predicate
-                key.orderings = query.orderings
-            }
-        }
+        let key = key(query, of: table)
         // One whose observers have ended stays behind.
         if let known = queries[key]?.query, known.isCurrent(in: session) { return known }
-        let made = try ObservedQuery(table: table, query: query, in: session)
+        let made: ObservedQuery
+        if let offer = offers[key], offer.isCurrent(in: session) {
+            made = ObservedQuery(table: table, query: query, as: offer)
+        } else {
+            made = try ObservedQuery(table: table, query: query, in: session)
+        }
         if queries.count >= most {
             queries = queries.filter { $0.value.query != nil }
             most = max(64, 2 * queries.count)
+            tables = Set(queries.keys.map(\.table))
         }
+        tables.insert(table)
         queries[key] = WeakQuery(query: made)
         return made
     }
+
+    /// What observers of an equal query have found, where that is what the session's version of now has; nil for a
+    /// whole table.
+    package func known(_ query: ObjectQuery, of table: TableKey, in session: Session) -> ObservedQuery? {
+        // Most queries are asked once: a key of each would take as long as many of them.
+        if !tables.contains(table) { return nil }
+        guard let known = queries[key(query, of: table)]?.query, known.isCurrent(in: session) else { return nil }
+        return known
+    }
+
+    /// True where there are observers of an equal query.
+    package func isObserved(_ query: ObjectQuery, of table: TableKey) -> Bool {
+        tables.contains(table) && queries[key(query, of: table)]?.query != nil
+    }
+
+    func key(_ query: ObjectQuery?, of table: TableKey) -> Key {
+        var key = Key(table: table)
+        guard let query else { return key }
+        if QueryRegion(query).namesKeys {
+            key.identity = ObjectIdentifier(query)
+        } else {
+            key.predicate = query.predicate
+            key.orderings = query.orderings
+        }
+        return key
+    }
+
+    func offer(_ found: [Key: ObservedQuery]) { offers = found }
+
+    /// When the observations that wait for what was found have begun.
+    package func endOffers() { if !offers.isEmpty { offers = [:] } }
 }

@@ -29,7 +29,7 @@ package struct ObservedWork: Equatable, Sendable {
 
 /// Confined to the session's thread.
 package final class ObservedQuery {
-    private let table: TableKey
+    package let table: TableKey
     /// Nil for all objects of the table, in key order.
     private let query: ObjectQuery?
     private let reads: QueryRegion?
@@ -47,6 +47,9 @@ package final class ObservedQuery {
     /// Of objects that were put back, where; nil of those that were left out.
     private var places: [ObjectKey: Int?] = [:]
     private var told: (modified: Set<ObjectKey>, changes: CollectionChanges)?
+    /// What decided in the walk that was looked at last.
+    private weak var decidedWalk: RegionWalk?
+    private var decided: Set<ObjectKey> = []
 
     /// Runs the query on the session's version of now.
     package init(table: TableKey, query: ObjectQuery?, in session: Session) throws(EngineError) {
@@ -56,6 +59,17 @@ package final class ObservedQuery {
         order = query.flatMap { RowOrder($0.orderings) }
         if let query { keys = try run(query) }
         rows = rows(in: session)
+    }
+
+    /// Takes over what `other`, an equal query, has found in the session's version of now.
+    init(table: TableKey, query: ObjectQuery?, as other: ObservedQuery) {
+        self.table = table
+        self.query = query
+        reads = other.reads
+        order = other.order
+        keys = other.keys
+        rows = other.rows
+        work = other.work
     }
 
     /// True where what was found is what the session's version of now has.
@@ -68,6 +82,15 @@ package final class ObservedQuery {
 
     /// Bytes kept for the elements.
     package var byteCount: Int { keys.byteCount }
+
+    /// How many were found; of a whole table, of which nothing is kept, 0.
+    package var count: Int { keys.count }
+    /// All keys in order, as `count`. O(n).
+    package var allKeys: [ObjectKey] { keys.all }
+    /// The first keys in order, as `count`.
+    package func keys(first limit: Int) -> [ObjectKey] { (0..<min(limit, keys.count)).map { keys[$0] } }
+    /// The last key in order, as `count`.
+    package var lastKey: ObjectKey? { keys.count == 0 ? nil : keys[keys.count - 1] }
 
     private func run(_ query: ObjectQuery) throws(EngineError) -> KeyChunks {
         work.runs += 1
@@ -97,15 +120,52 @@ package final class ObservedQuery {
         return try session.table(table)?.key(atPosition: position)
     }
 
+    // MARK: Another thread's look
+
+    /// True where what the walk found makes the whole query run again, so that the work follows the table.
+    package func runsAgain(behind walk: RegionWalk) throws(EngineError) -> Bool {
+        guard let reads else { return false }
+        let deciding = try deciding(reads, walk)
+        return !deciding.isEmpty && !isOneByOne(deciding, reads)
+    }
+
+    /// The same where it is, to come to the version of `session`, which is frozen, on whatever thread.
+    func twin(in session: Session) -> ObservedQuery {
+        ObservedQuery(table: table, query: query.map { ObjectQuery($0, in: session) }, as: self)
+    }
+
+    /// Comes to where the twin has come, by its walk.
+    func adopt(_ twin: ObservedQuery) {
+        keys = twin.keys
+        rows = twin.rows
+        work = twin.work
+        walk = twin.walk
+        moves = twin.moves
+        places = twin.places
+        told = twin.told
+    }
+
     // MARK: What came, went and moved
+
+    private func deciding(_ reads: QueryRegion, _ walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
+        if decidedWalk === walk { return decided }
+        decided = try reads.deciding(in: walk)
+        decidedWalk = walk
+        return decided
+    }
+
+    /// True where each object that decides is to be looked at by itself.
+    private func isOneByOne(_ deciding: Set<ObjectKey>, _ reads: QueryRegion) -> Bool {
+        reads.isEachForItself && deciding.count <= Self.fewest + keys.count / 32
+    }
 
     private func follow(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
         guard let query, let reads else { return try followTable(walk) }
-        let deciding = try reads.deciding(in: walk)
+        let deciding = try deciding(reads, walk)
+        decided = []
+        decidedWalk = nil
         if deciding.isEmpty { return CollectionChanges() }
-        if reads.isEachForItself, deciding.count <= Self.fewest + keys.count / 32 {
-            return try move(deciding, query, walk)
-        }
+        if isOneByOne(deciding, reads) { return try move(deciding, query, walk) }
         work.passes += 1
         let old = keys.all
         keys = try run(query)

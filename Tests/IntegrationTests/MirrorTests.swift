@@ -60,7 +60,8 @@ private final class Mirror {
 
     init<C: RealmCollection>(_ name: String, _ collection: C, _ text: @escaping (C.Element) -> String) {
         self.name = name
-        current = { collection.map(text) }
+        // Of a frozen copy: what is observed shows what its observers have found.
+        current = { collection.freeze().map(text) }
         token = collection.observe { [unowned self] change in
             switch change {
             case .initial(let now): self.elements = now.map(text)
@@ -293,9 +294,11 @@ private final class MirrorStage: @unchecked Sendable {
 
     /// Which of four sets of kinds is mirrored.
     private let kinds: Int
+    private let isLookedAtElsewhere: Bool
 
     init(seed: UInt64, rows: Int) throws {
         kinds = Int(seed % 4)
+        isLookedAtElsewhere = seed / 4 % 2 == 1
         dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
         next = rows
         try queue.sync { try open(rows) }
@@ -383,7 +386,14 @@ private final class MirrorStage: @unchecked Sendable {
         }
     }
 
-    private func settle() { for _ in 0..<3 { queue.sync {} } }
+    /// In every other run what observers are told is looked at by another thread.
+    private func settle() {
+        if isLookedAtElsewhere {
+            queue.sync { realm?.deliverByTurns(.none) }
+        } else {
+            for _ in 0..<3 { queue.sync {} }
+        }
+    }
 
     func check() -> String? {
         settle()

@@ -61,6 +61,8 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
         return watched.tables().union(region?.tables(in: session) ?? [])
     }
 
+    var watching: Watching { Watching(query: elements?.query, first: watched.tableQuery, region: region) }
+
     func revive(in home: _RealmHome) {
         guard let moved = collection._moved(to: home, mayBeMissing: true) else { return }
         collection = moved

@@ -19,6 +19,9 @@ enum DeliveryPlace: Sendable {
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
     }
 
+    /// False where work that is asked for is never done.
+    var hasTurns: Bool { if case .none = self { false } else { true } }
+
     /// In the order of the calls.
     func perform(_ work: @escaping @Sendable () -> Void) {
         switch self {

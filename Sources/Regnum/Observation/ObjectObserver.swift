@@ -60,6 +60,8 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
 
     func tables(in session: Session) -> Set<TableKey>? { region.tables(in: session) }
 
+    var watching: Watching { Watching(region: region) }
+
     func begin() throws(EngineError) -> (() -> Void)? { nil }
 
     func revive(in home: _RealmHome) {

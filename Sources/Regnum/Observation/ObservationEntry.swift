@@ -3,6 +3,7 @@
 
 internal import RegnumEngine
 internal import RegnumObservation
+internal import RegnumQuery
 internal import Synchronization
 
 /// What an observer makes of a new version. Confined to the Realm.
@@ -15,8 +16,24 @@ protocol ChangeObserver: AnyObject {
     /// What is to be told of the new version, or nil. The caller calls what is returned when all observers have
     /// looked. `isLocal`: the change was made through this Realm.
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)?
+    /// What may take long to look at, before and after `begin`: see `Watching`.
+    var watching: Watching { get }
     /// After `Realm.invalidate`: goes on with accessors made anew in the same Realm, whose old ones are invalid.
     func revive(in home: _RealmHome)
+}
+
+/// What of an observer another thread can look at.
+struct Watching {
+    /// That finds its elements, once it has begun.
+    var query: ObservedQuery?
+    /// That it is to begin with; of others than whole tables.
+    var first: (query: ObjectQuery, table: TableKey)?
+    /// What counts as changed.
+    var region: Region?
+}
+
+extension ChangeObserver {
+    var watching: Watching { Watching() }
 }
 
 /// Keeps the Realm open while its token lives.

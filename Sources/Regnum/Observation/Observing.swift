@@ -20,7 +20,7 @@ extension RealmCore {
     /// Realm; does nothing inside a write.
     package func deliverChanges() {
         check()
-        notifier?.turn()
+        notifier?.turn(isWhole: true)
     }
 
     private func listen(at place: DeliveryPlace) {

@@ -8,11 +8,13 @@
 //
 // `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
 // asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
-// write, refresh, or end any observation. Versions are not compared while a write has changed something: in one that
+// write, refresh, or end any observation. What takes long to look at is looked at by another thread first: the turn ends
+// with the Realm where it was, and the next one comes when that is done (see BackgroundLook). Versions are not compared while a write has changed something: in one that
 // begins everything is looked at before the first block is called, and what comes later waits for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation
+internal import RegnumQuery
 internal import Synchronization
 
 final class RealmNotifier: @unchecked Sendable {
@@ -40,6 +42,12 @@ final class RealmNotifier: @unchecked Sendable {
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
     private var pending: [DueCall] = []
     private var isDelivering = false
+    /// What another thread looks at, or has looked at, for the next delivery.
+    private var background: BackgroundLook?
+    /// The walk with which a turn has found that it need not, if any: good for the versions that it compares.
+    private var nearWalk: (walk: RegionWalk, older: UInt64, newer: UInt64)?
+    /// What this thread looks at by itself.
+    var limits = LookLimits()
     /// How many calls of observers of the Realm are on the stack.
     private var tellings = 0
     /// True while observers of the Realm are told `.refreshRequired`.
@@ -117,6 +125,8 @@ final class RealmNotifier: @unchecked Sendable {
         realmEntries.removeAll { $0.entry?.isEnded ?? true }
         if entries.isEmpty {
             baseline = nil
+            background = nil
+            nearWalk = nil
             // There is nothing that others could have changed since.
             isLocal = true
         }
@@ -148,8 +158,9 @@ final class RealmNotifier: @unchecked Sendable {
         place.perform { [weak self] in self?.turn() }
     }
 
-    /// What happens at a turn of the place of delivery. Confined to the Realm.
-    func turn() {
+    /// What happens at a turn of the place of delivery. With `isWhole` it is not left to another thread and a later turn.
+    /// Confined to the Realm.
+    func turn(isWhole: Bool = false) {
         isScheduled.store(false, ordering: .releasing)
         guard let core else { return }
         core.check()
@@ -160,16 +171,22 @@ final class RealmNotifier: @unchecked Sendable {
             hasMissedTurn = true
             return
         }
+        // Its end brings a turn.
+        if !isWhole, let background, !background.isDone { return }
         let isFree = core.settings.autorefresh
-        if isFree, core.advance() {
+        guard let hasMoved = come(core, isFree: isFree, isWhole: isWhole) else { return }
+        if hasMoved {
             core.reloadTables()
             core.didShowOtherVersion()
             isLocal = false
             owesChange = true
         }
         if owesChange { tellChange(core) }
-        if !isFree, core.session.version < core.session.database.newestVersion { askForRefresh(core) }
+        let isBehind = core.session.version < core.session.database.newestVersion
+        if !isFree, isBehind { askForRefresh(core) }
         deliver()
+        // Of what came while another thread looked.
+        if isFree, isBehind { schedule() }
     }
 
     /// After the Realm came to a newer version that others have made: tells everybody at once. Where a block's own
@@ -213,6 +230,110 @@ final class RealmNotifier: @unchecked Sendable {
         if !silent.isEmpty { deliver(silent: silent) }
         tellChange(core, silent: silent)
         if !entries.isEmpty { schedule() }
+    }
+
+    // MARK: Another thread's look
+
+    /// Comes to the version that is to be told of, and says whether the Realm has moved; nil where another thread looks
+    /// at it first, and the Realm stays.
+    private func come(_ core: RealmCore, isFree: Bool, isWhole: Bool) -> Bool? {
+        if let background {
+            // Also where there is newer by now: else those would wait for ever whose commits come fast.
+            let target = background.versions.newer
+            if !isWhole, target.shows(versionOf: core.session) { return false }
+            if !isWhole, isFree, target.version > core.session.version, (try? core.session.move(to: target)) != nil {
+                return true
+            }
+            self.background = nil
+            return isFree && core.advance()
+        }
+        if isWhole || entries.isEmpty || !place.hasTurns { return isFree && core.advance() }
+        // The way back: nobody sees anything before it is decided.
+        let last = baseline
+        var back: Session?
+        if isFree, core.session.version < core.session.database.newestVersion {
+            back = last.flatMap { $0.shows(versionOf: core.session) ? $0 : nil } ?? (try? shownVersion(core))
+        }
+        let hasMoved = isFree && core.advance()
+        guard let preparation = try? preparation(core) else { return hasMoved }
+        if hasMoved {
+            guard let back, (try? core.session.move(to: back)) != nil else { return true }
+        }
+        work.lookedElsewhere += 1
+        background = BackgroundLook(preparation) { [weak self] in self?.schedule() }
+        return nil
+    }
+
+    /// What another thread is to look at where the Realm's own would need long; else nil.
+    private func preparation(_ core: RealmCore) throws(EngineError) -> ChangePreparation? {
+        nearWalk = nil
+        let baseline = baseline
+        if hasLatecomer || baseline.map({ $0.schemaStamp != core.session.schemaStamp }) ?? false { return nil }
+        var isLong = false
+        var firsts: [(query: ObjectQuery, table: TableKey)] = []
+        for weak in entries {
+            guard let entry = weak.entry, !entry.hasBegun, let first = entry.observer.watching.first else { continue }
+            if core.session.table(first.table)?.count ?? 0 <= limits.rows { continue }
+            if queries.isObserved(first.query, of: first.table) { continue }
+            firsts.append(first)
+            isLong = true
+        }
+        let isBehind = baseline.map { $0.version != core.session.version } ?? false
+        if !isLong, let baseline, isBehind { isLong = try isLongWalk(from: baseline, core) }
+        if !isLong { return nil }
+        let made = ChangePreparation(
+            older: isBehind ? try baseline?.freeze() : nil, newer: try core.session.freeze(),
+            tables: watchedTables(core.session),
+            regions: isBehind ? entries.compactMap { $0.entry?.observer.watching.region } : [])
+        for weak in entries where isBehind {
+            if let entry = weak.entry, entry.hasBegun, let query = entry.observer.watching.query { made.add(query) }
+        }
+        for first in firsts { made.add(first.query, of: first.table, in: queries) }
+        nearWalk = nil
+        return made
+    }
+
+    /// True where much has changed, or a query of many objects has to run again.
+    private func isLongWalk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> Bool {
+        let watched = watchedTables(core.session)
+        let near = try core.session.changes(
+            since: baseline, in: { watched?.contains($0) ?? true }, atMost: limits.changes)
+        guard let near else { return true }
+        let walk = RegionWalk(older: baseline, newer: core.session, changes: near)
+        nearWalk = (walk, baseline.version, core.session.version)
+        if near.isEmpty { return false }
+        for weak in entries {
+            guard let entry = weak.entry, entry.hasBegun, !entry.isEnded,
+                !(entry.tables?.isDisjoint(with: walk.changes.keys) ?? false),
+                let query = entry.observer.watching.query,
+                core.session.table(query.table)?.count ?? 0 > limits.rows
+            else { continue }
+            if try query.runsAgain(behind: walk) { return true }
+        }
+        return false
+    }
+
+    /// What another thread has found, or is about to, of just the versions that are to be compared.
+    private func backgroundResult(_ core: RealmCore) -> ChangePreparation? {
+        guard let background else { return nil }
+        self.background = nil
+        let versions = background.versions
+        if hasLatecomer || !versions.newer.shows(versionOf: core.session) { return nil }
+        switch (baseline, versions.older) {
+        case (nil, nil): break
+        case (let baseline?, let older): guard (older ?? versions.newer).shows(versionOf: baseline) else { return nil }
+        case (nil, _?): return nil
+        }
+        // Observers may have come that look at other tables.
+        if !versions.covers(watchedTables(core.session)) { return nil }
+        return background.result()
+    }
+
+    /// Ends what another thread looks at, for tests: when this returns the next turn tells what it has found.
+    func waitForBackground() -> Bool {
+        guard let background else { return false }
+        _ = background.result()
+        return true
     }
 
     // MARK: Telling
@@ -298,10 +419,13 @@ final class RealmNotifier: @unchecked Sendable {
     private func collect(
         _ core: RealmCore, _ silent: Set<ObjectIdentifier>, first: Bool
     ) throws(EngineError) -> [DueCall] {
+        let found = backgroundResult(core)
+        let walk = found?.adopt(in: queries)
+        defer { queries.endOffers() }
         var calls: [DueCall] = []
         if let baseline {
             let isBehind = baseline.version != core.session.version
-            if isBehind || hasLatecomer { calls = try advance(baseline, core, silent) }
+            if isBehind || hasLatecomer { calls = try advance(baseline, core, silent, walk) }
             if isBehind { try baseline.move(to: core.session) }
         } else {
             baseline = try shownVersion(core)
@@ -316,17 +440,13 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Asks the observers whose tables have changed. Nothing is compared where there are none.
     private func advance(
-        _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>
+        _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>, _ made: RegionWalk?
     ) throws(EngineError) -> [DueCall] {
         var calls: [DueCall] = []
         hasLatecomer = false
-        let watched = watchedTables(core.session)
-        // None where only a latecomer does not know the version.
-        let changes = try core.session.changes(since: baseline) { key in
-            watched?.contains(key) ?? true
-        }
+        let walk = if let made { made } else { try walk(from: baseline, core) }
+        let changes = walk.changes
         work.comparedTables += changes.count
-        let walk = RegionWalk(older: baseline, newer: core.session, changes: changes)
         for weak in entries {
             guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
             let own = try walkOf(entry, core)
@@ -343,6 +463,17 @@ final class RealmNotifier: @unchecked Sendable {
             }
         }
         return calls
+    }
+
+    private func walk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> RegionWalk {
+        defer { nearWalk = nil }
+        if let nearWalk, nearWalk.older == baseline.version, nearWalk.newer == core.session.version {
+            return nearWalk.walk
+        }
+        let watched = watchedTables(core.session)
+        // None where only a latecomer does not know the version.
+        let changes = try core.session.changes(since: baseline) { watched?.contains($0) ?? true }
+        return RegionWalk(older: baseline, newer: core.session, changes: changes)
     }
 
     /// An observer looks at other tables from now on.
@@ -382,9 +513,22 @@ package struct DeliveryWork: Equatable, Sendable {
     package var comparedTables = 0
     /// Observers that were asked what they make of a version.
     package var asked = 0
+    /// Looks that were left to another thread.
+    package var lookedElsewhere = 0
 }
 
 extension Realm {
     /// Confined to the Realm.
     package var deliveryWork: DeliveryWork { core.notifier?.work ?? DeliveryWork() }
+
+    /// What happens at a turn of the place of delivery, for tests. Confined to the Realm.
+    package func startTurn() { core.notifier?.turn() }
+
+    /// Delivers by turns as the place of delivery makes them, where what takes longer than `limits` allow is left to
+    /// another thread, from now on; waits for that. For tests. Confined to the Realm.
+    package func deliverByTurns(_ limits: LookLimits) {
+        core.notifier?.limits = limits
+        startTurn()
+        if core.notifier?.waitForBackground() == true { core.notifier?.turn() }
+    }
 }

@@ -25,6 +25,14 @@ public struct _Watched {
         }
     }
 
+    /// The query that finds the elements among all objects of a table; nil for all of them, and for others.
+    var tableQuery: (query: ObjectQuery, table: TableKey)? {
+        guard case .results(let state) = kind, case .table = state.source, let query = state.query,
+            let binding = state.binding
+        else { return nil }
+        return (query, binding.tableKey)
+    }
+
     /// True where the elements are values that may be links to objects of any class.
     var mayLinkAnywhere: Bool {
         switch kind {
@@ -72,6 +80,9 @@ enum WatchedElements {
             preconditionFailure("an unmanaged collection is not observed")
         }
     }
+
+    /// That finds the elements; nil where none does.
+    var query: ObservedQuery? { if case .query(let query) = self { query } else { nil } }
 
     private static func values(_ place: ManagedPlace) -> WatchedValues {
         WatchedValues(place.locate() == nil ? [] : place.values())

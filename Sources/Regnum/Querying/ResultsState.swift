@@ -245,7 +245,7 @@ package final class ResultsState {
         if stamp == now { return keys.count }
         if let counted, counted.stamp == now { return counted.count }
         if case .table = source, let query {
-            let count = run(query) { () throws(EngineError) in try query.count() }
+            let count = observed(query)?.count ?? run(query) { () throws(EngineError) in try query.count() }
             counted = (now, count)
             return count
         }
@@ -275,7 +275,8 @@ package final class ResultsState {
         if stamp == now { return nil }
         if let head, head.stamp == now, head.keys.count >= count { return head.keys }
         let limit = count <= 32 ? 32 : Self.headLimit
-        let keys = run(query) { () throws(EngineError) in try query.keys(first: limit) }
+        let keys =
+            observed(query)?.keys(first: limit) ?? run(query) { () throws(EngineError) in try query.keys(first: limit) }
         head = (now, keys)
         return keys
     }
@@ -286,6 +287,7 @@ package final class ResultsState {
         return realm.alone {
             if case .table = source, let query, stamp != renewed() {
                 if let head, head.stamp == realm.changeCount { return head.keys.first }
+                if let observed = observed(query) { return observed.keys(first: 1).first }
                 return run(query) { () throws(EngineError) in try query.first() }
             }
             return count == 0 ? nil : key(at: 0)
@@ -299,6 +301,7 @@ package final class ResultsState {
             let now = renewed()
             if case .table = source, let query, stamp != now {
                 if let tail, tail.stamp == now { return tail.key }
+                if let observed = observed(query) { return observed.lastKey }
                 let key = run(query) { () throws(EngineError) in try query.keys(last: 1) }.last
                 tail = (now, key)
                 return key
@@ -365,7 +368,7 @@ package final class ResultsState {
         case .nothing, .values: return []
         case .table:
             guard let query else { return tableKeys(binding) }
-            return run(query) { () throws(EngineError) in try query.keys() }
+            return observed(query)?.allKeys ?? run(query) { () throws(EngineError) in try query.keys() }
         case .list, .backlinks: return applySteps(sourceKeys())
         }
     }
@@ -397,6 +400,12 @@ package final class ResultsState {
             return engine { () throws(EngineError) in try query.contains(key) }
         }
         return position(of: key) != nil
+    }
+
+    /// What observers of the same objects know of the version of now, so that nothing has to run.
+    private func observed(_ query: ObjectQuery) -> ObservedQuery? {
+        guard let binding, let notifier = realm.notifier, !realm.session.isWriting else { return nil }
+        return notifier.queries.known(query, of: binding.tableKey, in: realm.session)
     }
 
     /// Runs a query over the whole table.

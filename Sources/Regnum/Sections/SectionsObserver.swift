@@ -115,6 +115,8 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         return reachesAll ? nil : found
     }
 
+    var watching: Watching { Watching(query: keys?.elements.query, first: watched.tableQuery, region: region) }
+
     func revive(in home: _RealmHome) {
         guard let moved = collection._moved(to: home, mayBeMissing: true) else { return }
         collection = moved

@@ -58,7 +58,10 @@ package struct TableChanges: Sendable {
 
     package init(table: TableKey) { self.table = table }
 
-    package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
+    package var isEmpty: Bool { objectCount == 0 }
+
+    /// Objects that differ.
+    package var objectCount: Int { deleted.count + inserted.count + modified.count }
 
     /// The columns that differ of one object; nil where it is not among the modified ones. O(log n).
     package func columns(of key: ObjectKey) -> ColumnSet? { modified.sortedIndex(of: key).map { columns[$0] } }
@@ -81,15 +84,31 @@ extension Session {
     package func changes(
         since older: Session, in wanted: (TableKey) -> Bool = { _ in true }
     ) throws(EngineError) -> [TableChanges] {
+        guard let all = try changes(since: older, in: wanted, atMost: .max) else {
+            preconditionFailure("more changes than can be counted")
+        }
+        return all
+    }
+
+    /// As `changes(since:in:)`; nil, and no further look, where more than `limit` objects of one table differ, or about
+    /// an eighth as many row groups are to be compared.
+    package func changes(
+        since older: Session, in wanted: (TableKey) -> Bool, atMost limit: Int
+    ) throws(EngineError) -> [TableChanges]? {
         if version == older.version { return [] }
         var all: [TableChanges] = []
         for table in tables where wanted(table.definition.key) {
             guard let before = older.table(table.definition.key) else { continue }
             if before.groups.committedRoot == table.groups.committedRoot { continue }
-            var diff = TableDiff(older: before, newer: table)
-            let changes = try diff.run()
+            var diff = TableDiff(older: before, newer: table, limit: limit)
+            guard let changes = try diff.run() else { return nil }
             if !changes.isEmpty { all.append(changes) }
         }
         return all
+    }
+
+    /// True where both show the same version: the same number, and not that of one that was abandoned.
+    package func shows(versionOf other: Session) -> Bool {
+        current.number == other.current.number && current.catalog == other.current.catalog
     }
 }

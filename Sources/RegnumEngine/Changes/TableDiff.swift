@@ -47,15 +47,18 @@ struct TableDiff {
 
     private let older: Table
     private let newer: Table
+    /// Objects that may differ at most; see `Session.changes(since:in:atMost:)`.
+    private let limit: Int
     /// By the newer version's column number: the older version's, or nil where it had no such column.
     private let olderColumns: [Int?]
     private var changes: TableChanges
     /// Objects of the two current groups that have the same key.
     private var pairs: [(older: Int, newer: Int)] = []
 
-    init(older: Table, newer: Table) {
+    init(older: Table, newer: Table, limit: Int = .max) {
         self.older = older
         self.newer = newer
+        self.limit = limit
         olderColumns = newer.definition.columns.map { column in
             older.definition.columns.firstIndex {
                 $0.key == column.key && $0.type == column.type && $0.collection == column.collection
@@ -64,7 +67,8 @@ struct TableDiff {
         changes = TableChanges(table: newer.definition.key)
     }
 
-    mutating func run() throws(EngineError) -> TableChanges {
+    /// Nil where there is more than the limit.
+    mutating func run() throws(EngineError) -> TableChanges? {
         var before = older.groups.committedRoot.map { [$0] } ?? []
         var after = newer.groups.committedRoot.map { [$0] } ?? []
         Self.dropShared(&before, &after)
@@ -72,13 +76,13 @@ struct TableDiff {
             before = try Self.opened(before, level, older.groups.space)
             after = try Self.opened(after, level, newer.groups.space)
             Self.dropShared(&before, &after)
+            if before.count + after.count > 2 * max(limit / 8, 1) { return nil }
         }
         var olderGroups: [UnsafeMutablePointer<GroupView>] = []
         for ref in before { olderGroups.append(try older.groups.group(ref)) }
         var newerGroups: [UnsafeMutablePointer<GroupView>] = []
         for ref in after { newerGroups.append(try newer.groups.group(ref)) }
-        compare(Side(olderGroups), Side(newerGroups))
-        return changes
+        return compare(Side(olderGroups), Side(newerGroups)) ? changes : nil
     }
 
     // MARK: Nodes
@@ -133,10 +137,12 @@ struct TableDiff {
 
     // MARK: Objects
 
-    private mutating func compare(_ olderSide: Side, _ newerSide: Side) {
+    /// False where there is more than the limit.
+    private mutating func compare(_ olderSide: Side, _ newerSide: Side) -> Bool {
         var a = olderSide
         var b = newerSide
         while a.group != nil || b.group != nil {
+            if changes.objectCount > limit { return false }
             if a.row == 0, b.row == 0, let old = a.group, let new = b.group, Self.haveSameKeys(old, new) {
                 compareRows(old, new)
                 a.advanceGroup()
@@ -171,6 +177,7 @@ struct TableDiff {
                 if isNewerDone { b.advanceGroup() }
             }
         }
+        return changes.objectCount <= limit
     }
 
     /// True where both hold the same objects, each in the same row.

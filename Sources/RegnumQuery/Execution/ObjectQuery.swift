@@ -22,6 +22,11 @@ package final class ObjectQuery {
         self.orderings = orderings
     }
 
+    /// The same query in another session of the same schema.
+    package convenience init(_ other: ObjectQuery, in session: Session) {
+        self.init(session: session, table: other.tableKey, predicate: other.predicate, orderings: other.orderings)
+    }
+
     /// True where it is told without a look that no other table decides about anything: most queries, which are made,
     /// asked once and let go.
     package var asksOwnColumnsOnly: Bool { orderings.isEmpty && predicate?.asksOwnColumnsOnly ?? true }

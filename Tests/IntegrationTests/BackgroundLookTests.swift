@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// What takes long to find out for observers is found out by another thread, while the Realm stays where it is; what they
+// are told is the same.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import Regnum
+import Testing
+
+class LookedRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var rank = 0
+}
+
+/// Used on its queue.
+private final class LookStage: @unchecked Sendable {
+    // Sendable: everything is used on the queue.
+    let queue = DispatchQueue(label: "looked")
+    let configuration: Realm.Configuration
+    var realm: Realm?
+    var results: Results<LookedRow>?
+    var tokens: [NotificationToken] = []
+    /// What the observer of `results` was told, and the ids in the order that it was shown then.
+    var told: [RealmCollectionChange<Results<LookedRow>>] = []
+    var ids: [Int] = []
+    let isTold = DispatchSemaphore(value: 0)
+
+    init(rows: Int, _ configuration: Realm.Configuration? = nil) throws {
+        let configuration =
+            configuration
+            ?? Realm.Configuration(
+                inMemoryIdentifier: UUID().uuidString, objectTypes: [LookedRow.self, LookedElse.self])
+        self.configuration = configuration
+        try queue.sync {
+            let realm = try Realm(configuration: configuration, queue: queue)
+            try realm.write { for id in 0..<rows { realm.add(LookedRow(value: ["id": id, "rank": id * 7919 % rows])) } }
+            self.realm = realm
+        }
+    }
+
+    func observe(_ make: (Realm) -> Results<LookedRow>) throws {
+        try queue.sync {
+            let results = make(try #require(realm))
+            self.results = results
+            tokens.append(
+                results.observe { [unowned self] change in
+                    told.append(change)
+                    ids = results.map(\.id)
+                    isTold.signal()
+                })
+        }
+    }
+
+    func wait() { #expect(isTold.wait(timeout: .now() + 30) == .success) }
+
+    /// From another thread's Realm.
+    func writeElsewhere(_ change: @escaping @Sendable (Realm) -> Void) throws {
+        let configuration = configuration
+        let writer = DispatchQueue(label: "writer")
+        try writer.sync {
+            let realm = try Realm(configuration: configuration, queue: writer)
+            try realm.write { change(realm) }
+        }
+    }
+
+    /// What results that nobody observes show, of the version of now.
+    func found(_ make: (Realm) -> Results<LookedRow>) throws -> [Int] {
+        try queue.sync { make(try #require(realm)).freeze().map(\.id) }
+    }
+
+    var lookedElsewhere: Int { queue.sync { realm?.deliveryWork.lookedElsewhere ?? -1 } }
+
+    func end() {
+        queue.sync {
+            tokens = []
+            results = nil
+            told = []
+            realm = nil
+        }
+    }
+}
+
+@Suite struct BackgroundLookTests {
+    private let sorted: (Realm) -> Results<LookedRow> = {
+        $0.objects(LookedRow.self).filter("rank >= 10").sorted(byKeyPath: "rank")
+    }
+
+    @Test("the first call of many objects in an order is prepared by another thread, of few by the Realm's own")
+    func first() throws {
+        for (rows, looks) in [(10_000, 1), (1_000, 0)] {
+            let stage = try LookStage(rows: rows)
+            try stage.observe(sorted)
+            stage.wait()
+            #expect(stage.lookedElsewhere == looks)
+            #expect(try stage.ids == stage.found(sorted))
+            stage.end()
+        }
+    }
+
+    @Test("a large commit of others is told as a small one is, and the Realm moves on with it")
+    func largeCommit() throws {
+        let stage = try LookStage(rows: 10_000)
+        try stage.observe(sorted)
+        stage.wait()
+        let before = stage.queue.sync { stage.ids }
+        try stage.writeElsewhere { realm in
+            for id in 0..<3_000 { realm.object(ofType: LookedRow.self, forPrimaryKey: id)?.rank = 0 }
+            for id in 3_000..<3_010 {
+                if let row = realm.object(ofType: LookedRow.self, forPrimaryKey: id) { realm.delete(row) }
+            }
+        }
+        stage.wait()
+        #expect(stage.lookedElsewhere == 2)
+        let after = try stage.found(sorted)
+        #expect(after == before.filter { $0 >= 3_010 })
+        #expect(stage.queue.sync { stage.ids } == after)
+        try stage.queue.sync {
+            guard case .update(_, let deletions, let insertions, let modifications) = try #require(stage.told.last)
+            else { throw Realm.Error(.fail) }
+            #expect(deletions == before.indices.filter { before[$0] < 3_010 })
+            #expect(insertions.isEmpty && modifications.isEmpty)
+        }
+        stage.end()
+    }
+
+    @Test("a small commit is looked at by the Realm's own thread, unless the whole query has to run again for it")
+    func smallCommit() throws {
+        let stage = try LookStage(rows: 10_000)
+        try stage.observe(sorted)
+        stage.wait()
+        try stage.writeElsewhere { $0.object(ofType: LookedRow.self, forPrimaryKey: 5)?.rank = 20_000 }
+        stage.wait()
+        #expect(stage.lookedElsewhere == 1)
+        #expect(try stage.queue.sync { stage.ids } == stage.found(sorted))
+        stage.end()
+
+        let distinct: (Realm) -> Results<LookedRow> = { $0.objects(LookedRow.self).distinct(by: ["rank"]) }
+        let other = try LookStage(rows: 10_000)
+        try other.observe(distinct)
+        other.wait()
+        try other.writeElsewhere { $0.object(ofType: LookedRow.self, forPrimaryKey: 5)?.rank = 0 }
+        other.wait()
+        #expect(other.lookedElsewhere == 2)
+        #expect(try other.queue.sync { other.ids } == other.found(distinct))
+        other.end()
+    }
+
+    @Test("the Realm stays at its version while another thread looks, and whoever refreshes gets what it has found")
+    func staysMeanwhile() throws {
+        let stage = try LookStage(rows: 10_000)
+        try stage.observe(sorted)
+        stage.wait()
+        try stage.queue.sync {
+            // The queue is held, so that no turn comes between.
+            let realm = try #require(stage.realm)
+            let results = try #require(stage.results)
+            let count = results.count
+            try stage.writeElsewhere { realm in
+                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+            }
+            realm.startTurn()
+            #expect(realm.deliveryWork.lookedElsewhere == 2)
+            #expect(results.count == count && stage.told.count == 1)
+            #expect(realm.refresh())
+            #expect(results.count < count && stage.told.count == 2)
+            #expect(stage.ids == results.freeze().map(\.id))
+        }
+        stage.end()
+    }
+
+    @Test("what was found is dropped where the Realm's own write comes first, and told all the same")
+    func overtaken() throws {
+        let stage = try LookStage(rows: 10_000)
+        try stage.observe(sorted)
+        stage.wait()
+        try stage.queue.sync {
+            let realm = try #require(stage.realm)
+            try stage.writeElsewhere { realm in
+                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+            }
+            realm.startTurn()
+            #expect(realm.deliveryWork.lookedElsewhere == 2)
+            try stage.writeElsewhere { $0.object(ofType: LookedRow.self, forPrimaryKey: 6_000)?.rank = 2 }
+            try realm.write { realm.object(ofType: LookedRow.self, forPrimaryKey: 7_000)?.rank = 3 }
+        }
+        stage.wait()
+        stage.wait()
+        let after = try stage.found(sorted)
+        #expect(!after.contains(6_000) && !after.contains(7_000) && !after.contains(4_999))
+        #expect(stage.queue.sync { stage.ids } == after)
+        stage.end()
+    }
+
+    @Test("a file can be deleted as soon as its last Realm is gone, while another thread still looks")
+    func deletedMeanwhile() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = Realm.Configuration(
+            fileURL: folder.appendingPathComponent("looked.realm"), objectTypes: [LookedRow.self, LookedElse.self])
+        let stage = try LookStage(rows: 10_000, configuration)
+        try stage.observe(sorted)
+        stage.wait()
+        try stage.queue.sync {
+            try stage.writeElsewhere { realm in
+                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+            }
+            try #require(stage.realm).startTurn()
+            #expect(stage.realm?.deliveryWork.lookedElsewhere == 2)
+        }
+        stage.end()
+        #expect(try Realm.deleteFiles(for: configuration))
+    }
+
+    @Test("an observer that comes while another thread looks hears of the commit, in whatever class")
+    func newcomer() throws {
+        let stage = try LookStage(rows: 10_000)
+        try stage.writeElsewhere { $0.add(LookedElse(value: ["id": 1])) }
+        try stage.observe(sorted)
+        stage.wait()
+        let isChanged = DispatchSemaphore(value: 0)
+        try stage.queue.sync {
+            let realm = try #require(stage.realm)
+            let other = try #require(realm.object(ofType: LookedElse.self, forPrimaryKey: 1))
+            try stage.writeElsewhere { realm in
+                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+                realm.object(ofType: LookedElse.self, forPrimaryKey: 1)?.name = "new"
+            }
+            realm.startTurn()
+            stage.tokens.append(other.observe { _ in isChanged.signal() })
+        }
+        #expect(isChanged.wait(timeout: .now() + 30) == .success)
+        stage.wait()
+        #expect(try stage.queue.sync { stage.ids } == stage.found(sorted))
+        stage.end()
+    }
+}
+
+class LookedElse: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+}
