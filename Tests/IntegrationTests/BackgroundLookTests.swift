@@ -34,7 +34,9 @@ private final class LookStage: @unchecked Sendable {
         self.configuration = configuration
         try queue.sync {
             let realm = try Realm(configuration: configuration, queue: queue)
-            try realm.write { for id in 0..<rows { realm.add(LookedRow(value: ["id": id, "rank": id * 7919 % rows])) } }
+            try realm.write {
+                for id in 0..<rows { realm.add(LookedRow(value: ["id": id, "rank": id * 7919 % rows])) }
+            }
             self.realm = realm
         }
     }
