@@ -308,6 +308,38 @@ final class AsyncStage: @unchecked Sendable {
         #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3])
     }
 
+    @Test("a callback of a commit may write; what it may not is misuse in RealmSwift's words")
+    func writingCallback() async throws {
+        let stage = try AsyncStage()
+        try stage.on { realm in
+            realm.writeAsync {
+                self.add(1, realm)
+            } onComplete: { _ in
+                stage.note(catchMisuse { _ = try? realm.commitWrite() } ?? "no misuse")
+                stage.note(catchMisuse { _ = realm.commitAsyncWrite() } ?? "no misuse")
+                stage.note(catchMisuse { realm.cancelWrite() } ?? "no misuse")
+                realm.beginWrite()
+                self.add(2, realm)
+                stage.note(catchMisuse { realm.beginWrite() } ?? "no misuse")
+                realm.cancelWrite()
+                realm.beginWrite()
+                self.add(3, realm)
+                realm.commitAsyncWrite { _ in stage.note("inner") }
+            }
+        }
+        let lines = try await stage.wait()
+        let gists = ["commit", "commit", "cancel", "begin"].map {
+            "Can't \($0) a write transaction from inside a commit completion callback."
+        }
+        #expect(lines.count == 5 && lines.last == "inner")
+        for (line, gist) in zip(lines, gists) { #expect(line.hasPrefix(gist)) }
+        #expect(lines.contains { $0.contains("The Realm is already in a write transaction") })
+        #expect(try stage.on { $0.objects(AsyncRow.self).map(\.id).sorted() } == [1, 3])
+        // Behind the callback they are those of everywhere else.
+        let text = try stage.on { realm in catchMisuse { realm.cancelWrite() } }
+        #expect(text?.hasPrefix("Can't cancel a non-existing write transaction") == true)
+    }
+
     @Test("an observer's block that ends the write in which an asynchronous block is to run ends the program")
     func endedByObserver() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

@@ -82,6 +82,30 @@ struct LiveContractTests {
         #expect(rank == 1)
     }
 
+    @Test("a write that throws within a block is rolled back and not told, and the observation goes on")
+    func throwsInside() throws {
+        let (stage, diary) = try filled()
+        try stage.on { realm in
+            diary.tokens = [
+                realm.objects(Watched.self).observe { change in
+                    diary.note(change)
+                    do {
+                        try realm.write {
+                            realm.add(Watched(value: ["id": 100]))
+                            throw CocoaError(.featureUnsupported)
+                        }
+                    } catch { diary.lines.append("\(error is CocoaError) \(realm.isInWriteTransaction)") }
+                }
+            ]
+        }
+        stage.settle()
+        #expect(diary.take() == ["initial 3", "true false"])
+        try stage.write { try find(2, $0).rank = 1 }
+        #expect(diary.take() == ["d[] i[] m[2]", "true false"])
+        let count = try stage.on { $0.objects(Watched.self).count }
+        #expect(count == 3)
+    }
+
     @Test("a block that ends another observation keeps its call of the same turn from coming")
     func endsAnother() throws {
         let (stage, diary) = try filled()

@@ -166,10 +166,13 @@ struct LiveSoakTests {
         let written = soak.written.load(ordering: .relaxed)
         #expect(sum == written && written > 0)
         #expect(try await comes { soak.livingAccessors == 0 }, "\(soak.livingAccessors) accessors")
+        // That of the Realm that asks.
+        #expect(try await comes { (try? Realm(configuration: configuration))?.pins().count == 1 }, "kept versions")
         // A file that is open anywhere is not deleted.
         #expect(try await comes { (try? Realm.deleteFiles(for: configuration)) == true })
-        // The system keeps some for later.
-        #expect(try await comes { Self.threads < threadsBefore + 100 })
+        // The system keeps some for later, and beside a run of a second there are other tests.
+        let spare = Self.seconds >= 10 ? 40 : 100
+        #expect(try await comes { Self.threads < threadsBefore + spare }, "\(Self.threads) of \(threadsBefore) threads")
         // In a second on a busy machine no turn may come.
         if Self.seconds >= 10 { #expect(soak.told.load(ordering: .relaxed) > 0) }
     }

@@ -10,6 +10,8 @@ import Testing
 class MirrorRow: Object {
     @Persisted(primaryKey: true) var id = 0
     @Persisted var rank = 0
+    /// Of most rows its own.
+    @Persisted var mark = 0
     @Persisted var name = ""
     @Persisted var parent: MirrorRow?
     @Persisted var list: List<MirrorRow>
@@ -30,10 +32,23 @@ class MirrorPart: EmbeddedObject {
 /// How many runs, each of some writes of 1 to 200 changes; the environment asks for more.
 enum MirrorRuns {
     static let small = Int(ProcessInfo.processInfo.environment["REGNUM_MIRROR_RUNS"] ?? "") ?? 20
-    /// A tenth of all.
-    static let large = max(2, small / 9)
-    /// Writes of a large run.
-    static let largeRounds = small > 100 ? 12 : 3
+    /// Writes of a small run.
+    static let rounds = 12
+    /// Writes of a large run. To fill one takes long.
+    static let largeRounds = small > 100 ? 24 : 7
+    /// As few as make a tenth of the writes of each set of kinds.
+    static let large: Int = {
+        let writes = (small + kinds - 1) / kinds * rounds
+        let perKind = (writes + 9 * largeRounds - 1) / (9 * largeRounds)
+        return perKind * kinds
+    }()
+    /// Every collection of a large run has more elements, before and behind each write.
+    static let largeLeast = 2_000
+    /// A run mirrors one of so many sets of kinds of collections.
+    static let kinds = 4
+    static func smallSeed(_ run: Int) -> UInt64 { UInt64(run + 1) }
+    static func largeSeed(_ run: Int) -> UInt64 { UInt64(run + 1_000_000) }
+    static func kind(of seed: UInt64) -> Int { Int(seed % UInt64(kinds)) }
     /// Runs are bundled: each case of a test costs memory until the end.
     static func seeds(_ bundle: Int, of count: Int) -> StrideTo<Int> { stride(from: bundle, to: count, by: bundles) }
     static let bundles = 20
@@ -54,6 +69,7 @@ private struct Dice: RandomNumberGenerator {
 private final class Mirror {
     let name: String
     private(set) var elements: [String] = []
+    var count: Int { elements.count }
     private(set) var failure: String?
     private var token: NotificationToken?
     private var current: () -> [String] = { [] }
@@ -130,8 +146,9 @@ private final class SectionsMirror {
     private var token: NotificationToken?
     private var current: () -> [[String]] = { [] }
     private var failure: String?
+    var count: Int { sections.reduce(0) { $0 + $1.count } }
 
-    private let name: String
+    let name: String
 
     /// `make` is asked again for what is there in fact: observed sections are what the observer has found.
     init(_ name: String, _ make: @autoclosure @escaping () -> SectionedResults<Int, MirrorRow>) {
@@ -178,15 +195,19 @@ private final class SectionsMirror {
 }
 
 @Suite struct MirrorTests {
-    private func change(_ realm: Realm, _ owner: MirrorRow, _ next: inout Int, _ dice: inout Dice) {
+    /// One random change. A large list that is emptied gets its elements back, in another order.
+    private func change(
+        _ realm: Realm, _ owner: MirrorRow, _ next: inout Int, _ dice: inout Dice, isLarge: Bool
+    ) {
         let rows = realm.objects(MirrorRow.self)
         func any() -> MirrorRow? {
             rows.isEmpty ? nil : rows[Int.random(in: 0..<rows.count, using: &dice)]
         }
-        switch Int.random(in: 0..<25, using: &dice) {
+        switch Int.random(in: 0..<26, using: &dice) {
         case 0, 1, 2:
             next += 1
-            realm.add(MirrorRow(value: ["id": next, "rank": Int.random(in: 0..<50, using: &dice), "parent": owner]))
+            let rank = Int.random(in: 0..<50, using: &dice)
+            realm.add(MirrorRow(value: ["id": next, "rank": rank, "mark": next, "parent": owner]))
         case 3:
             if let row = any(), row.id != 0 { realm.delete(row) }
         case 4, 5: any()?.rank = Int.random(in: 0..<50, using: &dice)
@@ -234,8 +255,13 @@ private final class SectionsMirror {
             } else {
                 owner.parts.remove(at: rank % owner.parts.count)
             }
+        case 24: any()?.mark = Int.random(in: 0...next, using: &dice)
         default:
-            if Int.random(in: 0..<40, using: &dice) == 0 { owner.list.removeAll() }
+            if Int.random(in: 0..<40, using: &dice) == 0 {
+                let listed = isLarge ? owner.list.shuffled(using: &dice) : []
+                owner.list.removeAll()
+                owner.list.append(objectsIn: listed)
+            }
             if !owner.numbers.isEmpty { owner.numbers[owner.numbers.count / 2] = 77 }
         }
     }
@@ -248,25 +274,38 @@ private final class SectionsMirror {
     /// Runs `rounds` writes on a queue of its own; what went wrong, with the seed.
     private func run(seed: UInt64, rows: Int, rounds: Int) throws -> String? {
         let stage = try MirrorStage(seed: seed, rows: rows)
+        let isLarge = rows > MirrorRuns.largeLeast
+        if isLarge, let words = stage.tooSmall() { return "seed \(seed): \(words)" }
         for round in 0..<rounds {
             try stage.queue.sync {
                 try stage.realm?.write {
                     guard let realm = stage.realm, let owner = stage.owner else { return }
                     for _ in 0..<Int.random(in: 1...200, using: &stage.dice).mostlySmall {
-                        change(realm, owner, &stage.next, &stage.dice)
+                        change(realm, owner, &stage.next, &stage.dice, isLarge: isLarge)
                     }
                 }
             }
-            if let words = stage.check() { return "seed \(seed), round \(round): \(words)" }
+            let words = stage.check() ?? (isLarge ? stage.tooSmall() : nil)
+            if let words { return "seed \(seed), round \(round): \(words)" }
         }
         stage.queue.sync { stage.end() }
         return nil
     }
 
+    @Test("a tenth of the writes to each set of kinds is to large collections", arguments: 0..<MirrorRuns.kinds)
+    func shares(kind: Int) {
+        let seeds = (0..<MirrorRuns.small).map { MirrorRuns.smallSeed($0) }
+        let largeSeeds = (0..<MirrorRuns.large).map { MirrorRuns.largeSeed($0) }
+        let small = seeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.rounds
+        let large = largeSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.largeRounds
+        #expect(large > 0 && large * 10 >= small + large)
+    }
+
     @Test("change sets applied to copies give what is there, for small collections", arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
         for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.small) {
-            let words = try run(seed: UInt64(seed + 1), rows: 1 + seed % 40, rounds: 12)
+            let words = try run(
+                seed: MirrorRuns.smallSeed(seed), rows: 1 + seed % 40, rounds: MirrorRuns.rounds)
             #expect(words == nil, "\(words ?? "")")
         }
     }
@@ -275,7 +314,7 @@ private final class SectionsMirror {
     func large(bundle: Int) throws {
         for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.large) {
             let words = try run(
-                seed: UInt64(seed + 1_000_000), rows: 2_000 + seed % 7 * 150, rounds: MirrorRuns.largeRounds)
+                seed: MirrorRuns.largeSeed(seed), rows: 4_500 + seed % 7 * 100, rounds: MirrorRuns.largeRounds)
             #expect(words == nil, "\(words ?? "")")
         }
     }
@@ -292,12 +331,12 @@ private final class MirrorStage: @unchecked Sendable {
     var dice: Dice
     var next: Int
 
-    /// Which of four sets of kinds is mirrored.
+    /// Which set of kinds is mirrored.
     private let kinds: Int
     private let isLookedAtElsewhere: Bool
 
     init(seed: UInt64, rows: Int) throws {
-        kinds = Int(seed % 4)
+        kinds = MirrorRuns.kind(of: seed)
         isLookedAtElsewhere = seed / 4 % 2 == 1
         dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
         next = rows
@@ -310,11 +349,12 @@ private final class MirrorStage: @unchecked Sendable {
             inMemoryIdentifier: UUID().uuidString, objectTypes: [MirrorRow.self, MirrorPart.self])
         let realm = try Realm(configuration: configuration, queue: queue)
         try realm.write {
-            for id in 0..<rows { realm.add(MirrorRow(value: ["id": id, "rank": id * 7 % 50])) }
+            for id in 0..<rows { realm.add(MirrorRow(value: ["id": id, "rank": id * 7 % 50, "mark": id])) }
         }
         let owner = try #require(realm.object(ofType: MirrorRow.self, forPrimaryKey: 0))
         let all = realm.objects(MirrorRow.self)
-        if rows > 1_000 { try realm.write { fill(owner, all) } }
+        let isLarge = rows > MirrorRuns.largeLeast
+        if isLarge { try realm.write { fill(owner, all) } }
         let id: (MirrorRow) -> String = { "\($0.id)" }
         switch kinds {
         case 0:
@@ -323,7 +363,8 @@ private final class MirrorStage: @unchecked Sendable {
                 Mirror("filtered", all.filter("rank > 20"), id),
                 Mirror("sorted", all.sorted(byKeyPath: "rank"), id),
                 Mirror("filtered and sorted", all.filter("rank < 40").sorted(byKeyPath: "rank", ascending: false), id),
-                Mirror("distinct", all.distinct(by: ["rank"]), id),
+                // Of a rank there are many.
+                Mirror("distinct", all.distinct(by: [isLarge ? "mark" : "rank"]), id),
             ]
             sections = [
                 SectionsMirror("sections", all.sectioned(by: \.rank)),
@@ -392,6 +433,19 @@ private final class MirrorStage: @unchecked Sendable {
             queue.sync { realm?.deliverByTurns(.none) }
         } else {
             for _ in 0..<3 { queue.sync {} }
+        }
+    }
+
+    /// Which collection has become small, or nil.
+    func tooSmall() -> String? {
+        queue.sync { () -> String? in
+            for mirror in mirrors where mirror.count <= MirrorRuns.largeLeast {
+                return "\(mirror.name): only \(mirror.count) elements"
+            }
+            for mirror in sections where mirror.count <= MirrorRuns.largeLeast {
+                return "\(mirror.name): only \(mirror.count) elements"
+            }
+            return nil
         }
     }
 

@@ -42,6 +42,8 @@ class Bystander: Object {
         }
         stage.settle()
         #expect(diary.take().count == 5)
+        // The first commit behind those that have come finds out which tables they look at.
+        try stage.write { $0.object(ofType: Watched.self, forPrimaryKey: 19)?.rank = 1 }
         let before = try stage.on { $0.deliveryWork }
         for round in 1...10 {
             try stage.write { realm in
@@ -62,6 +64,58 @@ class Bystander: Object {
         try stage.write { realm in realm.add(Unrelated()) }
         #expect(diary.take() == ["initial 10", "d[] i[10] m[]"])
         #expect(try stage.on { $0.deliveryWork.asked } == after.asked + 1)
+    }
+
+    @Test("a commit to another table looks at none of the observers, however many there are")
+    func manyUnrelated() throws {
+        let stage = try stage()
+        let diary = Diary()
+        let count = 200
+        try stage.on { realm in
+            let all = realm.objects(Bystander.self)
+            for number in 0..<count / 2 {
+                diary.tokens.append(all.filter("value > \(number)").observe { diary.note($0) })
+                let one = all[number % 20]
+                diary.tokens.append(one.observe { (_: ObjectChange<Bystander>) in diary.lines.append("object") })
+            }
+        }
+        stage.settle()
+        func unrelated(_ commits: Int) throws -> DeliveryWork {
+            for _ in 0..<commits { try stage.write { $0.add(Unrelated()) } }
+            return try stage.on { $0.deliveryWork }
+        }
+        let before = try unrelated(1)
+        #expect(try unrelated(10) == before)
+        #expect(diary.take().count == count / 2)
+        try stage.write { realm in realm.object(ofType: Bystander.self, forPrimaryKey: 3)?.value = 500 }
+        let after = try unrelated(0)
+        #expect(after.visited == before.visited + count && after.asked == before.asked + count)
+        // The object has entered those results that it was not in, and its own observers are told.
+        #expect(diary.take().count == count / 2 + 5)
+        // Where one has ended the others are looked at in the next commit, and in no later one.
+        try stage.on { _ in _ = diary.tokens.removeLast() }
+        let ended = try unrelated(1)
+        #expect(ended.visited > after.visited && ended.asked == after.asked)
+        #expect(try unrelated(10) == ended)
+        #expect(diary.take() == [])
+    }
+
+    @Test("observers that end before they have begun leave nothing behind, and those beside them begin")
+    func endedBeforeBegun() throws {
+        let stage = try stage()
+        let diary = Diary()
+        for _ in 0..<3 {
+            try stage.on { realm in
+                for _ in 0..<5 {
+                    realm.objects(Bystander.self).observe { _ in diary.lines.append("ended") }.invalidate()
+                }
+                diary.tokens.append(realm.objects(Bystander.self).observe { diary.note($0) })
+            }
+            stage.settle()
+            #expect(diary.take() == ["initial 20"])
+        }
+        try stage.write { realm in realm.object(ofType: Bystander.self, forPrimaryKey: 3)?.value = 500 }
+        #expect(diary.take() == ["d[] i[] m[3]", "d[] i[] m[3]", "d[] i[] m[3]"])
     }
 
     @Test("observers of equal results are told the same, whenever they began, and go on when others end")

@@ -73,6 +73,56 @@ struct WriterWatchTests {
         }
     }
 
+    /// Holds a write open across suspensions.
+    private actor Writer {
+        private var realm: Realm?
+
+        /// The line that opens the Realm.
+        func begin(_ configuration: Realm.Configuration) async throws -> UInt {
+            let line: UInt = #line + 1
+            let opened = try await Realm.open(configuration: configuration)
+            opened.beginWrite()
+            realm = opened
+            return line
+        }
+
+        func end() {
+            realm?.cancelWrite()
+            realm = nil
+        }
+    }
+
+    @Test("an actor that writes is named with the place where it opened its Realm")
+    func actor() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("writer-\(UUID().uuidString).realm")
+        let configuration = Realm.Configuration(fileURL: path, objectTypes: [WaitingRow.self])
+        let writer = Writer()
+        let place = try await writer.begin(configuration)
+        let done = DispatchSemaphore(value: 0)
+        let told: String? = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let lines = Lines(path.path)
+                var line: String?
+                watching(lines) {
+                    Thread.detachNewThread {
+                        _ = try? Realm(configuration: configuration).write {}
+                        done.signal()
+                    }
+                    line = lines.first()
+                }
+                continuation.resume(returning: line)
+            }
+        }
+        await writer.end()
+        let hasEnded: Bool = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: done.wait(timeout: .now() + 60) == .success) }
+        }
+        #expect(hasEnded)
+        let words = "in the Realm opened at IntegrationTests/WriterWatchTests.swift:\(place), for "
+        #expect(told?.contains(words) == true, "\(told ?? "nil")")
+        _ = try? Realm.deleteFiles(for: configuration)
+    }
+
     @Test("a process that writes is named by its number")
     func process() throws {
         try withFile([WaitingRow.self]) { configuration in

@@ -189,6 +189,15 @@
             #expect(record.isFinished && record.callsElsewhere == 0)
         }
 
+        @Test("the Realm of asyncOpen knows the line that has asked for it")
+        func place() {
+            let record = Record<Bool, any Error>(other)
+            let line: UInt = #line + 1
+            Realm.asyncOpen(configuration: stage.configuration).receive(on: other)
+                .map { $0.pins().contains { $0.line == line && $0.fileID == #fileID } }.subscribe(record)
+            #expect(record.ended().received == [true])
+        }
+
         @Test("asyncOpen fails with the error of the opening")
         func failsToOpen() {
             let nowhere = Realm.Configuration(

@@ -36,6 +36,8 @@ package final class RealmCore {
     private let accessorCount = Atomic(0)
     /// Observations that have not ended.
     let observationCount = Atomic(0)
+    /// The number of them.
+    var livingObservations: Int { observationCount.load(ordering: .relaxed) }
     /// True where code that a test kit has abandoned may hold references for ever.
     package let mayBeAbandoned = Atomic(false)
     /// True until something is read: then a thread-safe reference may still choose the version.

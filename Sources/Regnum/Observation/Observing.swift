@@ -128,13 +128,14 @@ func observing<Confined: ThreadConfined>(
     let wanted = ObservedElsewhere(confined, realm.core, tellsEnd: tellsEnd, followsWrite: true)
     checking(confined)
     let configuration = realm.core.settings.configuration
+    let origin = realm.core.session.origin
     let token = NotificationToken(
         NotificationToken.Beginning {
-            let realm: Realm
-            do { realm = try Realm(configuration: configuration, queue: queue) } catch {
+            let core: RealmCore
+            do { core = try RealmOpening.open(configuration, queue: queue, origin: origin) } catch {
                 misuse("The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)")
             }
-            return wanted.begin(in: realm.core, begin)
+            return wanted.begin(in: core, begin)
         })
     // What a running write has made cannot be found before its end.
     realm.core.afterWrite { [weak token] in

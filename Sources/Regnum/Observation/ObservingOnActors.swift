@@ -22,7 +22,8 @@ private func observing<Confined: ThreadConfined, A: Actor>(
     checking(confined)
     requireCommitted(confined, realm.core)
     let token = NotificationToken()
-    await attach(token, wanted, realm.core.settings.configuration, on: actor, Beginning(run: begin))
+    let (configuration, origin) = (realm.core.settings.configuration, realm.core.session.origin)
+    await attach(token, wanted, configuration, origin, on: actor, Beginning(run: begin))
     return token
 }
 
@@ -39,7 +40,7 @@ private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ 
 
 private func attach<Confined: ThreadConfined, A: Actor>(
     _ token: NotificationToken, _ wanted: ObservedElsewhere<Confined>, _ configuration: Realm.Configuration,
-    on actor: isolated A, _ begin: Beginning<Confined>
+    _ origin: SessionOrigin?, on actor: isolated A, _ begin: Beginning<Confined>
 ) {
     guard token.isActive else { return }
     if Task.isCancelled {
@@ -47,7 +48,7 @@ private func attach<Confined: ThreadConfined, A: Actor>(
         return
     }
     let core: RealmCore
-    do { core = try RealmOpening.open(configuration, queue: nil, actor: actor) } catch {
+    do { core = try RealmOpening.open(configuration, queue: nil, actor: actor, origin: origin) } catch {
         misuse("The Realm cannot be opened on the actor \(type(of: actor)) to observe: \(error)")
     }
     guard let entry = wanted.begin(in: core, begin.run) else {

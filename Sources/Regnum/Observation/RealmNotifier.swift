@@ -24,20 +24,22 @@ final class RealmNotifier: @unchecked Sendable {
     private let isScheduled = Atomic(false)
     // On the Realm's own thread, and asked at every refresh.
     @exclusivity(unchecked) private var entries: [WeakEntry] = []
+    /// Those of them that have not begun.
+    private var beginners: [WeakEntry] = []
     /// Observers of the Realm as a whole. Their blocks may hold the Realm, so only the tokens keep them.
     private var realmEntries: [WeakEntry] = []
     /// Nil while nobody observes.
     private var baseline: Session?
     /// Equal queries of several observers are one.
     let queries = ObservedQueries()
-    /// The tables that observers look at, nil for all, by the schema of then; nil after observers came or went.
-    private var watched: (schema: BlockRef, tables: Set<TableKey>?)?
+    /// Which of `entries` look at which tables; nil after observers came or went.
+    private var watched: WatchedTables?
     fileprivate var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
     /// True where the Realm has moved on and its observers have not heard of it.
     private var owesChange = false
-    /// True where one of `entries` has begun at a version before `baseline`.
+    /// True where one of `entries` has begun at another version than `baseline`.
     private var hasLatecomer = false
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
     private var pending: [DueCall] = []
@@ -70,6 +72,7 @@ final class RealmNotifier: @unchecked Sendable {
     /// Begins to observe; the first call comes at the next turn.
     func add(_ entry: ObservationEntry) {
         entries.append(WeakEntry(entry: entry))
+        beginners.append(WeakEntry(entry: entry))
         watched = nil
         schedule()
     }
@@ -84,6 +87,7 @@ final class RealmNotifier: @unchecked Sendable {
             } else if baseline?.version != core.session.version {
                 // The others are still behind; they are told at the next turn.
                 entry.start = try shownVersion(core)
+                hasLatecomer = true
             }
         }
         entry.hasBegun = true
@@ -119,10 +123,16 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     private func dropEnded() {
-        let count = entries.count
-        entries.removeAll { $0.entry?.isEnded ?? true }
-        if entries.count != count { watched = nil }
-        realmEntries.removeAll { $0.entry?.isEnded ?? true }
+        // They are looked at where one has ended: not at every commit.
+        let living = core?.livingObservations
+        if living != entries.count + realmEntries.count {
+            let count = entries.count
+            work.visited += count
+            entries.removeAll { $0.entry?.isEnded ?? true }
+            if entries.count != count { watched = nil }
+            beginners.removeAll { $0.entry?.isEnded ?? true }
+            realmEntries.removeAll { $0.entry?.isEnded ?? true }
+        }
         if entries.isEmpty {
             baseline = nil
             background = nil
@@ -271,7 +281,7 @@ final class RealmNotifier: @unchecked Sendable {
         if hasLatecomer || baseline.map({ $0.schemaStamp != core.session.schemaStamp }) ?? false { return nil }
         var isLong = false
         var firsts: [(query: ObjectQuery, table: TableKey)] = []
-        for weak in entries {
+        for weak in beginners {
             guard let entry = weak.entry, !entry.hasBegun, let first = entry.observer.watching.first else { continue }
             if core.session.table(first.table)?.count ?? 0 <= limits.rows { continue }
             if queries.isObserved(first.query, of: first.table) { continue }
@@ -283,7 +293,7 @@ final class RealmNotifier: @unchecked Sendable {
         if !isLong { return nil }
         let made = ChangePreparation(
             older: isBehind ? try baseline?.freeze() : nil, newer: try core.session.freeze(),
-            tables: watchedTables(core.session),
+            tables: watchedTables(core.session).tables,
             regions: isBehind ? entries.compactMap { $0.entry?.observer.watching.region } : [])
         for weak in entries where isBehind {
             if let entry = weak.entry, entry.hasBegun, let query = entry.observer.watching.query { made.add(query) }
@@ -297,14 +307,13 @@ final class RealmNotifier: @unchecked Sendable {
     private func isLongWalk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> Bool {
         let watched = watchedTables(core.session)
         let near = try core.session.changes(
-            since: baseline, in: { watched?.contains($0) ?? true }, atMost: limits.changes)
+            since: baseline, in: { watched.contains($0) }, atMost: limits.changes)
         guard let near else { return true }
         let walk = RegionWalk(older: baseline, newer: core.session, changes: near)
         nearWalk = (walk, baseline.version, core.session.version)
         if near.isEmpty { return false }
-        for weak in entries {
-            guard let entry = weak.entry, entry.hasBegun, !entry.isEnded,
-                !(entry.tables?.isDisjoint(with: walk.changes.keys) ?? false),
+        for place in watched.places(of: walk.changes.keys) {
+            guard let entry = entries[place].entry, entry.hasBegun, !entry.isEnded,
                 let query = entry.observer.watching.query,
                 core.session.table(query.table)?.count ?? 0 > limits.rows
             else { continue }
@@ -325,7 +334,7 @@ final class RealmNotifier: @unchecked Sendable {
         case (nil, _?): return nil
         }
         // Observers may have come that look at other tables.
-        if !versions.covers(watchedTables(core.session)) { return nil }
+        if !versions.covers(watchedTables(core.session).tables) { return nil }
         return background.result()
     }
 
@@ -406,7 +415,10 @@ final class RealmNotifier: @unchecked Sendable {
             next += 1
             if due.entry.isEnded { continue }
             // It would show what may be rolled back, and be told of it again. So it begins behind the write.
-            if due.isFirst, core.hasUncommittedChanges { due.entry.hasBegun = false }
+            if due.isFirst, core.hasUncommittedChanges {
+                due.entry.hasBegun = false
+                beginners.append(WeakEntry(entry: due.entry))
+            }
             if due.entry.hasBegun { due.call() }
         }
         pending = []
@@ -430,25 +442,35 @@ final class RealmNotifier: @unchecked Sendable {
         } else {
             baseline = try shownVersion(core)
         }
-        for weak in entries {
-            guard first, let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
+        if !first { return calls }
+        let beginners = beginners
+        self.beginners = []
+        work.visited += beginners.count
+        for weak in beginners {
+            guard let entry = weak.entry, !entry.hasBegun, !entry.isEnded else { continue }
             entry.hasBegun = true
             if let call = try entry.observer.begin() { calls.append(DueCall(entry: entry, isFirst: true, call: call)) }
         }
         return calls
     }
 
-    /// Asks the observers whose tables have changed. Nothing is compared where there are none.
+    /// Asks the observers whose tables have changed, and looks at no others. Nothing is compared where there are none.
     private func advance(
         _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>, _ made: RegionWalk?
     ) throws(EngineError) -> [DueCall] {
         var calls: [DueCall] = []
+        // A latecomer is asked whatever has changed.
+        let asksAll = hasLatecomer
         hasLatecomer = false
         let walk = if let made { made } else { try walk(from: baseline, core) }
         let changes = walk.changes
         work.comparedTables += changes.count
-        for weak in entries {
-            guard let entry = weak.entry, entry.hasBegun, !entry.isEnded else { continue }
+        // A block of sections may begin to observe.
+        let entries = entries
+        let places = asksAll ? Array(entries.indices) : watchedTables(core.session).places(of: changes.keys)
+        work.visited += places.count
+        for place in places {
+            guard let entry = entries[place].entry, entry.hasBegun, !entry.isEnded else { continue }
             let own = try walkOf(entry, core)
             if own == nil {
                 if changes.isEmpty { continue }
@@ -472,23 +494,24 @@ final class RealmNotifier: @unchecked Sendable {
         }
         let watched = watchedTables(core.session)
         // None where only a latecomer does not know the version.
-        let changes = try core.session.changes(since: baseline) { watched?.contains($0) ?? true }
+        let changes = try core.session.changes(since: baseline) { watched.contains($0) }
         return RegionWalk(older: baseline, newer: core.session, changes: changes)
     }
 
     /// An observer looks at other tables from now on.
     func forgetTables() { watched = nil }
 
-    private func watchedTables(_ session: Session) -> Set<TableKey>? {
-        if let watched, watched.schema == session.schemaStamp { return watched.tables }
-        var all: Set<TableKey>? = []
-        for weak in entries {
+    private func watchedTables(_ session: Session) -> WatchedTables {
+        if let watched, watched.schema == session.schemaStamp { return watched }
+        var found = WatchedTables(schema: session.schemaStamp)
+        work.visited += entries.count
+        for (place, weak) in entries.enumerated() {
             guard let entry = weak.entry else { continue }
             entry.tables = entry.observer.tables(in: session)
-            if let tables = entry.tables { all?.formUnion(tables) } else { all = nil }
+            found.add(place, entry.tables)
         }
-        watched = (session.schemaStamp, all)
-        return all
+        watched = found
+        return found
     }
 
     /// The first walk of an observer that began at another version than the others; nil for all others.
@@ -509,6 +532,8 @@ private struct DueCall {
 
 /// What deliveries have done, for tests that hold what observers cost of commits that do not concern them.
 package struct DeliveryWork: Equatable, Sendable {
+    /// Observers that were looked at, to be asked or passed over.
+    package var visited = 0
     /// Tables of which something had changed for an observer.
     package var comparedTables = 0
     /// Observers that were asked what they make of a version.

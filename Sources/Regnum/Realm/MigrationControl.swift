@@ -200,10 +200,10 @@ extension RealmCare where Self == Realm {
     /// commits, cancelling has no effect: the file is migrated, and the Realm is opened.
     public static func open(
         configuration: Realm.Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
-        progress: @escaping @Sendable (MigrationProgress) -> Void
+        fileID: StaticString = #fileID, line: UInt = #line, progress: @escaping @Sendable (MigrationProgress) -> Void
     ) async throws -> Realm {
         var watched = configuration
         watched.extras.control = MigrationControl(progress)
-        return try await Realm.open(configuration: watched, _isolation: actor)
+        return try await Realm.open(configuration: watched, _isolation: actor, fileID: fileID, line: line)
     }
 }

@@ -42,7 +42,7 @@ extension Realm.Configuration {
         return RealmCache.shared.cores(at: place).map { core in
             OpenRealm(
                 isFrozen: core.isFrozen, isWriting: !core.isFrozen && core.isWriting,
-                observationCount: core.observationCount.load(ordering: .relaxed),
+                observationCount: core.livingObservations,
                 mayBeAbandoned: core.mayBeAbandoned.load(ordering: .relaxed), home: core.settings.home,
                 fileID: core.session.origin.map { "\($0.fileID)" }, line: core.session.origin?.line)
         }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms of actors, and what they do without blocking them.
+// Realms of actors, and what they do without blocking them. As in `Realm.swift`, calls take the members that learn
+// where they are called from; references to functions, as `Realm.asyncOpen(configuration:callbackQueue:callback:)`,
+// mean the others.
 
 public import Dispatch
 internal import RegnumEngine
@@ -10,35 +12,73 @@ extension Realm {
     /// is. Migration and compaction run elsewhere first. Throws `Realm.Error`, and `CancellationError` where the task
     /// is cancelled before the Realm is open; where a migration is done, before it commits.
     public init<A: Actor>(
+        configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws {
+        let origin = SessionOrigin(.opened, fileID: fileID, line: line)
+        self = try await Realm.opened(configuration, on: actor, origin).realm
+    }
+
+    /// Opens `configuration` confined to `actor`. Throws as the initialiser of the same labels.
+    @_disfavoredOverload
+    public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never
     ) async throws {
-        self = try await Realm.opened(configuration, on: actor).realm
+        self = try await Realm.opened(configuration, on: actor, nil).realm
     }
+
+    // `downloadBeforeOpen` has no default: in asynchronous code the compiler would take this one for every
+    // `Realm(configuration:)`, and refuse those that do not await.
 
     /// Opens `configuration` confined to the main actor. See `init(configuration:actor:downloadBeforeOpen:)`.
     @MainActor
+    public init(
+        configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior,
+        fileID: StaticString = #fileID, line: UInt = #line
+    ) async throws {
+        let origin = SessionOrigin(.opened, fileID: fileID, line: line)
+        self = try await Realm.opened(configuration, on: MainActor.shared, origin).realm
+    }
+
+    /// Opens `configuration` confined to the main actor. Throws as the initialiser of the same labels.
+    @_disfavoredOverload
+    @MainActor
     public init(configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior) async throws {
-        self = try await Realm.opened(configuration, on: MainActor.shared).realm
+        self = try await Realm.opened(configuration, on: MainActor.shared, nil).realm
     }
 
     /// Opens `configuration` confined to the actor of the caller. Throws `Realm.Error`, and `CancellationError` where
     /// the task is cancelled before the Realm is open; where a migration is done, before it commits.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
-        downloadBeforeOpen: OpenBehavior = .never
+        downloadBeforeOpen: OpenBehavior = .never, fileID: StaticString = #fileID, line: UInt = #line
     ) async throws -> Realm {
-        try await opened(configuration, on: actor).realm
+        let origin = SessionOrigin(.opened, fileID: fileID, line: line)
+        return try await opened(configuration, on: actor, origin).realm
     }
 
-    private static func opened(_ configuration: Configuration, on actor: isolated any Actor) async throws -> Opened {
+    /// Opens `configuration` confined to the actor of the caller. Throws as the method of the same labels.
+    @_disfavoredOverload
+    public static func open(
+        configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
+        downloadBeforeOpen: OpenBehavior = .never
+    ) async throws -> Realm {
+        try await opened(configuration, on: actor, nil).realm
+    }
+
+    private static func opened(
+        _ configuration: Configuration, on actor: isolated any Actor, _ origin: SessionOrigin?
+    ) async throws -> Opened {
         try Task.checkCancellation()
         let control = configuration.extras.control ?? MigrationControl()
         // Keeps the file open until the actor's own Realm does.
-        let database = try await RealmOpening.prepare(configuration, control)
+        let database = try await RealmOpening.prepare(configuration, control, origin)
         // Who is told that the opening was called off may rely on the file being what it was.
         if !control.hasBegunCommit { try Task.checkCancellation() }
         return try withExtendedLifetime(database) {
-            Opened(realm: Realm(core: try RealmOpening.open(configuration, queue: nil, actor: actor)))
+            Opened(
+                realm: Realm(
+                    core: try RealmOpening.open(configuration, queue: nil, actor: actor, origin: origin)))
         }
     }
 
@@ -124,17 +164,37 @@ extension Realm {
     @discardableResult
     public static func asyncOpen(
         configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,
+        fileID: StaticString = #fileID, line: UInt = #line,
         callback: @escaping (Result<Realm, any Swift.Error>) -> Void
     ) -> AsyncOpenTask {
+        asyncOpen(configuration, on: callbackQueue, at: (fileID: fileID, line: line), callback)
+    }
+
+    /// Opens `configuration` elsewhere first, and then on `callbackQueue`, as the method of the same labels does.
+    @_disfavoredOverload
+    @discardableResult
+    public static func asyncOpen(
+        configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,
+        callback: @escaping (Result<Realm, any Swift.Error>) -> Void
+    ) -> AsyncOpenTask {
+        asyncOpen(configuration, on: callbackQueue, at: nil, callback)
+    }
+
+    /// As the public ones; `place` is where a program has asked for it, nil where that is not known.
+    package static func asyncOpen(
+        _ configuration: Configuration, on callbackQueue: DispatchQueue, at place: (fileID: StaticString, line: UInt)?,
+        _ callback: @escaping (Result<Realm, any Swift.Error>) -> Void
+    ) -> AsyncOpenTask {
+        let origin = place.map { SessionOrigin(.opened, fileID: $0.fileID, line: $0.line) }
         let task = AsyncOpenTask(callbackQueue, callback)
         var watched = configuration
         watched.extras.control = task.control
         DispatchQueue.global().async { [watched] in
             do {
-                let database = try RealmOpening.prepareHere(watched)
+                let database = try RealmOpening.prepareHere(watched, origin)
                 task.finish {
                     try withExtendedLifetime(database) {
-                        try Realm(configuration: configuration, queue: callbackQueue)
+                        Realm(core: try RealmOpening.open(configuration, queue: callbackQueue, origin: origin))
                     }
                 }
             } catch { task.finish { throw error } }
@@ -154,8 +214,8 @@ extension RealmCore {
         check()
         if settings.mailbox != nil || QueueConfinement.isCurrent(QueueConfinement.mainIdentity) { return }
         misuse(
-            "\(name)() can only be called on main thread or actor-isolated Realms. Open it with "
-                + "`try await Realm.open()` on the actor.")
+            "\(name)() can only be called on main thread or actor-isolated Realms. This one was opened on "
+                + "\(settings.home): open it with `try await Realm.open()` on the actor.")
     }
 }
 
@@ -163,14 +223,14 @@ extension RealmOpening {
     /// Opens and closes a Realm on a thread of its own, so that what is to be done once is done; the database stays
     /// open while the result is held. Cancelling the task calls a migration off, by way of `control`.
     static func prepare(
-        _ configuration: Realm.Configuration, _ control: MigrationControl
+        _ configuration: Realm.Configuration, _ control: MigrationControl, _ origin: SessionOrigin?
     ) async throws -> Database {
         var watched = configuration
         watched.extras.control = control
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 DispatchQueue.global().async { [watched] in
-                    continuation.resume(with: Result { try prepareHere(watched) })
+                    continuation.resume(with: Result { try prepareHere(watched, origin) })
                 }
             }
         } onCancel: {
@@ -178,7 +238,7 @@ extension RealmOpening {
         }
     }
 
-    static func prepareHere(_ configuration: Realm.Configuration) throws -> Database {
-        try open(configuration, queue: nil).settings.database
+    static func prepareHere(_ configuration: Realm.Configuration, _ origin: SessionOrigin?) throws -> Database {
+        try open(configuration, queue: nil, origin: origin).settings.database
     }
 }

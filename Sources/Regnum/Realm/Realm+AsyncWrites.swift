@@ -38,7 +38,7 @@ extension Realm {
     ///   - allowGrouping: true where several commits may become durable together. They do so in any case where one is
     ///     made while the disk is busy with another.
     ///   - onComplete: called where the Realm is confined to, with the error where the commit failed; then the
-    ///     changes are rolled back.
+    ///     changes are rolled back. It may begin another write, and end that one.
     /// - Returns: what `cancelAsyncWrite` takes, which then only keeps `onComplete` from being called.
     ///
     /// Misuse outside of a write transaction.
@@ -47,7 +47,7 @@ extension Realm {
         allowGrouping: Bool = false, _ onComplete: (((any Swift.Error)?) -> Void)? = nil
     ) -> AsyncTransactionId {
         core.check()
-        guard core.isWriting else { misuse("Can't commit a non-existing write transaction") }
+        guard core.isWriting else { core.refuseEnd("commit") }
         return core.asyncWrites().commit(onComplete)
     }
 
@@ -83,6 +83,30 @@ extension RealmCore {
     }
 }
 
+extension RealmCore {
+    /// Misuse: a write is to begin where one runs.
+    func refuseBegin() -> Never {
+        let words = "The Realm is already in a write transaction"
+        if isCallingBack { misuse("\(Self.insideCallback("begin")) \(words): end that one first.") }
+        misuse(words)
+    }
+
+    /// Misuse: where none runs there is nothing to "commit" or "cancel".
+    func refuseEnd(_ verb: String) -> Never {
+        if isCallingBack {
+            misuse("\(Self.insideCallback(verb)) The one that calls back has ended: begin another one before.")
+        }
+        misuse("Can't \(verb) a non-existing write transaction")
+    }
+
+    private var isCallingBack: Bool { settings.asyncWrites?.isCallingBack ?? false }
+
+    /// What RealmSwift says of any write there, and here only of one that cannot be.
+    private static func insideCallback(_ verb: String) -> String {
+        "Can't \(verb) a write transaction from inside a commit completion callback."
+    }
+}
+
 /// The asynchronous writes of one Realm. Confined to it; what comes from elsewhere comes by way of `place`.
 final class AsyncWrites {
     private struct Transaction {
@@ -101,6 +125,9 @@ final class AsyncWrites {
     private var completions: [AsyncTransactionId: ((any Swift.Error)?) -> Void] = [:]
     /// What was asked for and is not finished.
     private(set) var count = 0
+    /// How many callbacks are on the stack.
+    private var callbacks = 0
+    var isCallingBack: Bool { callbacks > 0 }
 
     init(_ core: RealmCore, _ place: DeliveryPlace) {
         self.core = core
@@ -155,7 +182,7 @@ final class AsyncWrites {
         if let refusal {
             if error == nil { turns.end(transaction.turn) }
             if transaction.onComplete == nil { Logger.log(.error, refusal.localizedDescription) }
-            transaction.onComplete?(refusal)
+            callBack(transaction.onComplete, refusal)
             count -= 1
             return
         }
@@ -212,7 +239,13 @@ final class AsyncWrites {
     }
 
     private func finish(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) {
-        completions.removeValue(forKey: id)?(failure)
+        callBack(completions.removeValue(forKey: id), failure)
         count -= 1
+    }
+
+    private func callBack(_ onComplete: (((any Swift.Error)?) -> Void)?, _ failure: (any Swift.Error)?) {
+        callbacks += 1
+        onComplete?(failure)
+        callbacks -= 1
     }
 }

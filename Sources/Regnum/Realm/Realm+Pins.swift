@@ -55,7 +55,8 @@ extension RealmCare where Self == Realm {
     /// `maximumNumberOfActiveVersions` is exceeded.
     ///
     /// What was frozen is named by the line that opened its Realm: a `freeze` that took its caller's place as parameters
-    /// would be of another type than RealmSwift's, which programs pass as a value and use for protocols of their own.
+    /// would be of another type than RealmSwift's, which programs pass as a value and use for protocols of their own. So
+    /// is a Realm that the library opens for another one: to observe on a queue or an actor, to thaw, for `@ThreadSafe`.
     ///
     /// On the Realm's own thread. O(open Realms).
     public func pins() -> [VersionPin] {

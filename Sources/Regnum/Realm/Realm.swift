@@ -145,14 +145,14 @@ extension Realm {
     /// everything since `beginWrite` is rolled back.
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         core.check()
-        guard core.isWriting else { misuse("Can't commit a non-existing write transaction") }
+        guard core.isWriting else { core.refuseEnd("commit") }
         try commit(silent: tokens)
     }
 
     /// Undoes everything since `beginWrite`. Objects made since are invalid from now on.
     public func cancelWrite() {
         core.check()
-        guard core.isWriting else { misuse("Can't cancel a non-existing write transaction") }
+        guard core.isWriting else { core.refuseEnd("cancel") }
         core.rollBack()
     }
 
@@ -166,7 +166,7 @@ extension Realm {
         core.check()
         if core.isFrozen { misuse("Can't perform transactions on a frozen Realm") }
         if core.isReadOnly { misuse("Can't perform transactions on read-only Realms.") }
-        if core.isWriting { misuse("The Realm is already in a write transaction") }
+        if core.isWriting { core.refuseBegin() }
     }
 
     func commit(silent tokens: [NotificationToken]) throws {

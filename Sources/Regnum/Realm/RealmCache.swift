@@ -109,6 +109,19 @@ final class RealmCache: Sendable {
         }
     }
 
+    /// The actor that the caller runs on, where a Realm was opened on it. Others are not touched, but kept open for a
+    /// moment.
+    func callersActor() -> (any Actor)? {
+        let ofActors = entries.withLock { entries in
+            entries.filter { entry in
+                if case .actor = entry.key.confinement { true } else { false }
+            }.map(\.value)
+        }
+        return ofActors.lazy.compactMap { $0.core?.settings.mailbox?.actor }.first { actor in
+            CurrentExecutor.isCurrent(actor.unownedExecutor) == true
+        }
+    }
+
     /// True where any instance is open at the place.
     func isOpen(_ place: Realm.Configuration.Place) -> Bool {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }

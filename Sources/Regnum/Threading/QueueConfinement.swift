@@ -38,12 +38,16 @@ extension Confinement {
         }
     }
 
-    /// Where the caller runs, as far as the system tells: actors do not.
+    /// Where the caller runs, as far as the system tells: of actors only those that a Realm was opened on are known.
+    /// O(Realms open in the process).
     static var callerDescription: String {
         if case .queue = current { return "the main queue" }
-        let thread = "thread 0x\(String(CurrentThread.id, radix: 16))"
-        guard let name = Thread.current.name, !name.isEmpty else { return thread }
-        return "\(thread) ('\(name)')"
+        if let actor = RealmCache.shared.callersActor() { return "the actor \(type(of: actor))" }
+        var words = "thread 0x\(String(CurrentThread.id, radix: 16))"
+        if let name = Thread.current.name, !name.isEmpty { words += " ('\(name)')" }
+        if let label = QueueConfinement.callersLabel { words += " in the queue '\(label)'" }
+        if withUnsafeCurrentTask(body: { $0 != nil }) { words += " in a task" }
+        return words
     }
 }
 
@@ -68,8 +72,8 @@ enum QueueConfinement {
         }
         guard identity == main ? isMain : isCurrent(identity) else {
             misuse(
-                "Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)': open the "
-                    + "Realm in a block of that queue.")
+                "Realm opened from incorrect dispatch queue. The call must run on '\(queue.label)', and runs on "
+                    + "\(Confinement.callerDescription): open the Realm in a block of that queue.")
         }
         return .queue(identity)
     }
@@ -90,6 +94,15 @@ enum QueueConfinement {
 
     /// True where the caller runs on a queue that a Realm was opened on.
     static func isCurrent(_ queue: DispatchQueue) -> Bool { isCurrent(identity(of: queue)) }
+
+    /// The label of the program's own queue that the caller runs on; nil where it runs on none that has one.
+    fileprivate static var callersLabel: String? {
+        guard let bytes = currentQueueLabel(nil) else { return nil }
+        let label = String(cString: bytes)
+        // Plain threads are shown the system's queue, and so are tasks, or the runtime's.
+        let isOwn = !label.isEmpty && !label.hasPrefix("com.apple.root.") && label != "Swift global concurrent queue"
+        return isOwn ? label : nil
+    }
 
     /// Each `DispatchQueue.main` is another Swift object on Linux: the queue itself is the C object in it.
     private static func identity(of queue: DispatchQueue) -> UInt {
@@ -117,3 +130,9 @@ enum QueueConfinement {
         }
     }
 }
+
+/// Of the queue that the caller runs on, where nil is given. dispatch has it on every system, Swift without a name on
+/// Linux.
+@_silgen_name("dispatch_queue_get_label") private func currentQueueLabel(
+    _ queue: UnsafeRawPointer?
+) -> UnsafePointer<CChar>?

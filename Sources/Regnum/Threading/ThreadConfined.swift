@@ -94,7 +94,8 @@ extension RealmCore {
         if !isFrozen { return self }
         let queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
         let actor = settings.mailbox?.actor.flatMap { CurrentExecutor.isCurrent($0.unownedExecutor) == true ? $0 : nil }
-        do { return try RealmOpening.open(settings.configuration, queue: queue, actor: actor) } catch {
+        let origin = session.origin?.opened
+        do { return try RealmOpening.open(settings.configuration, queue: queue, actor: actor, origin: origin) } catch {
             misuse("The Realm cannot be opened on this thread: \(error)")
         }
     }

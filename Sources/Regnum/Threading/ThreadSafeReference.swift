@@ -192,6 +192,8 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     // Sendable: the reference is exchanged under the mutex.
     private struct Content: Sendable {
         var configuration: Realm.Configuration
+        /// Where the Realm of the value was opened.
+        var origin: SessionOrigin?
         var reference: ThreadSafeReference<T>
     }
     private let content: Lock<Content?>
@@ -205,14 +207,15 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     public var wrappedValue: T? {
         get {
             guard let old = content.withLock({ $0 }) else { return nil }
-            let realm: Realm
-            do { realm = try Realm(configuration: old.configuration) } catch {
+            let core: RealmCore
+            do { core = try RealmOpening.open(old.configuration, queue: nil, origin: old.origin) } catch {
                 misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)")
             }
             // Outside of the mutex: a Realm that moves on tells its observers, who may read this too.
-            let value = old.reference.resolve(in: realm.core, keeps: true)
+            let value = old.reference.resolve(in: core, keeps: true)
             let new = value.map {
-                Content(configuration: old.configuration, reference: ThreadSafeReference(to: $0))
+                Content(
+                    configuration: old.configuration, origin: old.origin, reference: ThreadSafeReference(to: $0))
             }
             content.withLock { if $0?.reference === old.reference { $0 = new } }
             return value
@@ -228,6 +231,7 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
         guard let realm = value.realm else { misuse("Only managed objects may be wrapped as thread safe.") }
         realm.core.check()
         return Content(
-            configuration: realm.core.settings.configuration, reference: ThreadSafeReference(to: value))
+            configuration: realm.core.settings.configuration, origin: realm.core.session.origin?.opened,
+            reference: ThreadSafeReference(to: value))
     }
 }

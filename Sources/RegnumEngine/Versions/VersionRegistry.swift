@@ -36,6 +36,9 @@ package struct SessionOrigin: Sendable {
     }
 
     var frozen: SessionOrigin { SessionOrigin(.frozen, fileID: fileID, line: line) }
+
+    /// That of a session which is opened for the sake of this one, whether that was frozen or not.
+    package var opened: SessionOrigin { SessionOrigin(.opened, fileID: fileID, line: line) }
 }
 
 /// A session of this process and the version that it keeps readable.

@@ -13,22 +13,25 @@
             public typealias Failure = any Swift.Error
 
             private let configuration: Realm.Configuration
+            /// Where a program has asked for it; nil where that is not known.
+            private let place: (fileID: StaticString, line: UInt)?
             private let queue: DispatchQueue
             private let progress: ((AsyncOpenTask.Progress) -> Void)?
 
             init(
-                _ configuration: Realm.Configuration, on queue: DispatchQueue = .main,
-                progress: ((AsyncOpenTask.Progress) -> Void)? = nil
+                _ configuration: Realm.Configuration, at place: (fileID: StaticString, line: UInt)?,
+                on queue: DispatchQueue = .main, progress: ((AsyncOpenTask.Progress) -> Void)? = nil
             ) {
                 self.configuration = configuration
+                self.place = place
                 self.queue = queue
                 self.progress = progress
             }
 
             public func receive<S: Subscriber>(subscriber: S) where S.Input == Realm, S.Failure == Failure {
-                let (configuration, queue, progress) = (configuration, queue, progress)
+                let (configuration, place, queue, progress) = (configuration, place, queue, progress)
                 let subscription = OneShot(subscriber) { one in
-                    let task = Realm.asyncOpen(configuration: configuration, callbackQueue: queue) { one.finish($0) }
+                    let task = Realm.asyncOpen(configuration, on: queue, at: place) { one.finish($0) }
                     if let progress { task.addProgressNotification(queue: queue, block: progress) }
                     one.onCancel { task.cancel() }
                 }
@@ -39,7 +42,7 @@
             public func onProgressNotification(
                 _ callback: @escaping (AsyncOpenTask.Progress) -> Void
             ) -> AsyncOpenPublisher {
-                AsyncOpenPublisher(configuration, on: queue, progress: callback)
+                AsyncOpenPublisher(configuration, at: place, on: queue, progress: callback)
             }
 
             /// Opens on that queue, which must be serial, instead of the main one. Misuse for other schedulers.
@@ -49,7 +52,7 @@
                         "Cannot subscribe on scheduler \(scheduler): only serial dispatch queues are currently "
                             + "implemented.")
                 }
-                return AsyncOpenPublisher(configuration, on: queue, progress: progress)
+                return AsyncOpenPublisher(configuration, at: place, on: queue, progress: progress)
             }
         }
     }
@@ -57,9 +60,17 @@
     extension Realm {
         /// Opens `configuration` elsewhere, and sends the Realm on the main queue or that of `receive(on:)`.
         public static func asyncOpen(
+            configuration: Configuration = .defaultConfiguration, fileID: StaticString = #fileID, line: UInt = #line
+        ) -> RealmPublishers.AsyncOpenPublisher {
+            .init(configuration, at: (fileID: fileID, line: line))
+        }
+
+        /// Opens `configuration` as the method of the same label does. References to functions mean this one.
+        @_disfavoredOverload
+        public static func asyncOpen(
             configuration: Configuration = .defaultConfiguration
         ) -> RealmPublishers.AsyncOpenPublisher {
-            .init(configuration)
+            .init(configuration, at: nil)
         }
     }
 #endif
