@@ -282,35 +282,43 @@ struct MigrationCopiesTests {
             rehearsal.unconverted.map { "\($0.property) \($0.object)" }.sorted() == ["marks 0", "tags 0", "tags 2"])
     }
 
-    @Test("a plan knows what is lost from the kind of the difference")
+    @Test("a plan knows what is lost from the kind of the difference and the values that are there")
     func losses() throws {
         let file = try MigrationFile()
         let embedding = try Realm.migrationPlan(for: file.configuration(Embedding2.types))
-        #expect(
-            embedding.changes.filter(\.losesValues).map(\.text) == [
-                "Class 'MDog' has been changed from TopLevel to Embedded."
-            ])
-        #expect(embedding.description.contains("Embedded. 2 objects. Those to which no other object links go."))
+        // Each dog is linked to, several times: none goes.
+        #expect(embedding.changes.filter(\.losesValues).map(\.text) == [])
+        #expect(embedding.description.contains("Embedded. 2 objects. To 2 several link: they are copied for each."))
+        let keys = try Realm.migrationPlan(for: file.configuration(Second.types))
+        #expect(keys.isRefused)
+        #expect(keys.description.contains("Primary key property 'MDog.id' has equal values. 2 objects."))
         _ = try file.open(Second.types) { migration, _ in
             var next = 0
             migration.enumerateObjects(ofType: "MDog") { _, new in
                 next += 1
                 new?["id"] = next
             }
+            migration.enumerateObjects(ofType: "MPerson") { old, new in
+                if old?["age"] as? Int == 3 { new?["seen"] = Date(timeIntervalSince1970: 3) }
+            }
         }
-        let back = try Realm.migrationPlan(for: file.configuration(Oldest.types, version: 2))
-        let lost = Set(back.changes.filter(\.losesValues).map(\.text))
-        let kept = Set(back.changes.filter { !$0.losesValues }.map(\.text))
-        #expect(
-            lost.isSuperset(of: [
-                "Property 'MDog.id' has been removed.", "Property 'MPerson.age' has been made required.",
-            ]))
+        func back() throws -> MigrationPlan {
+            try Realm.migrationPlan(for: file.configuration(Oldest.types, version: 2))
+        }
+        let lost = Set(try back().changes.filter(\.losesValues).map(\.text))
+        #expect(lost == ["Property 'MDog.id' has been removed.", "Property 'MPerson.seen' has been removed."])
+        let kept = Set(try back().changes.filter { !$0.losesValues }.map(\.text))
         #expect(
             kept.isSuperset(of: [
                 "Primary Key for class 'MDog' has been removed.", "Property 'MPerson.city' has been made optional.",
-                "Property 'MPerson.first' has been added.",
+                "Property 'MPerson.first' has been added.", "Property 'MPerson.age' has been made required.",
             ]))
-        #expect(back.description.contains("required. 5 objects. Nulls become zero or empty unless"))
+        // No age is nil before this.
+        try {
+            let realm = try file.open(Second.types)
+            try realm.write { realm.objects(Second.Person.self)[4].age = nil }
+        }()
+        #expect(try back().description.contains("required. 1 objects. Nulls become zero or empty unless"))
     }
 
     @Test("a plan tells what deleteRealmIfMigrationNeeded would delete, and only where something differs")

@@ -17,6 +17,23 @@ private final class Told: Sendable {
     var list: [Int] { all.withLock { $0 } }
 }
 
+/// Notes what is told, and calls the migration off where that is wanted. Any thread.
+private final class CallOff: Sendable {
+    private let state = Mutex<(control: MigrationControl?, told: [MigrationProgress])>((nil, []))
+
+    func watch(_ control: MigrationControl) { state.withLock { $0.control = control } }
+
+    var list: [MigrationProgress] { state.withLock { $0.told } }
+
+    func add(_ progress: MigrationProgress, cancels: Bool) {
+        let control = state.withLock { state in
+            state.told.append(progress)
+            return state.control
+        }
+        if cancels { control?.cancel() }
+    }
+}
+
 @Suite("migrations: moments")
 struct MigrationMomentsTests {
     private func configuration(_ file: MigrationFile) -> Realm.Configuration {
@@ -69,6 +86,90 @@ struct MigrationMomentsTests {
             break
         }
         #expect(try schemaVersionAtURL(file.url) == 1)
+    }
+
+    /// Nobody asked before an index over a large table was filled, or what a property leaves was freed: who called an
+    /// opening off waited for that.
+    @Test("a migration is called off while whole tables are gone through", arguments: [false, true])
+    func calledOffBuilding(_ isBehindBlock: Bool) throws {
+        let file = try MigrationFile(people: 2500)
+        let before = try file.bytes
+        let callOff = CallOff()
+        let control = MigrationControl { progress in
+            let hasFinished = callOff.list.contains { $0.phase == .finishing }
+            callOff.add(progress, cancels: progress.phase == .building && hasFinished == isBehindBlock)
+        }
+        callOff.watch(control)
+        var configuration = configuration(file)
+        configuration.extras.control = control
+        #expect(throws: CancellationError.self) { try Realm(configuration: configuration) }
+        let last = try #require(callOff.list.last)
+        #expect(last.phase == .building && last.className == "MPerson", "nothing is told behind it: \(last)")
+        #expect(last.completed == 0 && last.total == 2500)
+        #expect(try file.bytes == before)
+        #expect(try schemaVersionAtURL(file.url) == 0)
+        expectIntegrity(of: file.url)
+        _ = try Realm(configuration: self.configuration(file))
+        #expect(try schemaVersionAtURL(file.url) == 1)
+        expectIntegrity(of: file.url)
+    }
+
+    /// Dogs come to be embedded; or people lose nulls and properties, and dogs get keys. A block cannot be stopped:
+    /// what it makes behind the moment is lost with the rest.
+    @Test(
+        "a migration is called off at every third moment of its work on whole tables, and the file is as it was",
+        arguments: [true, false])
+    func calledOffAnywhere(_ embeds: Bool) throws {
+        let types = embeds ? Embedding2.types : Second.types
+        let file = try MigrationFile(people: 1100)
+        let before = try file.bytes
+        var (moment, cancelled) = (0, 0)
+        var isOver = false
+        while !isOver {
+            let callOff = CallOff()
+            let wanted = moment
+            let control = MigrationControl { progress in
+                let count = callOff.list.count { $0.phase == .building }
+                callOff.add(progress, cancels: progress.phase == .building && count == wanted)
+            }
+            callOff.watch(control)
+            var configuration = file.configuration(types) { migration, _ in
+                var next = 0
+                let hasKeys = migration.newSchema["MDog"]?["id"] != nil
+                migration.enumerateObjects(ofType: "MDog") { _, new in
+                    next += 1
+                    if hasKeys { new?["id"] = next }
+                }
+                migration.create("MPerson")
+            }
+            configuration.extras.control = control
+            do {
+                _ = try Realm(configuration: configuration)
+                isOver = true
+            } catch is CancellationError {
+                let isSame = try file.bytes == before
+                #expect(isSame && callOff.list.count { $0.phase == .building } == moment + 1, "moment \(moment)")
+                cancelled += 1
+            }
+            moment += 3
+        }
+        #expect(cancelled >= (embeds ? 1 : 5))
+        #expect(try schemaVersionAtURL(file.url) == 1)
+        expectIntegrity(of: file.url)
+    }
+
+    @Test("what goes through a table tells at most 101 times how far it is, and anew for the next one")
+    func buildingReports() {
+        let told = Told()
+        let watch = BuildingWatch(MigrationControl { progress in told.add(progress.completed) })
+        var goesOn = true
+        for _ in 0..<2 {
+            for completed in stride(from: 0, through: 1_000_000, by: 1000) {
+                if !watch.goesOn("MPerson", completed, 1_000_000) { goesOn = false }
+            }
+        }
+        #expect(goesOn)
+        #expect(told.list.count == 202 && told.list.last == 1_000_000)
     }
 
     @Test("a migration that is called off first does not commit, one that commits first is not called off")

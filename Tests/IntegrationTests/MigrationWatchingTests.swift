@@ -152,6 +152,27 @@ struct MigrationWatchingTests {
         #expect(Realm.migrationBackup(for: configuration) == nil, "opened again, and well")
     }
 
+    /// It stayed for ever where the next release did not ask for backups any more.
+    @Test("a backup goes with the next good opening of a program that makes none")
+    func backupOfLastRelease() throws {
+        let file = try MigrationFile(people: 50)
+        var configuration = configuration(file)
+        configuration.backsUpBeforeMigration = true
+        func open() throws {
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.objects(Renamed.Person.self).count == 50)
+        }
+        try open()
+        configuration.backsUpBeforeMigration = false
+        configuration.readOnly = true
+        try open()
+        #expect(Realm.migrationBackup(for: configuration) != nil, "who reads removes nothing")
+        configuration.readOnly = false
+        try open()
+        #expect(Realm.migrationBackup(for: configuration) == nil)
+        #expect(try schemaVersionAtURL(file.url) == 1)
+    }
+
     @Test("a backup stays while a Realm from the migration is open, and goes with the first opening of another process")
     func backupOfOthers() async throws {
         let file = try MigrationFile(people: 50)

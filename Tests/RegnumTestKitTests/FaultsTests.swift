@@ -207,6 +207,43 @@ struct ExpectMigrationsTests {
         }
     }
 
+    @Test("a fixture is copied to a folder of its own, and stays as it is")
+    func copies() throws {
+        try withFixtures { fixtures in
+            let fixture = fixtures[0]
+            let copy = try copyFixture(fixture)
+            #expect(try schemaVersionAtURL(copy) == 1)
+            var configuration = Shipped.third(isWrong: false)
+            configuration.fileURL = copy
+            let realm = try Realm(configuration: configuration)
+            #expect(try schemaVersionAtURL(copy) == 3)
+            #expect(realm.objects(Shipped.Third.self).first?.fullName == "Ann Lee")
+            let version = try schemaVersionAtURL(fixture)
+            #expect(version == 1 && copy.lastPathComponent == "v1.realm")
+            let other = try copyFixture(fixture)
+            #expect(other != copy)
+            #expect(try schemaVersionAtURL(other) == 1)
+            #expect(throws: (any Error).self) { try copyFixture(fixture.appendingPathExtension("none")) }
+        }
+    }
+
+    @Test("copies of fixtures go when the process ends")
+    func copiesGo() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("shipped-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("fixture").path
+        try Data("any bytes".utf8).write(to: URL(fileURLWithPath: path))
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let copy = try copyFixture(URL(fileURLWithPath: path))
+            let bytes = try Data(contentsOf: copy)
+            try Data(copy.path.utf8).write(to: URL(fileURLWithPath: path + ".copy"))
+            exit(bytes == Data("any bytes".utf8) ? 0 : 1)
+        }
+        let copy = try String(contentsOfFile: path + ".copy", encoding: .utf8)
+        #expect(copy.hasSuffix("/fixture") && !FileManager.default.fileExists(atPath: copy))
+    }
+
     @Test("a schema that has changed fails with its new hash and its text")
     func schema() throws {
         let texts = issues { try expectSchema(of: [KitAccount.self], hash: "0") }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // "Testing Realm Migrations" from top to bottom. Where the article gathers a sample file on a phone, the app's old
-// classes write one; where it looks in the app's bundle and documents, the test has folders of its own.
+// classes write one; where it looks in the app's bundle and documents, the test has folders of its own. That of the
+// documents is not there at first, as `.documentDirectory` need not be on Linux: `copy` makes it. A sample that is a
+// resource of its test target is in `MigrationSamplesTests`.
 
 import Foundation
 import RealmSwift
+import RegnumTestKit
 import XCTest
 
 /// The app of version 1.2.3, schema version 5.
@@ -110,10 +113,8 @@ final class RealmMigrationTests: XCTestCase {
         .appendingPathComponent("seed-migration-\(UUID().uuidString)", isDirectory: true)
 
     override func setUpWithError() throws {
-        for name in ["Bundle", "Documents"] {
-            try FileManager.default.createDirectory(
-                at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
-        }
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("Bundle"), withIntermediateDirectories: true)
     }
 
     override func tearDownWithError() throws {
@@ -126,7 +127,10 @@ final class RealmMigrationTests: XCTestCase {
         line: UInt = #line
     ) throws -> URL {
         let manager = FileManager.default
+        // The article's are the user's documents, which no test of this package touches.
         let documents = folder.appendingPathComponent("Documents")
+        // The one line that the article has not.
+        try manager.createDirectory(at: documents, withIntermediateDirectories: true)
         let destination = documents.appendingPathComponent(fileURL.lastPathComponent)
         if manager.fileExists(atPath: destination.path) {
             try manager.removeItem(at: destination)
@@ -183,6 +187,19 @@ final class RealmMigrationTests: XCTestCase {
             let realm = try migrateRealm(fileURL: sampleResource, fromSchemaVersion: 5)
             XCTAssertEqual(realm.objects(AppOfToday.Vehicle.self).count, 5)
         }
+        XCTAssertEqual(try schemaVersionAtURL(sampleResource), 5)
+    }
+
+    /// The kit's `copyFixture` in place of the article's `copy`.
+    func testTheKitCopiesTheSampleToAFolderThatIsThere() throws {
+        let sampleResource = folder.appendingPathComponent("Bundle/Sample.v1.2.3.realm")
+        try AppOfVersion5.writeSample(to: sampleResource)
+        var configuration = RealmConfigurator.makeDefaultConfiguration()
+        let copiedFile = try copyFixture(sampleResource)
+        configuration.fileURL = copiedFile
+        let realm = try Realm(configuration: configuration)
+        XCTAssertEqual(realm.objects(AppOfToday.Vehicle.self).count, 5)
+        XCTAssertEqual(try schemaVersionAtURL(copiedFile), RealmConfigurator.schemaVersion)
         XCTAssertEqual(try schemaVersionAtURL(sampleResource), 5)
     }
 

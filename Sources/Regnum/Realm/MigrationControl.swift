@@ -14,21 +14,25 @@ public struct MigrationProgress: Sendable, Equatable {
         case preparing
         /// The block enumerates objects.
         case objects
-        /// What nothing wants any more is dropped, keys are proved.
+        /// Whole tables are gone through, before, between or after what the block does: indexes are filled, nulls
+        /// become values, what hangs on dropped properties is freed, objects are embedded, keys are proved.
+        case building
+        /// The block has ended: what nothing wants any more is dropped, keys are proved.
         case finishing
         /// Everything is written. From here on it cannot be cancelled.
         case committing
     }
 
     public let phase: Phase
-    /// The class whose objects are enumerated, by the name given to `enumerateObjects`; nil in other phases.
+    /// The class whose objects are enumerated, by the name given to `enumerateObjects`, or built, by the name that it
+    /// has in the file at that moment; nil in other phases.
     public let className: String?
-    /// Objects that this enumeration is done with.
+    /// Objects that this enumeration or building is done with.
     public let completed: Int
-    /// Objects of this enumeration.
+    /// Objects of this enumeration or building.
     public let total: Int
 
-    /// Of the objects of this enumeration those that are done, 0 to 1; 1 where there are none.
+    /// Of the objects of this enumeration or building those that are done, 0 to 1; 1 where there are none.
     public var fraction: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 }
 
@@ -105,10 +109,33 @@ struct EnumerationWatch {
     }
 }
 
+/// What a migration does to whole tables besides its block: tells how far that is, at most 101 times for each index,
+/// property or check, and asks whether it goes on. Confined to the migration.
+final class BuildingWatch {
+    private let control: MigrationControl
+    /// Hundredths that were told of the work under way.
+    private var told = -1
+
+    init(_ control: MigrationControl) { self.control = control }
+
+    /// To be called with 0 first. False where the migration was cancelled.
+    func goesOn(_ table: String, _ completed: Int, _ total: Int) -> Bool {
+        if completed == 0 { told = -1 }
+        let hundredths = total == 0 ? 100 : completed * 100 / total
+        if hundredths > told {
+            told = hundredths
+            control.report(.building, table, completed, total)
+        }
+        return !control.isCancelled
+    }
+}
+
 /// What a configuration carries besides RealmSwift's settings.
 package struct MigrationExtras: Sendable {
     var backsUp = false
     var control: MigrationControl?
+    /// How much memory writes may take before they write ahead; nil for the usual. Tests have less.
+    var spillLimits: SpillLimits?
     /// Where the file lies; nil for the system's files. Tests have others that fail and crash on demand.
     package var fileSystem: (any FileSystem)?
 }
@@ -120,8 +147,9 @@ extension Realm.Configuration: MigrationSettings {}
 
 extension MigrationSettings where Self == Realm.Configuration {
     /// True where a copy of the file is made beside it before it is migrated, in the time and space of a copy. The copy
-    /// goes when the file is next opened, here or elsewhere, and nothing is to be migrated: not while a Realm from the
-    /// migration is open. A migration that fails leaves none. `Realm.migrationBackup(for:)` tells where it is. False unless set; of no effect in memory.
+    /// goes when the file is next opened to write, here or elsewhere, whether this is set there or not, and nothing is
+    /// to be migrated: not while a Realm from the migration is open. A migration that fails leaves none.
+    /// `Realm.migrationBackup(for:)` tells where it is. False unless set; of no effect in memory.
     public var backsUpBeforeMigration: Bool {
         get { self.extras.backsUp }
         set { self.extras.backsUp = newValue }
@@ -153,14 +181,13 @@ struct MigrationBackup {
 
     func remove() { try? files.remove(path) }
 
-    /// Nothing was to be migrated to `version`: the file is well without its backup. One of the same version belongs to
-    /// a migration that another process, of a newer program, is about to do.
+    /// Nothing was to be migrated to `version`: the file is well without its backup, also where the program does not
+    /// make any more of them. One of the same version belongs to a migration that another process, of a newer program,
+    /// is about to do. Asks the file system once where there is none.
     static func removeAfterGoodOpening(
         _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place, version: UInt64
     ) {
-        guard configuration.extras.backsUp, case .file(let file) = place,
-            migrated.withLock({ $0[file]?.database }) == nil
-        else { return }
+        guard case .file(let file) = place, migrated.withLock({ $0[file]?.database }) == nil else { return }
         migrated.withLock { $0[file] = nil }
         let backup = MigrationBackup(path: path(of: file), files: configuration.files)
         guard let older = backup.schemaVersion(configuration), older < version else { return }
@@ -184,8 +211,9 @@ extension RealmCare where Self == Realm {
         return FileManager.default.fileExists(atPath: path) ? URL(fileURLWithPath: path) : nil
     }
 
-    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration, on the
-    /// thread that migrates, inside of the write transaction. It is not called where nothing is to be migrated.
+    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration, and for
+    /// each index, property or check that goes through a table, on the thread that migrates, inside of the write
+    /// transaction. It is not called where nothing is to be migrated.
     public static func performMigration(
         for configuration: Realm.Configuration = .defaultConfiguration,
         progress: @escaping @Sendable (MigrationProgress) -> Void
@@ -196,7 +224,8 @@ extension RealmCare where Self == Realm {
     }
 
     /// As `open(configuration:)`, telling `progress` how far a migration is, on the thread that migrates. Cancelling
-    /// the task stops the migration: `CancellationError` is thrown, and the file is as it was. Once the migration
+    /// the task stops the migration: `CancellationError` is thrown, and the file is as it was. It is asked for within
+    /// enumerations and wherever the migration goes through a table, every few thousand objects. Once the migration
     /// commits, cancelling has no effect: the file is migrated, and the Realm is opened.
     public static func open(
         configuration: Realm.Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,

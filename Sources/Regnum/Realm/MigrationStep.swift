@@ -9,8 +9,8 @@ internal import RegnumEngine
 /// let configuration = Realm.Configuration(
 ///     schemaVersion: 3,
 ///     migrationBlock: MigrationStep.block([
-///         MigrationStep(to: 2) { $0.renameProperty(onType: "Person", from: "name", to: "fullName") },
-///         MigrationStep(to: 3) { $0.renameClass(from: "Car", to: "Vehicle") },
+///         MigrationStep(from: 1, to: 2) { $0.renameProperty(onType: "Person", from: "name", to: "fullName") },
+///         MigrationStep(from: 2, to: 3) { $0.renameClass(from: "Car", to: "Vehicle") },
 ///     ]))
 /// ```
 ///
@@ -22,16 +22,23 @@ internal import RegnumEngine
 public struct MigrationStep: Sendable {
     /// The version that files have after the step.
     public let version: UInt64
-    /// The version that files have before it; nil for a step that begins where the one before it ends.
+    /// The version that files have before it; nil for a step that begins where the one before it ends, the first one
+    /// with version 0.
     public let startVersion: UInt64?
     let oldClasses: [ClassSchema]?
     private let block: @Sendable (_ migration: Migration) -> Void
 
-    /// A step that files of all versions below `version` run. It sees the columns of the classes of today until a step
-    /// with an old schema of its own follows.
-    public init(to version: UInt64, _ run: @escaping @Sendable (_ migration: Migration) -> Void) {
+    /// A step that files of versions from `startVersion` up and below `version` run; without `startVersion` from where
+    /// the step before ends, the first one from version 0, so that nothing is missing in between. It sees the columns
+    /// of the classes of today until a step with an old schema of its own follows. Misuse where it does not lead to a
+    /// higher version.
+    public init(
+        from startVersion: UInt64? = nil, to version: UInt64,
+        _ run: @escaping @Sendable (_ migration: Migration) -> Void
+    ) {
+        if let startVersion { Self.check(startVersion, version) }
         self.version = version
-        startVersion = nil
+        self.startVersion = startVersion
         oldClasses = nil
         block = run
     }
@@ -43,15 +50,19 @@ public struct MigrationStep: Sendable {
         from startVersion: UInt64, to version: UInt64, oldSchema: String,
         _ run: @escaping @Sendable (_ migration: Migration) -> Void
     ) {
-        if startVersion >= version {
-            misuse("A migration step leads to a higher version: from \(startVersion) to \(version) is none.")
-        }
+        Self.check(startVersion, version)
         do { oldClasses = try GoldenText.parse(oldSchema) } catch {
             misuse("The step from version \(startVersion) has no schema: \(error)")
         }
         self.version = version
         self.startVersion = startVersion
         block = run
+    }
+
+    private static func check(_ startVersion: UInt64, _ version: UInt64) {
+        if startVersion >= version {
+            misuse("A migration step leads to a higher version: from \(startVersion) to \(version) is none.")
+        }
     }
 
     func run(_ migration: Migration) { block(migration) }
@@ -61,8 +72,9 @@ public struct MigrationStep: Sendable {
     /// has one, or of the classes of today. All of them are one write transaction.
     ///
     /// Misuse, at once, where the versions do not ascend, where a step does not begin where the one before it ends, and
-    /// where a text is no schema. Opening throws `.fail` for a file that is older than the first step's start, for one
-    /// whose schema is not that of its version, and where the last step leads beyond `schemaVersion`.
+    /// where a text is no schema. What depends on the file and the configuration is found before the first step runs:
+    /// opening an older file throws `.fail` where the last step does not lead to `schemaVersion`, where the file is
+    /// older than the first step's start, and where its schema is not that of its version. The file stays as it was.
     public static func block(_ steps: [MigrationStep]) -> MigrationBlock {
         for (step, next) in zip(steps, steps.dropFirst()) {
             if step.version >= next.version {
@@ -89,17 +101,20 @@ extension Migration {
     /// Runs the steps beyond the version of the file. Steps that are followed by one with an old schema of its own run
     /// in a migration to that schema; the last ones in this one, to the classes of today.
     func run(_ steps: [MigrationStep], from version: UInt64) {
+        // Also for files that have run all of them: the step to `schemaVersion` may have been forgotten.
+        let wanted = settings.configuration.schemaVersion
+        if let last = steps.last, last.version != wanted {
+            return refuse(
+                "The last migration step leads to version \(last.version), and `schemaVersion` is \(wanted)."
+                    + (last.version < wanted
+                        ? " Add a step to version \(wanted), an empty one where it has nothing to do." : ""))
+        }
         let left = steps.filter { $0.version > version }
-        guard let first = left.first, let last = left.last else { return }
+        guard let first = left.first else { return }
         if let start = first.startVersion, version < start {
             return refuse(
                 "The file has schema version \(version), and the first migration step for it begins with version "
                     + "\(start).")
-        }
-        if last.version > settings.configuration.schemaVersion {
-            return refuse(
-                "The last migration step leads to version \(last.version), and `schemaVersion` is "
-                    + "\(settings.configuration.schemaVersion).")
         }
         if first.startVersion == version, let classes = first.oldClasses {
             let lines = differences(classes)

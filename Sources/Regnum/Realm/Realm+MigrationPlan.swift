@@ -13,25 +13,42 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         /// The sentence, in RealmSwift's words where it has some.
         public let text: String
         public let className: String
-        /// Objects of the class in the file.
+        /// Objects that the change affects, each value looked at: those with a value in a property that goes or gets
+        /// another type; those with a null where none is allowed any more; all of the class where a property comes; of
+        /// a class that comes to be embedded those to which no other object links and those to which several do; those
+        /// that are like another one in a primary key or constraint. Others change no object: 0. What nobody has given
+        /// a value, null, or zero or empty where null is none, is not counted as one. Of read-only configurations and
+        /// of what `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
         public let objectCount: Int
-        /// True where values go unless the block takes them over: those of properties that go or get another type,
-        /// nulls of properties that become required, objects without an owner that become embedded, and whatever
-        /// `deleteRealmIfMigrationNeeded` deletes.
-        public var losesValues: Bool { loss != .nothing }
+        /// Of them those that lose something unless the block takes it over: a value, a null, or, where nothing links
+        /// to them or all is deleted, themselves.
+        public let lossCount: Int
+        /// True where `lossCount` is not 0.
+        public var losesValues: Bool { lossCount > 0 }
         /// True where the schema version has to be raised for it. Of a read-only configuration: where the file cannot
         /// be opened with it.
         public let needsMigration: Bool
-        let loss: SchemaDifference.Loss
+        let kind: Kind
 
-        /// For people: what goes.
+        /// What the numbers are about.
+        enum Kind: Sendable, Equatable {
+            case others, values, nulls, owners
+            /// Objects that are like another one where they may not: opening throws for them.
+            case conflicts
+        }
+
+        /// For people: what becomes of the objects.
         fileprivate var warning: String {
             if objectCount == 0 { return "" }
-            return switch loss {
-            case .nothing, .objects: ""
-            case .values: " Their values go unless the block keeps them."
-            case .nulls: " Nulls become zero or empty unless the block replaces them."
-            case .owners: " Those to which no other object links go."
+            switch kind {
+            case .others: return ""
+            case .values: return " Their values go unless the block keeps them."
+            case .nulls: return " Nulls become zero or empty unless the block replaces them."
+            case .conflicts: return " Opening throws unless the block changes them."
+            case .owners:
+                let shared = objectCount - lossCount
+                return (lossCount > 0 ? " To \(lossCount) no other object links: they go." : "")
+                    + (shared > 0 ? " To \(shared) several link: they are copied for each." : "")
             }
         }
     }
@@ -42,8 +59,12 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let version: UInt64
     /// In the order of the classes.
     public let changes: [Change]
-    /// True where opening would throw, because the version would have to be higher. A read-only configuration is refused
-    /// where the file has another version, or other classes than it can be read with: those files are not migrated.
+    /// Classes of the file that are not declared, with the numbers of their objects: they stay as they are, unless the
+    /// block does something about them. Empty where `deletesEverything`.
+    public let undeclaredCounts: [String: Int]
+    /// True where opening would throw, because the version would have to be higher, or because objects are alike that
+    /// must not be and there is no block that could change them. A read-only configuration is refused where the file
+    /// has another version, or other classes than it can be read with: those files are not migrated.
     public let isRefused: Bool
     /// True where opening would call the migration block.
     public let callsBlock: Bool
@@ -51,18 +72,25 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let deletesEverything: Bool
     let isReadOnly: Bool
 
-    /// One line for the versions, one for each change.
+    /// One line for the versions, one for each change, one for each class that is left alone.
     public var description: String {
         let versions = "schema version \(fileVersion.map { "\($0)" } ?? "none") to \(version)"
         let lines = changes.map { change in
             "- \(change.text)" + (change.objectCount > 0 ? " \(change.objectCount) objects." : "") + change.warning
         }
-        return (["\(versions): \(verdict)"] + lines).joined(separator: "\n")
+        let left = undeclaredCounts.sorted { $0.key < $1.key }.map { name, count in
+            "- Class '\(name)' is not declared and stays as it is. \(count) objects."
+        }
+        return (["\(versions): \(verdict)"] + lines + left).joined(separator: "\n")
     }
 
     private var verdict: String {
         if deletesEverything { return "deleteRealmIfMigrationNeeded deletes all objects" }
-        if isRefused { return "refused: " + (isReadOnly ? "read-only files are not migrated" : "raise schemaVersion") }
+        if isRefused {
+            if isReadOnly { return "refused: read-only files are not migrated" }
+            let isOlder = fileVersion.map { $0 < version } ?? false
+            return "refused: " + (isOlder ? "objects are alike that must not be" : "raise schemaVersion")
+        }
         return changes.isEmpty ? "nothing changes" : "can be opened"
     }
 }
@@ -100,7 +128,9 @@ public struct UnconvertedValue: Sendable, Equatable, CustomStringConvertible {
 
 extension RealmCare where Self == Realm {
     /// Compares the file of `configuration` with its classes, and writes nothing. Throws `Realm.Error` where the file
-    /// cannot be read. Any thread; takes as long as opening.
+    /// cannot be read. Any thread. Goes once through the objects for each property that goes, changes its type or comes
+    /// to be required, and for each class that comes to be embedded or has a new key or constraint: O(n) each, and O(n)
+    /// memory for keys and constraints.
     public static func migrationPlan(for configuration: Realm.Configuration) throws -> MigrationPlan {
         let path = try migrationPath(configuration)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
@@ -108,27 +138,31 @@ extension RealmCare where Self == Realm {
             let session = try readingSession(path, configuration)
             let stored = session.schemaVersion == UInt64.max ? nil : session.schemaVersion
             let wanted = configuration.schemaVersion
+            let undeclared = undeclared(session, schema.classes)
             if configuration.readOnly {
                 let changes = schema.classes.flatMap { obstacles($0, session, schema.classes) }
                 return MigrationPlan(
-                    fileVersion: stored, version: wanted, changes: changes,
+                    fileVersion: stored, version: wanted, changes: changes, undeclaredCounts: undeclared,
                     isRefused: !changes.isEmpty || stored.map { $0 != wanted } ?? false, callsBlock: false,
                     deletesEverything: false, isReadOnly: true)
             }
-            let changes: [MigrationPlan.Change] = schema.classes.flatMap {
-                differences($0, session, schema.classes)
+            let changes: [MigrationPlan.Change] = try schema.classes.flatMap {
+                try differences($0, session, schema.classes)
             }
             let isDifferent = stored.map { $0 != wanted || changes.contains { $0.needsMigration } } ?? false
             if configuration.deleteRealmIfMigrationNeeded, isDifferent {
+                let reasons = changes.filter { $0.kind != .conflicts }.map(\.reason)
                 return MigrationPlan(
-                    fileVersion: stored, version: wanted, changes: changes.map(\.reason) + deletions(session),
+                    fileVersion: stored, version: wanted, changes: reasons + deletions(session), undeclaredCounts: [:],
                     isRefused: false, callsBlock: false, deletesEverything: true, isReadOnly: false)
             }
             let isOlder = stored.map { $0 < wanted } ?? false
+            let hasBlock = configuration.migrationBlock != nil
+            let isAlike = isOlder && !hasBlock && changes.contains { $0.kind == .conflicts }
             return MigrationPlan(
-                fileVersion: stored, version: wanted, changes: changes, isRefused: isDifferent && !isOlder,
-                callsBlock: isOlder && configuration.migrationBlock != nil, deletesEverything: false,
-                isReadOnly: false)
+                fileVersion: stored, version: wanted, changes: changes, undeclaredCounts: undeclared,
+                isRefused: isDifferent && !isOlder || isAlike, callsBlock: isOlder && hasBlock,
+                deletesEverything: false, isReadOnly: false)
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
     }
 
@@ -209,22 +243,40 @@ extension RealmCare where Self == Realm {
         return counts
     }
 
+    private static func undeclared(_ session: Session, _ classes: [ClassSchema]) -> [String: Int] {
+        let declared = Set(classes.map(\.name))
+        return counts(session).filter { !declared.contains($0.key) }
+    }
+
     private static func differences(
         _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
-    ) -> [MigrationPlan.Change] {
+    ) throws(EngineError) -> [MigrationPlan.Change] {
         func change(
-            _ text: String, _ count: Int, loses loss: SchemaDifference.Loss = .nothing, needs: Bool = true
+            _ text: String, _ count: MigrationEffects.Count = (0, 0), _ kind: MigrationPlan.Change.Kind = .others,
+            needs: Bool = true
         ) -> MigrationPlan.Change {
             MigrationPlan.Change(
-                text: text, className: schema.name, objectCount: count, needsMigration: needs, loss: loss)
+                text: text, className: schema.name, objectCount: count.affected, lossCount: count.lost,
+                needsMigration: needs, kind: kind)
         }
         guard let table = session.table(named: schema.name) else {
-            return [change("Class '\(schema.name)' has been added.", 0, needs: false)]
+            return [change("Class '\(schema.name)' has been added.", needs: false)]
         }
-        var changes = SchemaDifferences(
-            schema: schema, table: table.definition, session: session, classes: classes
-        )
-        .found(toleratingColumns: false).map { change($0.text, table.count, loses: $0.loss) }
+        let differences = SchemaDifferences(
+            schema: schema, table: table.definition, session: session, classes: classes)
+        let effects = MigrationEffects(schema: schema, table: table, session: session, classes: classes)
+        var changes: [MigrationPlan.Change] = []
+        for difference in differences.found(toleratingColumns: false) {
+            let kind: MigrationPlan.Change.Kind =
+                switch difference.effect {
+                case .nothing, .addition: .others
+                case .values: .values
+                case .nulls: .nulls
+                case .owners: .owners
+                }
+            changes.append(change(difference.text, try effects.count(difference.effect), kind))
+        }
+        for (text, count) in try effects.conflicts() { changes.append(change(text, (count, 0), .conflicts)) }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {
             guard let column = table.definition.columns.first(where: { $0.name == property.columnName }),
                 column.isIndexed != property.isIndexed || column.isContentIndexed != property.isContentIndexed
@@ -234,7 +286,7 @@ extension RealmCare where Self == Realm {
                 ? property.columnType == .string ? "searchable by its words" : "indexed by places"
                 : property.isIndexed ? "indexed" : "unindexed"
             changes.append(
-                change("Property '\(schema.name).\(property.name)' has been made \(made).", table.count, needs: false))
+                change("Property '\(schema.name).\(property.name)' has been made \(made).", needs: false))
         }
         return changes
     }
@@ -247,7 +299,8 @@ extension RealmCare where Self == Realm {
         return SchemaDifferences(schema: schema, table: table.definition, session: session, classes: classes)
             .list(toleratingColumns: true).map {
                 MigrationPlan.Change(
-                    text: $0, className: schema.name, objectCount: table.count, needsMigration: true, loss: .nothing)
+                    text: $0, className: schema.name, objectCount: table.count, lossCount: 0, needsMigration: true,
+                    kind: .others)
             }
     }
 
@@ -256,7 +309,8 @@ extension RealmCare where Self == Realm {
         session.tables.map { table in
             MigrationPlan.Change(
                 text: "All objects of class '\(table.definition.name)' are deleted.",
-                className: table.definition.name, objectCount: table.count, needsMigration: false, loss: .objects)
+                className: table.definition.name, objectCount: table.count, lossCount: table.count,
+                needsMigration: false, kind: .others)
         }
     }
 }
@@ -265,6 +319,7 @@ extension MigrationPlan.Change {
     /// The difference as a reason to delete everything: what goes is told of each class.
     fileprivate var reason: MigrationPlan.Change {
         MigrationPlan.Change(
-            text: text, className: className, objectCount: objectCount, needsMigration: needsMigration, loss: .nothing)
+            text: text, className: className, objectCount: objectCount, lossCount: 0, needsMigration: needsMigration,
+            kind: .others)
     }
 }

@@ -102,6 +102,7 @@ enum RealmOpening {
     static func options(_ configuration: Realm.Configuration) -> Database.OpenOptions {
         var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
         options.encryptionKey = configuration.engineKey
+        if let limits = configuration.extras.spillLimits { options.spillLimits = limits }
         return options
     }
 

@@ -6,24 +6,28 @@ internal import RegnumQuery
 
 /// One difference between a class and its table.
 struct SchemaDifference {
-    /// What goes where the migration block does not see to it.
-    enum Loss: Sendable, Equatable {
+    /// What becomes of the objects that are there where the migration block does not see to it. Columns are those of
+    /// the table, by number.
+    enum Effect {
+        /// All values stay.
         case nothing
-        case values
-        /// Nulls become zero or empty.
-        case nulls
-        /// Objects to which no other leads.
+        /// Each object gets a value.
+        case addition
+        /// The values of the column go.
+        case values(column: Int)
+        /// Nulls of the column become zero or empty.
+        case nulls(column: Int)
+        /// Each object comes to have one owner: those to which no other leads go, those to which several lead are
+        /// copied.
         case owners
-        /// All objects of the class.
-        case objects
     }
 
     let text: String
-    let loss: Loss
+    let effect: Effect
 
-    init(_ text: String, loses loss: Loss = .nothing) {
+    init(_ text: String, _ effect: Effect = .nothing) {
         self.text = text
-        self.loss = loss
+        self.effect = effect
     }
 }
 
@@ -43,25 +47,26 @@ struct SchemaDifferences {
     func found(toleratingColumns: Bool) -> [SchemaDifference] {
         var found: [SchemaDifference] = []
         let stored = schema.properties.filter { !$0.isComputed }
-        let columns = table.columns.filter { !$0.isHidden }
-        for column in columns {
+        var names: Set<String> = []
+        for (place, column) in table.columns.enumerated() where !column.isHidden {
+            names.insert(column.name)
             guard let property = stored.first(where: { $0.columnName == column.name }) else {
                 if !toleratingColumns {
                     found.append(
                         SchemaDifference(
-                            "Property '\(schema.name).\(column.name)' has been removed.", loses: .values))
+                            "Property '\(schema.name).\(column.name)' has been removed.", .values(column: place)))
                 }
                 continue
             }
-            if let (words, loss) = change(property, column) {
+            if let (words, effect) = change(property, column, place) {
                 found.append(
-                    SchemaDifference("Property '\(schema.name).\(property.name)' has been \(words).", loses: loss))
+                    SchemaDifference("Property '\(schema.name).\(property.name)' has been \(words).", effect))
             }
         }
-        let names = Set(columns.map(\.name))
         if !toleratingColumns {
             for property in stored where !names.contains(property.columnName) {
-                found.append(SchemaDifference("Property '\(schema.name).\(property.name)' has been added."))
+                found.append(
+                    SchemaDifference("Property '\(schema.name).\(property.name)' has been added.", .addition))
             }
             if let classes { found += ruleChanges(stored, classes).map { SchemaDifference($0) } }
         }
@@ -74,22 +79,22 @@ struct SchemaDifferences {
             found.append(
                 SchemaDifference(
                     "Class '\(schema.name)' has been changed from \(kinds).",
-                    loses: schema.isEmbedded ? .owners : .nothing))
+                    schema.isEmbedded ? .owners : .nothing))
         }
         return found
     }
 
     private func change(
-        _ property: ClassProperty, _ column: ColumnDefinition
-    ) -> (String, SchemaDifference.Loss)? {
+        _ property: ClassProperty, _ column: ColumnDefinition, _ place: Int
+    ) -> (String, SchemaDifference.Effect)? {
         let wanted = property.newColumn
         let target = column.target.flatMap { session.table($0)?.definition.name }
         let old = Self.name(column.type, column.collection, target)
         let new = Self.name(wanted.type, wanted.collection, wanted.targetName)
-        if old != new { return ("changed from '\(old)' to '\(new)'", .values) }
+        if old != new { return ("changed from '\(old)' to '\(new)'", .values(column: place)) }
         if column.isNullable == wanted.isNullable { return nil }
         if wanted.isNullable { return ("made optional", .nothing) }
-        return ("made required", .nulls)
+        return ("made required", .nulls(column: place))
     }
 
     private func primaryKeyChange() -> String? {

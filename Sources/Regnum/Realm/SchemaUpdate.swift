@@ -138,10 +138,16 @@ struct SchemaUpdate {
         let control = configuration.extras.control
         control?.report(.preparing)
         let backup = try MigrationBackup.make(of: session, configuration, settings.place)
+        session.watch = control.map { BuildingWatch($0).goesOn }
+        defer { session.watch = nil }
         do {
             try change(from: old, work)
-            if let control, !control.beginCommit() { throw CancellationError() }
-            control?.report(.committing)
+            if let control {
+                // Nobody can call it off once the commit has begun: so what takes long of that is done before.
+                if !control.isCancelled { try session.prepareCommit() }
+                if !control.beginCommit() { throw CancellationError() }
+                control.report(.committing)
+            }
         } catch {
             // The file is as it was: nothing to go back to.
             backup?.remove()
@@ -164,7 +170,11 @@ struct SchemaUpdate {
             } else {
                 try work.begin()
             }
-            configuration.extras.control?.report(.finishing)
+            if let control = configuration.extras.control {
+                // What was called off is done in part.
+                if control.isCancelled { throw CancellationError() }
+                control.report(.finishing)
+            }
             try work.finish()
         } catch SchemaWork.Failure.differences(let lines) {
             throw migrationNeeded(lines)

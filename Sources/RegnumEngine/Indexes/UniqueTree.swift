@@ -138,7 +138,7 @@ extension Table {
 
     /// Enters every object, or looks at all of them where an index keeps the constraint. O(n log n).
     func fill(_ unique: UniqueTree) throws(EngineError) {
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 if unique.tree != nil {

@@ -118,6 +118,18 @@ package struct TableDefinition: Sendable, Equatable {
     package func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }
 
+/// A table to be made.
+package struct NewTable: Sendable, Equatable {
+    package var name: String
+    package var isEmbedded: Bool
+    package var columns: [NewColumn]
+    package init(name: String, isEmbedded: Bool = false, columns: [NewColumn]) {
+        self.name = name
+        self.isEmbedded = isEmbedded
+        self.columns = columns
+    }
+}
+
 /// A column to be made by `Session.addTable`. `targetName` names the table that links lead to.
 package struct NewColumn: Sendable, Equatable {
     package var name: String

@@ -70,8 +70,11 @@ private struct Embedding {
             for origin in table.origins { limit = min(limit + Int(clamping: session.links(of: origin)) * 16, 1 << 60) }
         }
         queue.reverse()
+        var settled = 0
         while let (key, object) = queue.popLast() {
             guard let table = session.table(key), try table.contains(object) else { continue }
+            if settled & 1023 == 0, !session.goesOn(table, settled, of: settled + queue.count + 1) { return }
+            settled += 1
             try settle(object, of: table)
         }
     }

@@ -64,7 +64,7 @@ extension Table {
             return
         }
         var rows: [OwnedRow] = []
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 for link in try links(column, RowLocation(group: group, row: row)) {
                     rows.append(OwnedRow(table: target, key: ObjectKey(link)))
@@ -72,13 +72,14 @@ extension Table {
             }
             return true
         }
+        if session.isCalledOff { return }
         try session.deleteOwned(rows)
     }
 
     private func freeBlobs(_ column: Int) throws(EngineError) {
         guard definition.columns[column].writableForm == .slots else { return }
         var left = ElementTree.blockLimit(session.space)
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             let view = group.pointee.columns[column]
             guard view.blobs != nil || view.form == .slots else { return true }
             for row in 0..<group.pointee.count {
@@ -97,7 +98,7 @@ extension Table {
             if let text = contentIndexes[i],
                 old.columns.first(where: { $0.key == column.key })?.isContentIndexed != true
             {
-                try forEachGroup { group throws(EngineError) in
+                try forEachGroupWatched { group throws(EngineError) in
                     for row in 0..<group.pointee.count {
                         let location = RowLocation(group: group, row: row)
                         try text.insert(location, i, group.pointee.key(at: row), self)
@@ -117,7 +118,7 @@ extension Table {
         // An index that keeps a constraint is asked at each entry whether the value is there already.
         let isUnique = uniques.contains { $0.tree == nil && $0.columns[0] == column }
         var fill = IndexFill(index.tree, expecting: isUnique ? 0 : count)
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 let key = group.pointee.key(at: row)
@@ -129,6 +130,7 @@ extension Table {
             }
             return true
         }
+        if session.isCalledOff { return }
         try fill.enter()
     }
 
@@ -151,7 +153,7 @@ extension Table {
         if kind.type == .mixed || kind.type == .link { return }
         let zero = Value.zero(kind.type)
         var keys: [ObjectKey] = []
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 var hasNull = false
@@ -167,7 +169,8 @@ extension Table {
             }
             return true
         }
-        for key in keys {
+        for (i, key) in keys.enumerated() {
+            if i & 1023 == 0, !session.goesOn(self, i, of: keys.count) { break }
             switch kind.collection {
             case .none: try set(zero, column, of: key)
             case .list:
@@ -188,11 +191,11 @@ extension Table {
 
     // MARK: Uniqueness
 
-    /// A value of the primary key that two objects share, or nil. O(n log n).
+    /// A value of the primary key that two objects share, or nil; nil too where the write is called off. O(n log n).
     package func sharedPrimaryKey() throws(EngineError) -> Value? {
         guard let column = definition.primaryKey, let index = indexes[column] else { return nil }
         var shared: Value?
-        try forEachGroup { group throws(EngineError) in
+        try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let value = try value(column, at: RowLocation(group: group, row: row))
                 if try index.all(value, self, limit: 2).count > 1 {

@@ -43,6 +43,9 @@ package final class Session {
     private var ticket: CommitTicket?
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
+    /// In a write: what it does to whole tables tells how far it is, and may be called off; see Session+WholeTables.
+    package var watch: WholeTableWatch?
+    var isCalledOff = false
     /// In a write: what was shown when it began.
     private var beforeWrite: Shown?
     /// Where in a program it was made, for who asks why a version is kept.
@@ -316,6 +319,7 @@ package final class Session {
         state.pointee.isWriting = true
         beforeWrite = shown
         isSchemaChanged = false
+        isCalledOff = false
         refusal = nil
         limitMemory()
     }
@@ -434,6 +438,7 @@ package final class Session {
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> Database.Made {
         precondition(state.pointee.isWriting, "no write to commit")
+        precondition(!isCalledOff, "a commit of what was called off half way")
         let made: Database.Made
         do throws(EngineError) {
             try checkRules()
@@ -583,17 +588,5 @@ package final class Session {
             nextColumnKey: UInt32(columns.count + 1))
         let record = TableRecord(key: key, nextObjectKey: 1, count: 0, root: .none, trees: [])
         tables.append(try Table(definition, record, self))
-    }
-}
-
-/// A table to be made.
-package struct NewTable: Sendable, Equatable {
-    package var name: String
-    package var isEmbedded: Bool
-    package var columns: [NewColumn]
-    package init(name: String, isEmbedded: Bool = false, columns: [NewColumn]) {
-        self.name = name
-        self.isEmbedded = isEmbedded
-        self.columns = columns
     }
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many objects a difference between a file and its classes affects, counted in the file as it is: what would become
+// of them if no migration block saw to it.
+
+internal import RegnumEngine
+
+/// Counts in one table. Each count goes through the table once.
+struct MigrationEffects {
+    let schema: ClassSchema
+    let table: Table
+    let session: Session
+    /// All classes of the Realm.
+    let classes: [ClassSchema]
+
+    /// Objects that are affected, and those of them that lose a value or go.
+    typealias Count = (affected: Int, lost: Int)
+
+    func count(_ effect: SchemaDifference.Effect) throws(EngineError) -> Count {
+        switch effect {
+        case .nothing: return (0, 0)
+        case .addition: return (table.count, 0)
+        case .values(let column):
+            let affected = try objects { location throws(EngineError) in try holdsValue(column, location) }
+            return (affected, affected)
+        case .nulls(let column):
+            let affected = try objects { location throws(EngineError) in try holdsNull(column, location) }
+            return (affected, affected)
+        case .owners: return try owners()
+        }
+    }
+
+    private func objects(where isMeant: (RowLocation) throws(EngineError) -> Bool) throws(EngineError) -> Int {
+        var count = 0
+        try table.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count where try isMeant(RowLocation(group: group, row: row)) { count += 1 }
+            return true
+        }
+        return count
+    }
+
+    // MARK: Values
+
+    /// True where the object has something else there than one that nobody has given a value: where null is none, null;
+    /// else zero or empty.
+    private func holdsValue(_ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
+        let definition = table.definition.columns[column]
+        if definition.collection != .none { return try table.elementCount(column, location) > 0 }
+        let mayBeNull = definition.isNullable || definition.type == .link
+        let unwritten: Value = mayBeNull ? .null : .zero(definition.type)
+        return try table.value(column, at: location) != unwritten
+    }
+
+    /// True where the value, or an element, is null.
+    private func holdsNull(_ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
+        if table.definition.columns[column].collection == .none {
+            return location.group.pointee.columns[column].isNull(location.row)
+        }
+        var isFound = false
+        try table.forEachLeaf(column, location) { leaf in
+            for i in 0..<leaf.count where leaf.isNull(i) { isFound = true }
+            return !isFound
+        }
+        return isFound
+    }
+
+    // MARK: Owners
+
+    /// Of a class that comes to be embedded: objects without a link to them go, those with several are copied.
+    private func owners() throws(EngineError) -> Count {
+        var origins: [(table: Table, column: Int)] = []
+        for origin in session.tables {
+            for column in origin.definition.columns.indices where leadsHere(origin, column) {
+                origins.append((origin, column))
+            }
+        }
+        var (without, shared) = (0, 0)
+        try table.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                let key = RowLocation(group: group, row: row).key
+                var links = 0
+                for origin in origins where links < 2 {
+                    links += try table.backlinkCount(to: key, from: origin.table, column: origin.column)
+                }
+                if links == 0 { without += 1 }
+                if links > 1 { shared += 1 }
+            }
+            return true
+        }
+        return (without + shared, without)
+    }
+
+    /// True for links to the table that the classes keep. Those in values of any type own nothing.
+    private func leadsHere(_ origin: Table, _ place: Int) -> Bool {
+        let column = origin.definition.columns[place]
+        guard column.type == .link, column.target == table.definition.key else { return false }
+        guard let other = classes.first(where: { $0.name == origin.definition.name }) else { return true }
+        return wanted(column.name, in: other).map { keeps(column, $0) } ?? false
+    }
+
+    private func wanted(_ columnName: String, in schema: ClassSchema) -> NewColumn? {
+        schema.properties.first { $0.columnName == columnName && !$0.isComputed }?.newColumn
+    }
+
+    /// True where the values of the column stay.
+    private func keeps(_ column: ColumnDefinition, _ wanted: NewColumn) -> Bool {
+        let target = column.target.flatMap { session.table($0)?.definition.name }
+        return !column.isHidden && column.type == wanted.type && column.collection == wanted.collection
+            && target == wanted.targetName
+    }
+
+    // MARK: Equal values
+
+    /// The primary key and the unique constraints that would not hold, each as a sentence with the number of objects
+    /// that are like another one. Those that the file keeps already are not looked at. O(n) memory.
+    func conflicts() throws(EngineError) -> [(text: String, count: Int)] {
+        var found: [(text: String, count: Int)] = []
+        let definition = table.definition
+        if let property = schema.primaryKey.map({ schema.properties[$0] }) {
+            let isProved = definition.primaryKey.map { definition.columns[$0].name } == property.columnName
+            let count = try equalCount([property.columnName], isProved: isProved, areNullsEqual: true)
+            found.append(("Primary key property '\(schema.name).\(property.name)' has equal values.", count))
+        }
+        let proved = definition.uniques.map { unique in
+            unique.columns.compactMap { key in definition.columns.first { $0.key == key }?.name }
+        }
+        for names in schema.uniqueColumns {
+            let count = try equalCount(names, isProved: proved.contains(names), areNullsEqual: false)
+            let list = names.joined(separator: ", ")
+            found.append(("Unique constraint of class '\(schema.name)' has equal values: \(list).", count))
+        }
+        return found.filter { $0.count > 0 }
+    }
+
+    /// A property of a key or constraint.
+    private struct Part {
+        /// Whose values stay; nil where the property begins anew.
+        let column: Int?
+        /// What stands in place of null, and in all objects where the property begins anew.
+        let empty: Value
+        /// True where each value is what it was.
+        let isSame: Bool
+    }
+
+    private func part(_ name: String) -> Part? {
+        guard let wanted = wanted(name, in: schema) else { return nil }
+        let columns = table.definition.columns
+        let place = columns.firstIndex { $0.name == name && keeps($0, wanted) }
+        let losesNulls = place.map { columns[$0].isNullable && !wanted.isNullable } ?? false
+        let mayBeNull = wanted.isNullable || wanted.type == .link
+        return Part(
+            column: place, empty: mayBeNull ? .null : .zero(wanted.type), isSame: place != nil && !losesNulls)
+    }
+
+    /// Objects whose values, as they would be, another one has too.
+    private func equalCount(
+        _ names: [String], isProved: Bool, areNullsEqual: Bool
+    ) throws(EngineError) -> Int {
+        let parts = names.compactMap { part($0) }
+        if isProved, parts.allSatisfy(\.isSame) { return 0 }
+        var counts: [[Value]: Int] = [:]
+        try table.forEachGroup { group throws(EngineError) in
+            for row in 0..<group.pointee.count {
+                var values: [Value] = []
+                for part in parts { values.append(try value(part, RowLocation(group: group, row: row))) }
+                if areNullsEqual || !values.contains(.null) { counts[values, default: 0] += 1 }
+            }
+            return true
+        }
+        return counts.values.reduce(0) { $1 > 1 ? $0 + $1 : $0 }
+    }
+
+    private func value(_ part: Part, _ location: RowLocation) throws(EngineError) -> Value {
+        guard let column = part.column else { return part.empty }
+        switch try table.value(column, at: location) {
+        case .null: return part.empty
+        // Files compare texts by their bytes.
+        case .string(let text): return .data([UInt8](text.utf8))
+        case let value: return value
+        }
+    }
+}

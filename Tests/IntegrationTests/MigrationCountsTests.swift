@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which objects a plan says are affected: counted value by value, and what a migration then does to them.
+
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Testing
+
+/// A class before and after nearly every kind of change.
+enum Counted {
+    class Before: MigrationCase {
+        @Persisted var code = 0
+        @Persisted var note: String?
+        @Persisted var marks: List<Int?>
+        @Persisted var price = ""
+        @Persisted var hint: Int?
+        @Persisted var street = ""
+        @Persisted var number: Int?
+        @Persisted var best: Part?
+        @Persisted var parts: List<Part>
+        override class func _realmObjectName() -> String? { "CThing" }
+    }
+    class Part: MigrationCase {
+        @Persisted var label = ""
+        override class func _realmObjectName() -> String? { "CPart" }
+    }
+    class Other: MigrationCase {
+        @Persisted var label = ""
+        override class func _realmObjectName() -> String? { "COther" }
+    }
+    class After: MigrationCase {
+        @Persisted(primaryKey: true) var code = 0
+        @Persisted var note = ""
+        @Persisted var marks: List<Int>
+        @Persisted var price = 0
+        @Persisted var street = ""
+        @Persisted var number = 0
+        @Persisted var extra = 0
+        @Persisted var parts: List<EmbeddedPart>
+        override class func _realmObjectName() -> String? { "CThing" }
+    }
+    class EmbeddedPart: MigrationPart {
+        @Persisted var label = ""
+        override class func _realmObjectName() -> String? { "CPart" }
+    }
+
+    static let count = 6
+
+    static func write(_ url: URL) throws {
+        let types: [ObjectBase.Type] = [Before.self, Part.self, Other.self]
+        let codes = [1, 2, 2, 3, 3, 3]
+        let prices = ["", "9", "8", "", "7", "6"]
+        let hints: [Int?] = [0, 5, nil, nil, nil, nil]
+        let streets = ["a", "a", "a", "b", "b", "c"]
+        let numbers: [Int?] = [nil, 0, 1, 1, 1, nil]
+        let realm = try Realm(configuration: .init(fileURL: url, objectTypes: types))
+        try realm.write {
+            realm.create(Other.self, value: ["label": "other"])
+            var parts: [Part] = []
+            for i in 0..<5 { parts.append(realm.create(Part.self, value: ["label": "part \(i)"])) }
+            var things: [Before] = []
+            for i in 0..<count {
+                let thing = realm.create(Before.self, value: ["code": codes[i], "price": prices[i]])
+                thing.note = i % 3 == 0 ? nil : "noted"
+                thing.hint = hints[i]
+                thing.street = streets[i]
+                thing.number = numbers[i]
+                things.append(thing)
+            }
+            things[1].marks.append(objectsIn: [nil, 4])
+            things[2].marks.append(1)
+            // Part 0 has one owner, 1 and 4 have two, 2 only one in a property that goes, 3 none.
+            things[0].best = parts[2]
+            things[0].parts.append(parts[0])
+            things[1].parts.append(parts[1])
+            things[2].parts.append(parts[1])
+            things[3].parts.append(objectsIn: [parts[4], parts[4]])
+        }
+    }
+
+    static func configuration(_ url: URL, _ block: MigrationBlock? = nil) -> Realm.Configuration {
+        .init(fileURL: url, schemaVersion: 1, migrationBlock: block, objectTypes: [After.self, EmbeddedPart.self])
+    }
+}
+
+extension Counted.After: UniqueConstraints {
+    static var uniqueConstraints: [[String]] { [["street", "number"]] }
+}
+
+@Suite("migrations: counts of a plan")
+struct MigrationCountsTests {
+    let folder = TestFolder()
+
+    /// It told the number of all objects of the class with each change, and losses where no value was null.
+    @Test("a plan counts the objects that each change affects, and those that lose something")
+    func counts() throws {
+        try Counted.write(folder.file())
+        let before = try Data(contentsOf: folder.file())
+        let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
+        var found: [String: [Int]] = [:]
+        for change in plan.changes { found[change.text] = [change.objectCount, change.lossCount] }
+        let expected: [String: [Int]] = [
+            "Property 'CThing.note' has been made required.": [2, 2],
+            "Property 'CThing.marks' has been made required.": [1, 1],
+            "Property 'CThing.price' has been changed from 'string' to 'int'.": [4, 4],
+            "Property 'CThing.hint' has been removed.": [2, 2],
+            "Property 'CThing.number' has been made required.": [2, 2],
+            "Property 'CThing.best' has been removed.": [1, 1],
+            "Property 'CThing.extra' has been added.": [6, 0],
+            "Unique constraint of class 'CThing' has been declared: street, number.": [0, 0],
+            "Unique constraint of class 'CThing' has equal values: street, number.": [4, 0],
+            "Primary Key for class 'CThing' has been added.": [0, 0],
+            "Primary key property 'CThing.code' has equal values.": [5, 0],
+            "Class 'CPart' has been changed from TopLevel to Embedded.": [4, 2],
+        ]
+        #expect(found == expected)
+        #expect(plan.description.contains("Embedded. 4 objects. To 2 no other object links: they go. To 2 several"))
+        #expect(plan.description.contains("equal values. 5 objects. Opening throws unless the block changes them."))
+        #expect(try Data(contentsOf: folder.file()) == before)
+    }
+
+    @Test("a plan names the classes that are in the file and not declared, with their objects, as no change")
+    func undeclared() throws {
+        try Counted.write(folder.file())
+        let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
+        #expect(plan.undeclaredCounts == ["COther": 1])
+        #expect(!plan.changes.contains { $0.className == "COther" })
+        #expect(plan.description.hasSuffix("\n- Class 'COther' is not declared and stays as it is. 1 objects."))
+        var deleting = Counted.configuration(folder.file())
+        deleting.deleteRealmIfMigrationNeeded = true
+        let deletion = try Realm.migrationPlan(for: deleting)
+        #expect(deletion.undeclaredCounts.isEmpty)
+        #expect(deletion.changes.contains { $0.className == "COther" && $0.lossCount == 1 })
+        #expect(!deletion.changes.contains { $0.text.contains("equal values") })
+    }
+
+    @Test("a plan is refused as the migration is, where objects are alike that must not be")
+    func refused() throws {
+        try Counted.write(folder.file())
+        let plan = try Realm.migrationPlan(for: Counted.configuration(folder.file()))
+        #expect(plan.isRefused && !plan.callsBlock)
+        #expect(plan.description.hasPrefix("schema version 0 to 1: refused: objects are alike that must not be\n"))
+        let error = #expect(throws: Realm.Error.self) {
+            try Realm(configuration: Counted.configuration(folder.file()))
+        }
+        #expect(error?.reason == .migrationFailed)
+        #expect(try schemaVersionAtURL(folder.file()) == 0)
+    }
+
+    @Test("what a plan counts is what the migration does")
+    func migrated() throws {
+        try Counted.write(folder.file())
+        let configuration = Counted.configuration(folder.file()) { migration, _ in
+            var next = 0
+            migration.enumerateObjects(ofType: "CThing") { _, new in
+                next += 1
+                new?["code"] = next
+                new?["number"] = next
+            }
+        }
+        let plan = try Realm.migrationPlan(for: configuration)
+        #expect(!plan.isRefused && plan.callsBlock)
+        do {
+            let realm = try Realm(configuration: configuration)
+            let things = realm.objects(Counted.After.self)
+            #expect(things.count == Counted.count)
+            #expect(things.filter("note == ''").count == 2)
+            #expect(things.filter("price == 0").count == Counted.count)
+            #expect(things.filter("ANY marks == 0").count == 1)
+            // Five were there; two without an owner are gone, two have come to be copied.
+            #expect(realm.dynamicObjects("CPart").count == 5)
+        }
+        expectIntegrity(of: folder.file())
+        let again = try Realm.migrationPlan(for: configuration)
+        #expect(again.changes.isEmpty && again.undeclaredCounts == ["COther": 1])
+    }
+}
