@@ -13,10 +13,12 @@ import struct
 import sys
 
 PAGE = 4096
-M64 = (1 << 64) - 1
+M64, M32 = (1 << 64) - 1, (1 << 32) - 1
 TYPES = [None, 'bool', 'int', 'float', 'double', 'string', 'data', 'date', 'objectID', 'uuid', 'link', 'decimal128',
          'mixed']
 COLLECTIONS = ['none', 'list', 'set', 'dictionary']
+RULES = ['nullify', 'cascade', 'deny']
+FEATURES = {'unique', 'delete rules', 'content indexes'}
 CATALOG, SCHEMA, FREE_LOG, _, NODE, GROUP, BLOB, LEAF, BRANCH, ELEMENTS = range(1, 11)
 
 
@@ -300,6 +302,7 @@ class Database:
                 at += 56
         for tree in trees:
             self.check_tree(*tree)
+        self.check_uniques(tables, trees)
         self.check_links(tables)
         self.check_space()
         tables.sort(key=lambda table: table['key'])
@@ -320,21 +323,39 @@ class Database:
             at += length
             return data[at - length:at].decode()
 
+        features = set()
         for _ in range(take('I')[0]):
             required, = take('B')
             name = text()
-            need(not required, f'the file needs the feature {name}')
+            features.add(name)
+            need(not required or name in FEATURES, f'the file needs the feature {name}')
         tables = {}
         for _ in range(take('I')[0]):
             key, _, flags = take('IIH')
             table = {'key': key, 'name': text(), 'embedded': bool(flags & 1), 'columns': []}
             for _ in range(take('H')[0]):
-                column, kind, collection, flags, _, target = take('IBBBBI')
-                table['columns'].append({
-                    'key': column, 'name': text(), 'type': TYPES[kind], 'collection': COLLECTIONS[collection],
+                column_key, kind, collection, flags, rules, target = take('IBBBBI')
+                column = {
+                    'key': column_key, 'name': text(), 'type': TYPES[kind], 'collection': COLLECTIONS[collection],
                     'nullable': bool(flags & 1), 'indexed': bool(flags & 2), 'primary': bool(flags & 4),
-                    'hidden': bool(flags & 8), 'target': None if target == 0xffffffff else target})
+                    'hidden': bool(flags & 8), 'target': None if target == 0xffffffff else target}
+                need(not rules or kind == 10 and 'delete rules' in features, 'a delete rule without links or feature')
+                need(not flags & 16 or 'content indexes' in features, 'an index of contents without its feature')
+                # Only where they are there: the texts of older files do not tell of them.
+                if flags & 16:
+                    column['contents'] = True
+                if rules & 3:
+                    column['deleteRule'] = RULES[rules & 3]
+                if rules >> 2:
+                    column['originRule'] = RULES[rules >> 2]
+                table['columns'].append(column)
             tables[key] = table
+        for _ in range(take('I')[0] if 'unique' in features else 0):
+            key, constraint, count = take('IIH')
+            columns = [take('I')[0] for _ in range(count)]
+            known = {column['key'] for column in tables[key]['columns']}
+            need(columns and set(columns) <= known and constraint not in known, 'a constraint of impossible columns')
+            tables[key].setdefault('uniques', []).append({'key': constraint, 'columns': columns})
         return tables
 
     # MARK: Rows
@@ -519,19 +540,16 @@ class Database:
         order = [(value is not None, value or 0 if not isinstance(value, bytes) else value, key)
                  for value, key in found]
         need(order == sorted(order), 'a tree is not in order')
-        if role == 3:
-            # What a word is, a reader need not know: only that each entry belongs to an object.
-            column = next(column for column in table['columns'] if column['key'] == column_key)
-            keys = {row[0] for row in table['rows']}
-            need(all((key >> 16 if column['type'] == 'string' else key) in keys for _, key in found), 'a full-text index names an object that is not there')
-            return
         if role == 4:
-            # The values of several columns one behind the other: only that each entry belongs to an object.
-            keys = {row[0] for row in table['rows']}
-            need(all(key in keys for _, key in found), 'a unique tree names an object that is not there')
+            expected = list(self.constrained(table, column_key))
+            need(self.shortened(found) == self.shortened(expected), f"a constraint of {table['name']} is not kept")
             return
         position = [column['key'] for column in table['columns']].index(column_key)
         column = table['columns'][position]
+        if role == 3:
+            need(column.get('contents'), 'an index of contents that no column has')
+            self.check_contents(column, {row[0]: row[1 + position] for row in table['rows']}, found)
+            return
         expected = []
         for row in table['rows']:
             value = row[1 + position]
@@ -541,18 +559,62 @@ class Database:
                 expected.append((None, row[0]))
             elif column['type'] != 'mixed':
                 expected.append((index_value(value), row[0]))
-        order = lambda entry: (entry[0] is not None, entry[0] or 0 if not isinstance(entry[0], bytes) else entry[0],
-                               entry[1])
         if role == 1 and column['type'] == 'mixed':
             need(sorted(key for _, key in found) == sorted(row[0] for row in table['rows']), 'an index lacks objects')
             return
-        # The digest at the end of a value of more than 1,000 bytes is not computed here.
-        shortened = [(value[:1000] if isinstance(value, bytes) and len(value) > 1000 else value, key)
-                     for value, key in found]
-        need(sorted(shortened, key=order) == sorted(expected, key=order),
+        need(self.shortened(found) == self.shortened(expected),
              f"the tree of {table['name']}.{column['name']} does not hold what the objects hold")
         if column['primary'] and role == 1:
             need(len({value for value, _ in found}) == len(found), 'a primary key is there twice')
+
+    @staticmethod
+    def shortened(entries):
+        """In order; the digest at the end of a value of more than 1,000 bytes is not computed here."""
+        cut = [(value[:1000] if isinstance(value, bytes) else value, key) for value, key in entries]
+        return sorted(cut, key=lambda entry: (entry[0] is not None, entry[0] or 0 if not isinstance(entry[0], bytes)
+                                              else entry[0], entry[1]))
+
+    @staticmethod
+    def check_contents(column, values, found):
+        """What a word is, a reader need not know; what a place is, it must."""
+        if column['type'] == 'double':
+            cells = [(cell(value), key) for key, value in values.items() if cell(value) is not None]
+            need(sorted(found) == sorted(cells), 'an index of places does not hold the places')
+            return
+        words, counts = {}, {}
+        for value, entry in found:
+            key, place = entry >> 16, entry & 0xffff
+            need(values.get(key), 'a full-text index names an object that is not there, or has no text')
+            if value is None:
+                need(counts.setdefault(key, place) == place, 'a text is counted twice')
+            else:
+                words.setdefault(key, []).append(place)
+        # These texts have fewer words than there are places, so each word has its own.
+        for key, places in words.items():
+            need(counts.get(key) == len(places) == len(set(places)), 'a text has other words than it says')
+        need(set(words) == set(counts), 'a text has no words and says that it has some')
+
+    @staticmethod
+    def constrained(table, constraint):
+        """The values of a constraint, one behind the other, and their objects."""
+        unique, = (unique for unique in table['uniques'] if unique['key'] == constraint)
+        keys = [column['key'] for column in table['columns']]
+        for row in table['rows']:
+            values = [row[1 + keys.index(key)] for key in unique['columns']]
+            if None not in values:
+                yield b''.join(map(unique_value, values)), row[0]
+
+    @staticmethod
+    def check_uniques(tables, trees):
+        """Each constraint is kept, and has a tree where no index does its work."""
+        for table in tables:
+            roles = {(column, role) for owner, column, role, _, _ in trees if owner is table}
+            for unique in table.get('uniques', []):
+                found = [value for value, _ in Database.constrained(table, unique['key'])]
+                need(len(found) == len(set(found)), f"two objects of {table['name']} are alike that must not be")
+                first = next(column for column in table['columns'] if column['key'] == unique['columns'][0])
+                by_index = len(unique['columns']) == 1 and (first['indexed'] or first['primary'])
+                need(((unique['key'], 4) in roles) != by_index, 'a constraint has no tree, or one too many')
 
     @staticmethod
     def check_links(tables):
@@ -682,6 +744,24 @@ def index_value(text):
         seconds, nanoseconds = map(int, rest.split(','))
         return struct.pack('>QI', (seconds & M64) ^ 1 << 63, (nanoseconds & 0xffffffff) ^ 1 << 31)
     return (rest.encode() if kind == 'string' else bytes.fromhex(rest))[:1000]
+
+
+def unique_value(text):
+    kind, _, rest = text.partition(':')
+    if kind in ('bool', 'int', 'link'):
+        return struct.pack('>Q', (rest == 'true' if kind == 'bool' else int(rest)) & M64)
+    if kind == 'string':
+        return struct.pack('<I', len(rest.encode())) + rest.encode()
+    return index_value(text)
+
+
+def cell(degrees):
+    """Where on the earth a list of numbers is; None where it is nowhere."""
+    numbers = [struct.unpack('>d', bytes.fromhex(text[len('double:'):]))[0] for text in degrees if text is not None]
+    if len(numbers) < 2 or not (abs(numbers[0]) <= 180 and abs(numbers[1]) <= 90):
+        return None
+    parts = [min(M32, int((number + limit) / (2 * limit) * 2.0 ** 32)) for number, limit in zip(numbers, (180, 90))]
+    return sum((part >> bit & 1) << 2 * bit + 1 - i for i, part in enumerate(parts) for bit in range(32))
 
 
 def main():

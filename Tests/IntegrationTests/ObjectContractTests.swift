@@ -25,6 +25,7 @@ private final class Zoo: Object {
     @Persisted var cat: Cat?
     @Persisted var all: List<Animal>
     @Persisted var known: MutableSet<Animal>
+    @Persisted var cats: MutableSet<Cat>
     @Persisted var named: Map<String, Animal?>
     override class func shouldIncludeInDefaultSchema() -> Bool { false }
 }
@@ -103,6 +104,37 @@ private let otherClasses: [MisuseCase] = [
     inWrite("Object of type 'Cat' does not match RLMSet type 'Animal'.") { $0.create(Zoo.self).known.insert(Cat()) },
     inWrite("Value of type 'Cat' does not match RLMDictionary value type 'Animal'.") {
         $0.create(Zoo.self).named["x"] = Cat()
+    },
+    inWrite("Object of type 'Cat' does not match RLMArray type 'Animal'.") {
+        _ = $0.create(Zoo.self).all.index(of: $0.create(Cat.self))
+    },
+    inWrite("Object of type 'Cat' does not match RLMArray type 'Animal'.") {
+        $0.create(Cat.self)
+        _ = $0.create(Zoo.self).dynamicList("all").index(of: $0.dynamicObjects("Cat")[0])
+    },
+    inWrite("Object of type 'Cat' does not match RLMSet type 'Animal'.") {
+        _ = $0.create(Zoo.self).known.contains($0.create(Cat.self))
+    },
+    inWrite("Object of type 'Cat' does not match Results type 'Animal'.") {
+        _ = $0.objects(Animal.self).index(of: $0.create(Cat.self))
+    },
+    inWrite("Object of type 'Cat' does not match Results type 'Animal'.") {
+        $0.create(Cat.self)
+        _ = $0.dynamicObjects("Animal").index(of: $0.dynamicObjects("Cat")[0])
+    },
+    MisuseCase("Object of type 'Cat' does not match RLMArray type 'Animal'.") { _ = Zoo().all.index(of: Cat()) },
+    inWrite("Object of type 'Cat' does not match RLMArray type 'Animal'.") {
+        $0.create(Zoo.self).dynamicList("all").append($0.dynamicCreate("Cat"))
+    },
+    inWrite("Object of type 'Cat' does not match RLMSet type 'Animal'.") {
+        $0.dynamicCreate("Zoo")["known"] = [$0.dynamicCreate("Cat")]
+    },
+    inWrite("Value of type 'Cat' does not match RLMDictionary value type 'Animal'.") {
+        $0.create(Zoo.self).dynamicMap("named")["x"] = $0.dynamicCreate("Cat")
+    },
+    inWrite("Cannot intersect sets of type 'Animal' and 'Cat'.") {
+        let zoo = $0.create(Zoo.self)
+        _ = zoo.dynamicMutableSet("known").isSubset(of: zoo.dynamicMutableSet("cats"))
     },
     MisuseCase("Object of type 'Cat' does not match RLMArray type 'Animal'.") { Zoo().all.append(Cat()) },
     MisuseCase("Object of type 'Cat' does not match RLMArray type 'Animal'.") {

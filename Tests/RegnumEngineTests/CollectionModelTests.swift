@@ -15,23 +15,35 @@ private struct ModelRow: Equatable {
 }
 
 private struct CollectionRun {
-    static let types: [ColumnType] = [.int, .string, .link, .mixed, .double, .decimal128, .bool]
+    /// Every type is in one of these, so that each run has few enough for its collections to grow long.
+    static let types: [[ColumnType]] = [
+        [.int, .string, .link, .mixed, .double, .decimal128, .bool],
+        [.float, .data, .date, .objectID, .uuid, .mixed, .link],
+    ]
     static let kinds: [CollectionKind] = [.list, .set, .dictionary]
-    /// Column 0 is a mixed value; then each type as a list, a set and a dictionary.
-    static let columns: [NewColumn] = {
+
+    /// Column 0 is a mixed value; then each type as a list, a set and a dictionary. Every second one takes nulls: with
+    /// the next `turn` those that did not.
+    static func columns(_ types: [ColumnType], turn: Int) -> [NewColumn] {
         var columns = [NewColumn(name: "any", type: .mixed)]
-        for type in types {
-            for kind in kinds {
+        for (i, type) in types.enumerated() {
+            for (k, kind) in kinds.enumerated() {
+                let isNullable =
+                    switch type {
+                    case .mixed: true
+                    case .link: kind == .dictionary
+                    default: (i + k + turn) % 2 == 0
+                    }
                 columns.append(
                     NewColumn(
-                        name: "\(type) \(kind)", type: type, collection: kind,
-                        isNullable: type != .link || kind == .dictionary,
+                        name: "\(type) \(kind)", type: type, collection: kind, isNullable: isNullable,
                         targetName: type == .link ? "Node" : nil))
             }
         }
         return columns
-    }()
+    }
 
+    let columns: [NewColumn]
     var random: SeededRandom
     let files = MemoryFileSystem()
     var database: Database
@@ -56,13 +68,15 @@ private struct CollectionRun {
         }
     }
 
-    init(seed: UInt64, _ size: Size) throws {
-        random = SeededRandom(seed: seed)
+    init(seed: Int, _ size: Size) throws {
+        random = SeededRandom(seed: UInt64(seed))
         self.size = size
+        let types = Self.types[seed / CollectionModelTests.sizes.count % Self.types.count]
+        columns = Self.columns(types, turn: seed % CollectionModelTests.sizes.count)
         database = try Database.open(path: "/c.realm", fileSystem: files, options: size.options)
         let session = try database.makeSession()
         try session.beginWrite()
-        try session.addTables([NewTable(name: "Node", columns: Self.columns)])
+        try session.addTables([NewTable(name: "Node", columns: columns)])
         try session.commitWrite()
     }
 
@@ -79,41 +93,61 @@ private struct CollectionRun {
     }
 
     mutating func mixed(_ table: Table, depth: Int = 0) -> Value {
-        switch random.below(depth < 2 ? 10 : 7) {
+        switch random.below(depth < 2 ? 11 : 8) {
         case 0: return .null
         case 1: return .int(Int64(random.below(6)))
         case 2: return .double(Double(random.below(12)) / 2)
         case 3: return decimal(UInt64(random.below(60)), -1)
         case 4: return .string(text())
         case 5, 6: return target().map { .typedLink(table.definition.key, $0) } ?? .bool(true)
-        case 7: return .list((0..<random.below(4)).map { _ in mixed(table, depth: depth + 1) })
-        case 8:
+        case 7: return scalar(Self.scalars[random.below(Self.scalars.count)])
+        case 8: return .list((0..<random.below(4)).map { _ in mixed(table, depth: depth + 1) })
+        case 9:
             let keys = Set((0..<random.below(4)).map { _ in text() }).sorted { MixedOrder.compare($0, $1) < 0 }
             return .dictionary(keys.map { DictionaryEntry(key: $0, value: mixed(table, depth: depth + 1)) })
         default: return .bool(random.below(2) == 0)
         }
     }
 
-    mutating func value(_ column: Int, _ table: Table) -> Value {
-        let definition = Self.columns[column]
-        if definition.isNullable, random.below(6) == 0 { return .null }
-        switch definition.type {
+    static let scalars = ColumnType.allCases.filter { $0 != .link && $0 != .mixed }
+
+    /// A value of a type that is neither a link nor mixed, of few enough for sets to meet some again.
+    mutating func scalar(_ type: ColumnType) -> Value {
+        switch type {
         case .int: return .int(random.below(3) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(90)))
         case .string: return .string(text())
         case .double: return .double(random.below(9) == 0 ? .infinity : Double(random.below(200)) / 4)
+        case .float: return .float(random.below(9) == 0 ? -.infinity : Float(random.below(200)) / 4)
         case .decimal128: return decimal(UInt64(random.below(400)), random.below(3) - 1)
         case .bool: return .bool(random.below(2) == 0)
+        case .data: return .data(Array(text().utf8))
+        case .date:
+            // Both parts have one sign.
+            let sign = random.below(2) == 0 ? 1 : -1
+            return .date(
+                Timestamp(seconds: Int64(sign * random.below(40)), nanoseconds: Int32(sign * random.below(3))))
+        case .objectID: return .objectID(UInt64(random.below(5)) << 40, UInt32(random.below(9)))
+        case .uuid: return .uuid(UInt64(random.below(5)) << 40, UInt64(random.below(9)) << 8)
+        case .link, .mixed: preconditionFailure("no scalar")
+        }
+    }
+
+    mutating func value(_ column: Int, _ table: Table) -> Value {
+        let definition = columns[column]
+        if definition.isNullable, random.below(6) == 0 { return .null }
+        switch definition.type {
         case .link: return target().map { .link($0) } ?? .null
-        default:
+        case .mixed:
             // A set holds no collections.
             return mixed(table, depth: definition.collection == .set ? 2 : 0)
+        default: return scalar(definition.type)
         }
     }
 
     // MARK: Changes
 
     mutating func change(_ table: Table, _ key: UInt64, _ column: Int) throws {
-        switch Self.columns[column].collection {
+        switch columns[column].collection {
         case .none:
             let value = mixed(table)
             try table.set(value, column, of: ObjectKey(key))
@@ -130,14 +164,14 @@ private struct CollectionRun {
         case 0, 1:
             let new = (0..<(1 + random.below(random.below(5) == 0 ? size.longest : 4))).map { _ in value(column, table)
             }
-            .filter { Self.columns[column].isNullable || $0 != .null }
+            .filter { columns[column].isNullable || $0 != .null }
             let at = random.below(3) == 0 ? model.count : random.below(model.count + 1)
             try table.listInsert(new, column, of: key, at: at)
             model.insert(contentsOf: new, at: at)
         case 2 where !model.isEmpty:
             let at = random.below(model.count)
             let new = value(column, table)
-            if new == .null, !Self.columns[column].isNullable { break }
+            if new == .null, !columns[column].isNullable { break }
             try table.listSet(new, column, of: key, at: at)
             model[at] = new
         case 3 where model.count > 1:
@@ -158,7 +192,7 @@ private struct CollectionRun {
         var model = rows[key.rawValue]?.elements[column] ?? []
         for _ in 0..<(1 + random.below(random.below(5) == 0 ? size.longest : 4)) {
             let value = value(column, table)
-            if value == .null, !Self.columns[column].isNullable { continue }
+            if value == .null, !columns[column].isNullable { continue }
             let place = model.firstIndex { MixedOrder.compare($0, value) >= 0 } ?? model.count
             let isThere = place < model.count && MixedOrder.areEqual(model[place], value)
             #expect(try table.setIndex(of: value, column, of: key) == (isThere ? place : nil))
@@ -214,7 +248,7 @@ private struct CollectionRun {
         try table.finishInsert(location)
         let empty = [Value]()
         rows[key.rawValue] = ModelRow(
-            elements: Self.columns.map { _ in empty }, keys: Self.columns.map { _ in [] })
+            elements: columns.map { _ in empty }, keys: columns.map { _ in [] })
     }
 
     mutating func delete(_ table: Table, _ key: UInt64) throws {
@@ -225,7 +259,7 @@ private struct CollectionRun {
     /// Most of the objects, so that trees are passed through rather than searched.
     mutating func deleteMany(_ table: Table) throws {
         while rows.count < 60 { try insert(table) }
-        for key in rows.keys.sorted() { try change(table, key, random.below(Self.columns.count)) }
+        for key in rows.keys.sorted() { try change(table, key, random.below(columns.count)) }
         let gone = rows.keys.sorted().filter { _ in random.below(4) > 0 }
         try table.delete(gone.map { ObjectKey($0) })
         for key in gone { forget(key, in: table) }
@@ -237,7 +271,7 @@ private struct CollectionRun {
         for other in rows.keys {
             guard var row = rows[other] else { continue }
             row.any = cleared(row.any, word)
-            for (column, definition) in Self.columns.enumerated() {
+            for (column, definition) in columns.enumerated() {
                 row.elements[column].removeAll {
                     switch definition.collection {
                     case .set: cleared($0, word) != $0 || $0 == .link(ObjectKey(key))
@@ -279,7 +313,7 @@ private struct CollectionRun {
             if random.below(40) == 0 {
                 try delete(table, key.rawValue)
             } else {
-                let column = random.below(Self.columns.count)
+                let column = random.below(columns.count)
                 for _ in 0..<(1 + random.below(4)) { try change(table, key.rawValue, column) }
             }
         }
@@ -304,17 +338,17 @@ private struct CollectionRun {
         for key in rows.keys.sorted() {
             guard let row = rows[key] else { continue }
             #expect(try table.value(0, of: ObjectKey(key)) == row.any)
-            for column in 1..<Self.columns.count {
+            for column in 1..<columns.count {
                 let model = row.elements[column]
                 let read = try table.listValues(column, of: ObjectKey(key))
                 if read != model {
-                    Issue.record("object \(key) \(Self.columns[column].name): \(read) is not \(model)")
+                    Issue.record("object \(key) \(columns[column].name): \(read) is not \(model)")
                 }
                 #expect(try table.listCount(column, of: ObjectKey(key)) == model.count)
                 if let last = model.last {
                     #expect(try table.listValue(column, of: ObjectKey(key), at: model.count - 1) == last)
                 }
-                if Self.columns[column].collection == .dictionary {
+                if columns[column].collection == .dictionary {
                     let entries = try table.dictionaryEntries(column, of: ObjectKey(key))
                     #expect(entries == zip(row.keys[column], model).map { DictionaryEntry(key: $0, value: $1) })
                     if let last = row.keys[column].last {
@@ -336,10 +370,11 @@ private struct CollectionRun {
         CollectionRun.Size(longest: 1500, fanOut: 3, steps: 2),
     ]
 
+    /// Each size with each half of the types, in turn with and without nulls.
     @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: 0..<8)
     func model(seed: Int) throws {
         let size = Self.sizes[seed % Self.sizes.count]
-        var run = try CollectionRun(seed: UInt64(seed), size)
+        var run = try CollectionRun(seed: seed, size)
         for step in 0..<(RunScale.isOptimized ? size.steps * 12 : size.steps) {
             try run.transaction()
             if step % 7 == 6 {
@@ -351,4 +386,7 @@ private struct CollectionRun {
             try #require(report.isClean, "\(report.findings)")
         }
     }
+
+    @Test("the runs have every type in every collection")
+    func types() { #expect(Set(CollectionRun.types.joined()) == Set(ColumnType.allCases)) }
 }

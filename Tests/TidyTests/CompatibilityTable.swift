@@ -53,12 +53,15 @@ enum CompatibilityTable {
 
     static func isKnown(status: String) -> Bool {
         if status == "done" { return true }
-        guard let match = status.wholeMatch(of: #/(differs|later|never) \((.+)\)/#) else { return false }
+        guard let match = status.wholeMatch(of: #/(differs|later|never|out of scope) \((.+)\)/#) else { return false }
         return match.1 != "later" || parts.contains(String(match.2))
     }
 
+    /// What only Apple's systems have: nothing else is a reason for never.
+    static let appleOnly = ["SwiftUI", "Objective-C"]
+
     /// What is wrong between the list of symbols and the table: symbols without a row, rows of no symbol, rows
-    /// that stand twice, statuses that do not exist.
+    /// that stand twice, statuses that do not exist, and rows that are never for a reason that does not count.
     static func complaints(symbols: [String], rows: [CompatibilityRow]) -> [String] {
         let named = Dictionary(grouping: rows, by: \.symbol)
         let listed = Set(symbols)
@@ -67,6 +70,9 @@ enum CompatibilityTable {
             if !listed.contains(row.symbol) { result.append("line \(row.line): \(row.symbol) is not listed") }
             if !isKnown(status: row.status) {
                 result.append("line \(row.line): \(row.symbol): unknown status \"\(row.status)\"")
+            }
+            if row.status.hasPrefix("never"), !appleOnly.contains(where: { row.status.contains($0) }) {
+                result.append("line \(row.line): \(row.symbol): never, but for nothing that only Apple's systems have")
             }
         }
         result += named.filter { $0.value.count > 1 }.keys.sorted().map { "\($0) stands twice" }
@@ -80,12 +86,13 @@ enum CompatibilityTable {
         }.map { "line \($0.line): \($0.symbol) is done, but nothing public is called \($0.baseName ?? "")" }
     }
 
-    /// Rows that say done and name no test, and rows that name one which does not exist. `suites` has the functions
-    /// of each suite of tests.
+    /// Rows that are done or differ and name no test, and rows that name one which does not exist. `suites` has the
+    /// functions of each suite of tests.
     static func unshown(rows: [CompatibilityRow], suites: [String: Set<String>]) -> [String] {
         rows.flatMap { row in
             let cited = row.citations
-            var complaints = row.status == "done" && cited.isEmpty ? ["is done, but no test is named"] : []
+            let isHere = row.status == "done" || row.status.hasPrefix("differs")
+            var complaints = isHere && cited.isEmpty ? ["no test is named"] : []
             for (suite, function) in cited {
                 guard let functions = suites[suite] else {
                     complaints.append("there is no \(suite)")

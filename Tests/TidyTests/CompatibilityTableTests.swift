@@ -28,7 +28,7 @@ struct CompatibilityTableTests {
         }
     }
 
-    @Test("what is done names a test that there is")
+    @Test("what is done, and what differs, names a test that there is")
     func shown() {
         let suites = Repository.swiftFiles.filter { $0.path.hasPrefix("Tests/") }
             .reduce(into: [String: Set<String>]()) { all, source in
@@ -63,11 +63,13 @@ struct CompatibilityTableTests {
             | `e` | done | ATests.helper |
             | `f` | differs (how) | `GoneTests` |
             | `g` | never (SwiftUI) | |
+            | `h` | differs (how) | words |
+            | `i` | out of scope (what instead) | |
             """
         #expect(
             CompatibilityTable.unshown(rows: CompatibilityTable.rows(of: table), suites: suites) == [
-                "line 3: c: is done, but no test is named", "line 4: d: there is no NoTests",
-                "line 5: e: ATests has no helper", "line 6: f: there is no GoneTests",
+                "line 3: c: no test is named", "line 4: d: there is no NoTests",
+                "line 5: e: ATests has no helper", "line 6: f: there is no GoneTests", "line 8: h: no test is named",
             ])
     }
 
@@ -88,15 +90,20 @@ struct CompatibilityTableTests {
             | `A.e` | done and more | |
             | `A.f` | differs | says not how |
             | `A.\\|\\|` | never (SwiftUI) | |
+            | `A.g` | never (too much work) | |
+            | `A.h` | out of scope (what instead) | |
+            | `A.i` | out of scope | |
             """
         let complaints = CompatibilityTable.complaints(
-            symbols: ["A.b", "A.c(_:)", "A.d", "A.f", "A.||", "A.missing"],
+            symbols: ["A.b", "A.c(_:)", "A.d", "A.f", "A.||", "A.g", "A.h", "A.i", "A.missing"],
             rows: CompatibilityTable.rows(of: table))
         #expect(
             complaints == [
                 "no row for A.missing", "line 5: A.c(_:): unknown status \"soon\"",
                 "line 6: A.d: unknown status \"later (someday)\"", "line 7: A.e is not listed",
                 "line 7: A.e: unknown status \"done and more\"", "line 8: A.f: unknown status \"differs\"",
+                "line 10: A.g: never, but for nothing that only Apple's systems have",
+                "line 12: A.i: unknown status \"out of scope\"",
                 "A.b stands twice",
             ])
     }

@@ -39,11 +39,15 @@ extension List: RealmCollection, MutableCollection {
     }
 
     /// The position of the first element equal to `object`; a managed list of objects finds only objects of
-    /// its Realm. For objects ask this, not `firstIndex(of:)` or `contains(_:)` of the standard library: they compare
-    /// by `==`, which is true of objects of a class without a primary key only for the very same instance, and each
-    /// read of the list may make another. O(elements).
+    /// its Realm. Misuse for an object of another class than that of the elements, or one that was deleted. For
+    /// objects ask this, not `firstIndex(of:)` or `contains(_:)` of the standard library: they compare by `==`, which
+    /// is true of objects of a class without a primary key only for the very same instance, and each read of the list
+    /// may make another. O(elements).
     public func index(of object: Element) -> Int? {
-        guard let place = checkedPlace() else { return items.firstIndex { TextKey.areEqual($0, object) } }
+        guard let place = checkedPlace() else {
+            requireClass(of: CollectionOfOne(object), .list)
+            return items.firstIndex { TextKey.areEqual($0, object) }
+        }
         let values = place.values()
         guard let wanted = place.soughtValue(object, Self.words) else { return nil }
         return values.firstIndex { $0.matches(wanted) }

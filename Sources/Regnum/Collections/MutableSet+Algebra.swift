@@ -59,6 +59,13 @@ extension MutableSet {
             misuse("Right hand side value must be a managed Set.")
         }
         if otherPlace.core !== place.core { misuse("Cannot insersect sets managed by different Realms.") }
+        if Element._shape.target == DynamicObject.self {
+            // Objects of two classes may have one key.
+            let (own, others) = (place.target(DynamicObject.self), otherPlace.target(DynamicObject.self))
+            if own.tableKey != others.tableKey {
+                misuse("Cannot intersect sets of type '\(own.schema.name)' and '\(others.schema.name)'.")
+            }
+        }
         return otherPlace
     }
 }

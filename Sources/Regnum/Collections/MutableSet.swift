@@ -73,7 +73,7 @@ extension MutableSet: RealmCollection {
     public subscript(bounds: Range<Int>) -> Slice<MutableSet> { Slice(base: self, bounds: bounds) }
 
     /// Whether an element is in the set. O(log n) managed, else O(1). A managed set of objects contains only
-    /// objects of its Realm.
+    /// objects of its Realm; misuse for one of another class than that of the elements.
     public func contains(_ object: Element) -> Bool {
         guard let place = checkedPlace() else { return members.contains(object, in: items) }
         guard let wanted = place.soughtValue(object, Self.words) else { return false }

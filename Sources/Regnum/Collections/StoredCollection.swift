@@ -135,17 +135,24 @@ extension ManagedPlace {
         }
     }
 
-    /// The value of an element to look for: nil for an object that is no object of this Realm.
+    /// The value of an element to look for: nil for an object that is no object of this Realm. Misuse for one of
+    /// another class than that of the elements: its key may be that of an element.
     func soughtValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value? {
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed { return core.soughtMixedValue(mixed) }
         guard let wanted = raw.object else { return raw.value }
-        if let target = Element._shape.target, !type(of: wanted).isKind(of: target) {
+        let isDynamic = Element._shape.target == DynamicObject.self
+        if let target = Element._shape.target, !isDynamic, type(of: wanted) != target {
             refuseClass(of: wanted, ClassNames.name(of: target), words)
         }
         guard wanted.rowContext != nil else { return nil }
         wanted.requireValid()
-        return wanted.core === core ? .link(wanted.rowKey) : nil
+        guard wanted.core === core else { return nil }
+        if isDynamic {
+            let target = self.target(DynamicObject.self)
+            if wanted.binding.tableKey != target.tableKey { refuseClass(of: wanted, target.schema.name, words) }
+        }
+        return .link(wanted.rowKey)
     }
 
     /// True for the same property of the same object.
@@ -170,7 +177,9 @@ func requireClass<Element: _HasPersistedType>(of elements: some Sequence<Element
 /// Misuse: an object of a class that the collection does not hold.
 @inline(never)
 func refuseClass(of object: ObjectBase, _ wanted: String, _ words: CollectionWords) -> Never {
-    let given = ClassNames.name(of: type(of: object))
+    // A dynamic object stands for its table.
+    let isDynamic = object is DynamicObject && object.rowContext != nil
+    let given = isDynamic ? object.classSchema.name : ClassNames.name(of: type(of: object))
     if words.kind == CollectionWords.dictionary.kind {
         misuse("Value of type '\(given)' does not match RLMDictionary value type '\(wanted)'.")
     }

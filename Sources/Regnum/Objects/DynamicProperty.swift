@@ -252,7 +252,7 @@ extension ClassProperty {
             guard let elements = Coercion.elements(present) else { return false }
             let target = binding.core.dynamicTarget(of: binding, column)
             let objects = elements.map { element -> DynamicObject in
-                guard let key = binding.core.dynamicKey(element, target) else {
+                guard let key = binding.core.dynamicKey(element, target, for: linkPlace) else {
                     misuse("Invalid nil value for array of '\(targetName ?? "")'.")
                 }
                 return unsafeDowncast(target.makeAccessor(key), to: DynamicObject.self)
@@ -313,7 +313,7 @@ extension ClassProperty {
         }
         var objects: [String: Any] = [:]
         for (key, value) in entries {
-            let made = target.core.dynamicKey(value as Any, target)
+            let made = target.core.dynamicKey(value as Any, target, for: linkPlace)
             objects[key] = made.map { target.makeAccessor($0) } ?? NSNull()
         }
         return map.replaceElements(with: objects)

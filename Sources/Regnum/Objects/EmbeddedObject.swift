@@ -77,14 +77,14 @@ extension ObjectBase {
     @inline(__always)
     final func requireClass(_ wanted: ObjectBase.Type?, for place: LinkPlace) {
         guard let wanted, Swift.type(of: self) != wanted else { return }
-        if !stands(for: wanted) { refuseClass(wanted, place) }
+        if !stands(for: wanted) { refuseClass(ClassNames.name(of: wanted), place) }
     }
 
+    /// Misuse: an object of another class than the one of that name.
     @inline(never)
-    private final func refuseClass(_ wanted: ObjectBase.Type, _ place: LinkPlace) -> Never {
-        let (given, wanted) = (classSchema.name, ClassNames.name(of: wanted))
+    final func refuseClass(_ wanted: String, _ place: LinkPlace) -> Never {
         switch place {
-        case .property: misuse("Can't set object of type '\(given)' to property of type '\(wanted)'")
+        case .property: misuse("Can't set object of type '\(classSchema.name)' to property of type '\(wanted)'")
         case .collection(let kind):
             let all: [CollectionWords] = [.list, .set, .dictionary]
             Regnum.refuseClass(of: self, wanted, all.first { $0.name == kind } ?? .list)

@@ -44,10 +44,7 @@ extension RealmCore {
     func dynamicKey(_ value: Any, _ target: ClassBinding, for place: LinkPlace = .property) -> ObjectKey? {
         guard let present = unwrapped(value) else { return nil }
         guard let object = present as? ObjectBase else { return dynamicCreate(target, present, .all) }
-        let name = object.classSchema.name
-        guard name == target.schema.name else {
-            misuse("Can't set object of type '\(name)' to property of type '\(target.schema.name)'")
-        }
+        if object.classSchema.name != target.schema.name { object.refuseClass(target.schema.name, place) }
         return adopt(object, for: place)
     }
 

@@ -34,10 +34,10 @@ extension _ResultsCollection {
         return shape.isProjection || shape.isCustom ? RLMIterator(projecting: cursor) : RLMIterator(cursor)
     }
 
-    /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found.
-    /// For objects ask this, not `firstIndex(of:)` or `contains(_:)` of the standard library: they compare by `==`,
-    /// which is true of objects of a class without a primary key only for the very same instance, and each read of the
-    /// collection may make another. O(elements).
+    /// The position of an element; nil for one that is not there. Of objects only those of the same Realm are found;
+    /// misuse for one of another class, or one that was deleted. For objects ask this, not `firstIndex(of:)` or
+    /// `contains(_:)` of the standard library: they compare by `==`, which is true of objects of a class without a
+    /// primary key only for the very same instance, and each read of the collection may make another. O(elements).
     public func index(of object: Element) -> Int? {
         if let state = _handle.state, state.isOfValues {
             let raw = Element._toRaw(object)
@@ -51,7 +51,11 @@ extension _ResultsCollection {
         state.check()
         guard let realm = object.realm?.core, realm === state.realm else { return nil }
         if object.isInvalidated { misuse("Object has been deleted or invalidated.") }
-        guard let binding = state.binding, object.binding.tableKey == binding.tableKey else { return nil }
+        guard let binding = state.binding else { return nil }
+        if object.binding.tableKey != binding.tableKey {
+            misuse(
+                "Object of type '\(object.classSchema.name)' does not match Results type '\(binding.schema.name)'.")
+        }
         return state.position(of: object.rowKey)
     }
 

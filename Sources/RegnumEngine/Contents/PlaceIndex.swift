@@ -6,6 +6,9 @@
 //           from the highest, longitude first (Z-order)
 //   key     object key
 //
+// The first two elements that are not null are the degrees; a list without them, or with one out of range, is no place.
+// The 32 bits of x, from -l to l, are (x + l) / 2l * 2^32 without its fraction, at most 2^32 - 1.
+//
 // What lies near each other on the earth lies together in the tree, in a few ranges for each area.
 
 import RegnumSystem

@@ -31,23 +31,34 @@ enum GoldenDump {
             }
             return true
         }
+        var uniques = definition.uniques.map(json).joined(separator: ",")
+        if !uniques.isEmpty { uniques = "\"uniques\":[\(uniques)]," }
         return """
             {"key":\(definition.key.rawValue),"name":\(quoted(definition.name)),"embedded":\(definition.isEmbedded),\
             "columns":[
             \(columns)
-            ],"rows":[
+            ],\(uniques)"rows":[
             \(rows.joined(separator: ",\n"))
             ]}
             """
     }
 
+    /// What older golden files have none of is there only where it is not the usual.
     private static func json(_ column: ColumnDefinition) -> String {
-        """
-        {"key":\(column.key.rawValue),"name":\(quoted(column.name)),"type":"\(column.type)",\
-        "collection":"\(column.collection)","nullable":\(column.isNullable),"indexed":\(column.isIndexed),\
-        "primary":\(column.isPrimaryKey),"hidden":\(column.isHidden),\
-        "target":\(column.target.map { "\($0.rawValue)" } ?? "null")}
-        """
+        var rules = column.isContentIndexed ? ",\"contents\":true" : ""
+        if column.deleteRule != .nullify { rules += ",\"deleteRule\":\"\(column.deleteRule)\"" }
+        if column.originRule != .nullify { rules += ",\"originRule\":\"\(column.originRule)\"" }
+        return """
+            {"key":\(column.key.rawValue),"name":\(quoted(column.name)),"type":"\(column.type)",\
+            "collection":"\(column.collection)","nullable":\(column.isNullable),"indexed":\(column.isIndexed),\
+            "primary":\(column.isPrimaryKey),"hidden":\(column.isHidden),\
+            "target":\(column.target.map { "\($0.rawValue)" } ?? "null")\(rules)}
+            """
+    }
+
+    private static func json(_ unique: UniqueDefinition) -> String {
+        let columns = unique.columns.map { "\($0.rawValue)" }.joined(separator: ",")
+        return "{\"key\":\(unique.key.rawValue),\"columns\":[\(columns)]}"
     }
 
     private static func json(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the golden files hold: every type of column alone, nullable and in every collection, embedded objects, indexes
-// and backlinks of every sort, long values, deleted rows, several commits. Written once a format; from then on only
-// read. `GoldenTests` says how to write new ones.
+// and backlinks of every sort, long values, deleted rows, several commits; and what `GoldenRules` has. Written once a
+// format; from then on only read. `GoldenTests` says how to write new ones.
 
 import RegnumEngine
 import RegnumSimulation
@@ -45,7 +45,9 @@ enum GoldenFile {
                 }
             })
 
-    static let tables = [
+    static let tables: [NewTable] = valueTables + ruleTables
+
+    private static let valueTables: [NewTable] = [
         values, collections,
         NewTable(
             name: "Owner",
@@ -138,6 +140,7 @@ enum GoldenFile {
         let session = try Database.open(path: path, fileSystem: files, options: options).makeSession()
         try commit(session) {
             try session.addTables(tables)
+            try addRules(session)
             session.setSchemaVersion(7)
             session.addFeature(Feature(name: "golden", isRequired: false))
             try fillValues(session)
@@ -145,8 +148,14 @@ enum GoldenFile {
             try fillLargeCollections(session)
             try fillOwners(session)
             try fillMany(session, rows)
+            try fillContents(session, words: 2 * rows)
+            try fillUnique(session)
+            try fillRuled(session)
         }
-        try commit(session) { try change(session, rows) }
+        try commit(session) {
+            try change(session, rows)
+            try changeRules(session)
+        }
         // Two more, so that both slots and the free log know of pages that came free.
         for i in 0..<2 {
             try commit(session) {
@@ -161,7 +170,7 @@ enum GoldenFile {
         try session.commitWrite()
     }
 
-    private static func table(_ session: Session, _ name: String) throws -> Table {
+    static func table(_ session: Session, _ name: String) throws -> Table {
         try #require(session.table(named: name))
     }
 
