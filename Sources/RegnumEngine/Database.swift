@@ -69,6 +69,8 @@ package final class Database: @unchecked Sendable {
     var recorded: RecordedSpace?
     /// Guard: gate.
     var spilled: Spill?
+    /// Free pages before this one are left alone: sessions of other processes show what has failed there. Guard: gate.
+    var barred: UInt64 = 0
     /// How far the way through the blocks has come that makes the file shorter. Guard: gate.
     var shrinking = Shrinking()
     /// `line.generation` for which `recorded` holds. Guard: gate.
@@ -104,11 +106,12 @@ package final class Database: @unchecked Sendable {
     }
 
     deinit {
+        // In the child of a fork nothing is to be given back, and a thread of the parent may have had a lock.
+        if isForked { return }
         DatabaseRegistry.shared.letsGo(of: file.identity)
         syncAtEnd()
         shared?.leave()
-        // In the child of a fork the locks are the parent's: they go with its last descriptor.
-        if !isForked { file.close() }
+        file.close()
         DatabaseRegistry.shared.hasLetGo(of: file.identity)
     }
 
@@ -278,6 +281,13 @@ package final class Database: @unchecked Sendable {
 
     /// True on that thread, which waits for ever where it wants the turn again.
     package var isTellingHere: Bool { teller.load(ordering: .relaxed) == CurrentThread.id }
+
+    /// True on the thread on which the running write has begun.
+    package var hasBegunWriteHere: Bool {
+        writer.withLock { note in
+            if case .thread(let id)? = note?.holder { id == CurrentThread.id } else { false }
+        }
+    }
 
     func leaveWriter() {
         noteWriter(nil)

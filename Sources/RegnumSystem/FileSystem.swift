@@ -88,7 +88,8 @@ extension FileSystem {
     package func linked(_ path: String) -> String { path }
 }
 
-/// An open file. `read`, `write`, `byteCount` and locks may be called from any thread.
+/// An open file. `read`, `write`, `byteCount` and locks may be called from any thread. In the child of a fork it is as
+/// after `close`, and what is mapped of it reads as zeros: the parent's locks go with the parent.
 package protocol File: AnyObject, Sendable {
     var identity: FileIdentity { get }
     /// The length now.

@@ -10,7 +10,7 @@ package final class PosixFileSystem: FileSystem {
     package var isShared: Bool { true }
 
     package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
-        let result = try call("open", path) { SystemCalls.openFile($0, mode) }
+        let result = try call("open", path) { path in Descriptor.open { SystemCalls.openFile(path, mode) } }
         let descriptor = Descriptor(Int32(result))
         var information: SystemCalls.FileInformation?
         let inspected = SystemCalls.inspect(descriptor.number, &information)
@@ -58,10 +58,12 @@ package final class PosixFileSystem: FileSystem {
     /// not: Btrfs, XFS and bcachefs can), or where there is no such file. O(1).
     package func clone(_ source: String, to target: String) -> Bool {
         guard let status = try? status(source), status.kind == .file else { return false }
-        let opened = withUTF8Path(source) { SystemCalls.openFile($0, .readOnly) }
+        let opened = withUTF8Path(source) { path in Descriptor.open { SystemCalls.openFile(path, .readOnly) } }
         guard opened >= 0 else { return false }
         let original = Descriptor(Int32(opened))
-        let made = withUTF8Path(target) { SystemCalls.openFile($0, .createNew(permissions: 0o600)) }
+        let made = withUTF8Path(target) { path in
+            Descriptor.open { SystemCalls.openFile(path, .createNew(permissions: 0o600)) }
+        }
         guard made >= 0 else { return false }
         let copy = Descriptor(Int32(made))
         _ = SystemCalls.copyAccess(from: original.number, to: copy.number, asReplacement: false)
@@ -87,7 +89,9 @@ package final class PosixFileSystem: FileSystem {
 
     package func syncDirectory(containing path: String) throws(SystemError) {
         let directory = parentPath(path)
-        let result = try call("sync directory", directory) { SystemCalls.openDirectory($0) }
+        let result = try call("sync directory", directory) { path in
+            Descriptor.open { SystemCalls.openDirectory(path) }
+        }
         let descriptor = Descriptor(Int32(result))
         let synced = SystemCalls.syncDirectory(descriptor.number)
         if synced < 0 { throw SystemError(code: Int32(-synced), "sync directory", directory) }
@@ -119,13 +123,33 @@ package func parentPath(_ path: String) -> String {
 }
 
 /// A file descriptor, closed when nobody uses it any more: neither the file nor a region nor a call under
-/// way.
+/// way. In the child of a fork it is closed from the beginning.
 final class Descriptor: Sendable {
     let number: Int32
+    private let generation = ForkWatch.generation
 
+    /// Of what `open` has given.
     init(_ number: Int32) { self.number = number }
 
-    deinit { SystemCalls.closeFile(number) }
+    /// The number that `call` gives for the file that it opens, or its error below 0.
+    static func open(_ call: () -> Int) -> Int {
+        ForkWatch.withFiles { files -> Int in
+            let number = call()
+            if number >= 0 { files.descriptors.insert(Int32(number)) }
+            return number
+        }
+    }
+
+    /// False in the child of a fork, where the number may be that of another file.
+    var isOurs: Bool { generation == ForkWatch.generation }
+
+    deinit {
+        guard isOurs else { return }
+        ForkWatch.withFiles { files in
+            files.descriptors.remove(number)
+            SystemCalls.closeFile(number)
+        }
+    }
 }
 
 /// An open file of the system.
@@ -143,7 +167,6 @@ final class PosixFile: File {
     }
 
     init(_ descriptor: Descriptor, _ identity: FileIdentity, _ path: String) {
-        ForkWatch.begin()
         generation = ForkWatch.generation
         self.identity = identity
         self.path = path
@@ -151,12 +174,23 @@ final class PosixFile: File {
     }
 
     deinit {
+        // A thread of the parent may have had the lock.
+        guard generation == ForkWatch.generation else { return }
         close()
         let mappings = state.withLock { $0.mappings }
         for mapping in mappings {
             guard let base = UnsafeMutableRawPointer(bitPattern: mapping.start) else { continue }
-            SystemCalls.unmap(base, mapping.byteCount)
+            ForkWatch.withFiles { files in
+                files.mappings[base] = nil
+                SystemCalls.unmap(base, mapping.byteCount)
+            }
         }
+    }
+
+    /// Nil after `close`, and in the child of a fork.
+    private var openDescriptor: Descriptor? {
+        guard generation == ForkWatch.generation else { return nil }
+        return state.withLock { $0.descriptor }
     }
 
     func byteCount() throws(SystemError) -> Int {
@@ -225,7 +259,7 @@ final class PosixFile: File {
     func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool {
         let granularity = SystemCalls.mappingGranularity
         guard range.lowerBound % granularity == 0, range.count % granularity == 0,
-            Int(bitPattern: target) % granularity == 0, let descriptor = state.withLock({ $0.descriptor }),
+            Int(bitPattern: target) % granularity == 0, let descriptor = openDescriptor,
             // Touching a page behind the end of the file would kill the process.
             let length = try? lengthOf(descriptor), range.upperBound <= length
         else { return false }
@@ -236,9 +270,12 @@ final class PosixFile: File {
         let descriptor = try descriptor("map")
         if try lengthOf(descriptor) < byteCount { throw SystemError(.io, "map", path) }
         var code: Int32 = 0
-        guard let base = SystemCalls.mapWritable(descriptor.number, count: byteCount, code: &code) else {
-            throw SystemError(code: code, "map", path)
+        let mapped = ForkWatch.withFiles { files -> UnsafeMutableRawPointer? in
+            let base = SystemCalls.mapWritable(descriptor.number, count: byteCount, code: &code)
+            if let base { files.mappings[base] = byteCount }
+            return base
         }
+        guard let base = mapped else { throw SystemError(code: code, "map", path) }
         state.withLock { $0.mappings.append((UInt(bitPattern: base), byteCount)) }
         return base
     }
@@ -255,7 +292,7 @@ final class PosixFile: File {
 
     func unlock(byte: Int) {
         // After `close` there is nothing left to unlock.
-        guard let descriptor = state.withLock({ $0.descriptor }) else { return }
+        guard let descriptor = openDescriptor else { return }
         SystemCalls.unlock(descriptor.number, byte: byte)
     }
 
@@ -265,28 +302,26 @@ final class PosixFile: File {
     }
 
     func takeAccess(of other: any File, asReplacement: Bool) -> Bool {
-        guard let source = (other as? PosixFile)?.state.withLock({ $0.descriptor }),
-            let own = state.withLock({ $0.descriptor })
-        else { return true }
+        guard let source = (other as? PosixFile)?.openDescriptor, let own = openDescriptor else { return true }
         return SystemCalls.copyAccess(from: source.number, to: own.number, asReplacement: asReplacement)
     }
 
     func close() {
+        // In the child of a fork there is nothing to close.
+        guard generation == ForkWatch.generation else { return }
         let descriptor = state.withLock { state in
             let descriptor = state.descriptor
             state.descriptor = nil
             return descriptor
         }
-        // A region may keep the descriptor, and with it the locks, alive. In the child of a fork they are the parent's.
-        if let descriptor, generation == ForkWatch.generation { SystemCalls.unlockAll(descriptor.number) }
+        // A region may keep the descriptor, and with it the locks, alive.
+        if let descriptor { SystemCalls.unlockAll(descriptor.number) }
     }
 
     // MARK: - Helpers
 
     private func descriptor(_ operation: String) throws(SystemError) -> Descriptor {
-        guard let descriptor = state.withLock({ $0.descriptor }) else {
-            throw SystemError(.io, operation, path)
-        }
+        guard let descriptor = openDescriptor else { throw SystemError(.io, operation, path) }
         return descriptor
     }
 
@@ -357,6 +392,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     func extend(to newByteCount: Int) throws(SystemError) {
         if newByteCount <= byteCount { return }
         if newByteCount > capacity { throw SystemError(.addressSpace, "map", path) }
+        guard descriptor.isOurs else { throw SystemError(.io, "map", path) }
         // Touching a page behind the end of the file would kill the process.
         var information: SystemCalls.FileInformation?
         let inspected = SystemCalls.inspect(descriptor.number, &information)
@@ -365,9 +401,13 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         let step = SystemCalls.mappingGranularity
         let end = (newByteCount + step - 1) / step * step
         if end > mappedByteCount {
-            let result = SystemCalls.map(
-                descriptor.number, from: mappedByteCount, count: end - mappedByteCount,
-                over: reserved + mappedByteCount)
+            let result = ForkWatch.withFiles { files -> Int in
+                let result = SystemCalls.map(
+                    descriptor.number, from: mappedByteCount, count: end - mappedByteCount,
+                    over: reserved + mappedByteCount)
+                if result >= 0 { files.mappings[reserved] = end }
+                return result
+            }
             if result < 0 { throw SystemError(code: Int32(-result), "map", path) }
             mappedByteCount = end
         }

@@ -39,6 +39,8 @@ package final class ReservedMemory: @unchecked Sendable {
     /// memory goes back to the system, the addresses stay good. False where that cannot be done.
     package func show(_ file: any File, at offset: Int, over range: Range<Int>) -> Bool {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "showing outside of the reservation")
+        // All of it, until it is released: in the child of a fork nothing in it is of use.
+        ForkWatch.withFiles { files in files.mappings[base] = byteCount }
         return file.show(offset..<offset + range.count, over: base + range.lowerBound)
     }
 

@@ -83,6 +83,24 @@ enum FullTextModels {
         #expect(author.articles.filter("body TEXT %@", search).map(\.id) == ids.filter { $0 < 2 })
     }
 
+    // The index is asked after a list that is being changed was written back. That moves rows: a condition that was
+    // asked behind the index saw the list of before.
+    @Test("conditions beside a search see what the running write has just added to a list")
+    func openList() throws {
+        let realm = try FullTextModels.realm()
+        let articles = realm.objects(Article.self)
+        let questions = [
+            "NOT (keywords TEXT 'nothing') AND ANY keywords == 'fresh'",
+            "ANY keywords == 'fresh' AND NOT (keywords TEXT 'nothing')", "keywords TEXT 'fresh'",
+        ]
+        for question in questions {
+            realm.beginWrite()
+            try #require(realm.object(ofType: Article.self, forPrimaryKey: 3)).keywords.append("fresh")
+            #expect(articles.filter(question).map(\.id) == [3], "\(question)")
+            realm.cancelWrite()
+        }
+    }
+
     @Test("finds Greek words by capitals, with accents, and with the sigma of the end of words")
     func greek() throws {
         let realm = try FullTextModels.realm()

@@ -2,8 +2,10 @@
 // Opening: where the file lies, which instance comes back, what a second opening may differ in, and when a file is
 // really closed.
 
+import Dispatch
 import Foundation
 import RealmSwift
+import Synchronization
 import Testing
 
 /// A folder that ends with the test.
@@ -157,6 +159,47 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
         #expect(folder.names == ["a.realm.lock"], "the lock file stays")
         #expect(!Realm.fileExists(for: configuration))
         #expect(try Realm(configuration: configuration).isEmpty)
+    }
+
+    // It waited for ever.
+    @Test("classes that the file does not have are refused where a write is open on the thread, and wait for others")
+    func withinWrite() throws {
+        let folder = TestFolder()
+        let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
+        let wide = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self, OpeningLinker.self])
+        let realm = try Realm(configuration: narrow)
+        realm.beginWrite()
+        realm.create(OpeningItem.self, value: ["id": 1])
+        let error = #expect(throws: Realm.Error.self) { try Realm(configuration: wide) }
+        #expect(error?.code == .alreadyOpen && error?.reason == .inUse)
+        #expect(error?.localizedDescription.contains("would wait for ever") == true)
+        let found = Mutex(-1)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let count = (try? Realm(configuration: wide))?.objects(OpeningItem.self).count
+            found.withLock { $0 = count ?? -2 }
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + .milliseconds(100)) == .timedOut)
+        try realm.commitWrite()
+        done.wait()
+        #expect(found.withLock { $0 } == 1)
+    }
+
+    @Test("and where it is open on the queue")
+    func withinWriteOfQueue() throws {
+        let folder = TestFolder()
+        let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
+        let wide = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self, OpeningLinker.self])
+        let queue = DispatchQueue(label: "within a write")
+        try queue.sync {
+            let realm = try Realm(configuration: narrow, queue: queue)
+            realm.beginWrite()
+            #expect(throws: Realm.Error.self) { try Realm(configuration: wide, queue: queue) }
+            #expect(throws: Realm.Error.self) { try Realm(configuration: wide) }
+            realm.cancelWrite()
+            #expect(try Realm(configuration: wide, queue: queue).isEmpty)
+        }
     }
 
     @Test("files that are open under another path are not deleted")

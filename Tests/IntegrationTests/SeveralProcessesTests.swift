@@ -60,6 +60,44 @@ import Testing
         }
     }
 
+    /// The child had the files of its parent open, and with them the parent's locks.
+    @Test("a writer that is killed stops nobody, though a child that it has forked lives on")
+    func killedWithChild() async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                // Where somebody waits for ever.
+                alarm(120)
+                var ends: [Int32] = [-1, -1]
+                guard pipe(&ends) == 0 else { exit(11) }
+                let writer = SeveralProcessesTests.fork()
+                if writer == 0 {
+                    alarm(120)
+                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                    try realm.write { realm.add(KilledProcessTests.row(0)) }
+                    realm.beginWrite()
+                    realm.add(KilledProcessTests.row(1))
+                    if SeveralProcessesTests.fork() == 0 {
+                        var own = getpid()
+                        write(ends[1], &own, 4)
+                        alarm(120)
+                    }
+                    withExtendedLifetime(realm) { while true { sleep(10) } }
+                }
+                var child: Int32 = -1
+                guard read(ends[0], &child, 4) == 4, child > 0 else { exit(12) }
+                kill(writer, SIGKILL)
+                _ = SeveralProcessesTests.wait(writer)
+                let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                try realm.write { realm.add(KilledProcessTests.row(2)) }
+                let isAlive = kill(child, 0) == 0
+                let isPinned = realm.pins().contains { $0.holder == .otherProcess }
+                kill(child, SIGKILL)
+                exit(isAlive && !isPinned && realm.objects(KilledRow.self).count == 2 ? 0 : 13)
+            }
+            expectIntegrity(of: KilledProcessTests.configuration(path))
+        }
+    }
+
     @Test("a suspended reader stops nobody; when it is killed its version is released at once")
     func suspended() async throws {
         try await withPath { path in

@@ -182,6 +182,24 @@ struct WithinBeginTests {
         }
     }
 
+    // Nor could it begin a write with another Realm there within the write: without observers it waited for itself too.
+    @Test("a Realm cannot begin a write where another one of the file has one open on its thread")
+    func withinAnothersWrite() throws {
+        let (stage, _) = try filled()
+        var wider = stage.configuration
+        wider.objectTypes = (wider.objectTypes ?? []) + [CareRow.self]
+        let configuration = wider
+        try stage.on { realm in
+            let other = try Realm(configuration: configuration)
+            realm.beginWrite()
+            let words = catchMisuse { other.beginWrite() }
+            #expect(words?.contains(": it would wait for itself") == true)
+            realm.cancelWrite()
+            try other.write { other.objects(SeenRow.self)[0].rank = 7 }
+            #expect(other.objects(SeenRow.self)[0].rank == 7)
+        }
+    }
+
     // MARK: Collections in mixed values
 
     @Test("a list in a mixed value that the running write has made can be handed over")

@@ -83,6 +83,49 @@ extension DurabilityTests {
         #expect(try count(files) == 30)
     }
 
+    /// Nothing could be written that tells of its pages, so the lock stayed as long as the session.
+    @Test(
+        "where a process cannot write any more, others write beside what its sessions show",
+        arguments: [CommitDurability.full, .relaxed])
+    func abandonedInLatched(level: CommitDurability) throws {
+        let files = files()
+        let first = try makeFile(files)
+        for id in 0..<4 { try insert(first, id, id == 3 ? level : .full) }
+        let other = try open(files).makeSession()
+        let done = Done()
+        for id in 4..<7 { try insertLater(first, id, done) }
+        var frozen: Session? = try first.freeze()
+        files.failure = SimulatedFailure(
+            call: files.operationCount(of: "sync"), kind: .io, isPersistent: true, operation: "sync")
+        #expect(throws: EngineError.self) { try first.database.makeDurable() }
+        files.failure = nil
+        #expect(done.failed == 3)
+        #expect(throws: EngineError.self) { try insert(first, 4) }
+        let shared = try #require(other.database.shared)
+        try #require(try shared.tryLockWriter())
+        shared.unlockWriter()
+        #expect(try shared.pinsOfOthers().contains { $0.failed.end > 0 })
+        try insert(other, 4)
+        #expect(other.version > frozen?.version ?? .max)
+        for id in 5..<30 { try insert(other, id) }
+        if let shown = frozen?.table(named: "Row") {
+            #expect(shown.count == 7)
+            for position in 0..<7 {
+                #expect(try shown.value(0, of: shown.key(atPosition: position)) == .int(Int64(position)))
+            }
+        }
+        #expect(try count(files) == 30)
+        // From then on what they had taken is free as any other.
+        frozen = nil
+        #expect(try shared.pinsOfOthers().allSatisfy { $0.failed.end == 0 && $0.failed.last == 0 })
+        _ = try first.refresh()
+        #expect(rows(first) == 30)
+        let before = other.highWater
+        for id in 30..<60 { try insert(other, id) }
+        #expect(other.highWater < before + 60)
+        #expect(try count(files) == 60)
+    }
+
     @Test("the end of the file is not cut while a session may show what has failed")
     func abandonedIsNotCut() throws {
         let files = files()

@@ -57,6 +57,25 @@ import Testing
         #expect(space.freePages == 0)
     }
 
+    // What a failed commit has written is free for all who go by the file, while another process may still show it.
+    @Test("nothing is put into barred pages: not into free runs, nor at the end of the file")
+    func barred() throws {
+        var space = FreeSpace(highWater: 400)
+        try space.release(Extent(page: 20, pageCount: 100))
+        try space.release(Extent(page: 200, pageCount: 80))
+        space.barred = 210
+        // In one run, in several, and for blocks that are moved.
+        #expect(try space.place([60]).pages == [210])
+        #expect(space.run(of: 20, below: 300) == 10)
+        #expect(try space.place([8, 12]).pages == [270, 400])
+        space.barred = 500
+        #expect(try space.place([4]).pages == [500])
+        #expect(space.takeSkipped() == [Extent(page: 412, pageCount: 88)])
+        #expect(space.highWater == 504)
+        // It is free all the same.
+        #expect(space.freeExtents.prefix(2) == [Extent(page: 20, pageCount: 100), Extent(page: 200, pageCount: 10)])
+    }
+
     @Test("what an abandoned commit passed over behind the end of the file is free")
     func abandoned() throws {
         // Page by page, the free log of a file after a failed commit that had written ahead did not know them.

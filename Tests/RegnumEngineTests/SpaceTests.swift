@@ -152,6 +152,25 @@ import Testing
         }
     }
 
+    // It waited for the turn of whoever wrote, another thread or another process, however long that took.
+    @Test("a commit that leaves a long file does not wait for another writer to cut it")
+    func cutWaitsForNobody() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files)
+        let session = try database.makeSession()
+        try fill(session)
+        let file = try files.open(Self.path, .readWrite)
+        try file.allocate(16 << 20)
+        let other = try database.makeSession()
+        try other.beginWrite()
+        database.shrinkIfLong(database.versions.newest)
+        #expect(try file.byteCount() == 16 << 20)
+        other.rollbackWrite()
+        database.shrinkIfLong(database.versions.newest)
+        #expect(try file.byteCount() < 12 << 20)
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
     @Test("the number of kept versions counts from the oldest that is read")
     func activeVersions() throws {
         let files = MemoryFileSystem()

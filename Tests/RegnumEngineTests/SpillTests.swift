@@ -310,6 +310,54 @@ extension SpillLimits {
         #expect(IntegrityCheck.run(session.database).isClean)
     }
 
+    /// A value of some words for each of many rows.
+    private func fill(_ table: Table, _ count: Int) throws {
+        for number in 0..<count {
+            let location = try table.insertRow()
+            let key = location.key
+            try table.finishInsert(location)
+            try table.set(.string("row \(number) " + String(repeating: "y", count: 100)), 0, of: key)
+        }
+    }
+
+    // The words of a list that is changed are taken out of its index when it is written back, from the blocks that it
+    // lay in. They were dropped by then, and full groups that were written ahead meanwhile went to their pages.
+    @Test("blocks that an open list has dropped are not written over before its full-text index has looked at them")
+    func openIndexedList() throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
+        defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+        var options = Database.OpenOptions()
+        // Nothing is looked at but where a group is full.
+        (options.spillLimits.sealed, options.spillLimits.interval) = (4096, 1 << 40)
+        let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Note",
+                columns: [NewColumn(name: "parts", type: .string, collection: .list, isContentIndexed: true)]),
+            NewTable(name: "Row", columns: [NewColumn(name: "text", type: .string)]),
+        ])
+        let notes = try #require(session.table(named: "Note"))
+        let location = try notes.insertRow()
+        let key = location.key
+        try notes.finishInsert(location)
+        let filler = String(repeating: "x", count: 450)
+        try notes.listInsert((0..<400).map { .string("word\($0) \(filler)") }, 0, of: key, at: 0)
+        // Writes it back, and the groups take it along to the file.
+        #expect(try notes.keys(with: .word(Array("word7".utf8)), inTextIndexOf: 0) == [key])
+        try fill(try table(session), 3000)
+        #expect(session.space.sealer.shownByteCount > 200_000)
+        try notes.listRemove(0..<400, 0, of: key)
+        try fill(try table(session), 5000)
+        try session.commitWrite()
+        let left = try #require(session.table(named: "Note"))
+        #expect(try left.keys(with: .prefix([]), inTextIndexOf: 0).isEmpty)
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
     // MARK: What cannot be written ahead
 
     /// Inserts until the transaction is refused more.
@@ -363,6 +411,36 @@ extension SpillLimits {
         _ = try commitRefused(session)
         let report = IntegrityCheck.run(session.database)
         #expect(report.isClean, "\(report.findings)")
+    }
+
+    // An open collection counted half, as if its elements were numbers: the commit ended the program.
+    @Test("a list of long elements that comes near to the address space there is is refused more, and is committed")
+    func longElementsRefused() throws {
+        var options = Database.OpenOptions()
+        (options.spillLimits.reserved, options.spillLimits.interval) = (4 << 20, 16)
+        options.isVolatile = true
+        let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options)
+            .makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(name: "Row", columns: [NewColumn(name: "list", type: .string, collection: .list)])
+        ])
+        let table = try table(session)
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        let value = Value.string(String(repeating: "x", count: 20_000))
+        // In front of the others: what is full at the end would be sealed at once.
+        let error = #expect(throws: EngineError.self) {
+            for _ in 0..<1000 { try table.listInsert([value], 0, of: key, at: 0) }
+        }
+        let isLimit = if case .limit? = error { true } else { false }
+        try #require(isLimit, "\(error as Any)")
+        let count = try table.listCount(0, of: key)
+        #expect(count > 100 && count < 190)
+        try session.commitWrite()
+        #expect(try table.listCount(0, of: key) == count)
+        #expect(try table.listValue(0, of: key, at: count - 1) == value)
     }
 
     #if Encryption

@@ -296,7 +296,7 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
-        if wouldWaitForItself { misuse(Self.waitsForItself) }
+        if let words = selfWait { misuse(words) }
         touch()
         let before = session.version
         // Observers are only told of what is durable.
@@ -346,9 +346,16 @@ extension RealmCore {
         if isWriting { settings.database.setTelling(false) }
     }
 
-    /// True within an observer's block that is called because a write on the file begins on this thread: whoever begins
-    /// another one here waits for ever.
-    private var wouldWaitForItself: Bool { settings.database.isTellingHere }
+    /// Why a write that begins here would wait for ever, in words; nil where it would not: within an observer's block
+    /// that is called because a write on the file begins on this thread, and where another Realm has one open here.
+    private var selfWait: String? {
+        if settings.database.isTellingHere { return Self.waitsForItself }
+        guard settings.database.hasBegunWriteHere,
+            let writer = RealmCache.shared.writerHere(settings.database, .current)
+        else { return nil }
+        return "Cannot begin a write while another Realm of the same file has one open on \(writer.settings.home): it "
+            + "would wait for itself. Change objects with that Realm, or end its write first."
+    }
 
     private static let waitsForItself =
         "Cannot begin a write in an observer's block that is called because another Realm of the same file begins one "
@@ -357,8 +364,8 @@ extension RealmCore {
 
     /// Throws where `begin` would be misuse for that reason.
     package func checkWaitsForNoneHere() throws {
-        if !isWriting, wouldWaitForItself {
-            throw Realm.Error(.fail, .unspecified, Self.waitsForItself, fileURL: fileURL)
+        if !isWriting, let words = selfWait {
+            throw Realm.Error(.fail, .unspecified, words, fileURL: fileURL)
         }
     }
 

@@ -122,6 +122,22 @@ final class RealmCache: Sendable {
         }
     }
 
+    /// An instance of the database with a write open, for whose end the caller would wait in vain: it goes on only
+    /// where the caller is, on the same thread or queue, or on the actor of `confinement`. To be called there.
+    func writerHere(_ database: Database, _ confinement: Confinement) -> RealmCore? {
+        let here = Confinement.current
+        let near = entries.withLock { entries in
+            entries.filter { entry in
+                switch entry.key.confinement {
+                case .thread: entry.key.confinement == here
+                case .queue(let identity): entry.key.confinement == here || QueueConfinement.isCurrent(identity)
+                case .actor: entry.key.confinement == confinement
+                }
+            }.map(\.value)
+        }
+        return near.compactMap(\.core).first { $0.session.database === database && $0.isWriting }
+    }
+
     /// True where any instance is open at the place.
     func isOpen(_ place: Realm.Configuration.Place) -> Bool {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }

@@ -48,7 +48,7 @@ enum RealmOpening {
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
         WriterWatch.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
-        try SchemaUpdate(core: core, settings: settings).run()
+        try SchemaUpdate(core: core, settings: settings, confinement: confinement).run()
         settings.forgetControl()
         core.bind(schema.classes)
         RealmCache.shared.insert(core, at: key, configuration)

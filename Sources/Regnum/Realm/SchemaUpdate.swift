@@ -10,6 +10,8 @@ internal import RegnumSystem
 struct SchemaUpdate {
     let core: RealmCore
     let settings: RealmSettings
+    /// Where the Realm is opened.
+    let confinement: Confinement
 
     private var session: Session { core.session }
     private var configuration: Realm.Configuration { settings.configuration }
@@ -48,6 +50,14 @@ struct SchemaUpdate {
                 "Realm at path '\(settings.place.name)' cannot be opened with classes that change the file in an "
                     + "observer's block that is called because a write of the same file begins on this thread: it would "
                     + "wait for itself. Open it before that write, or later.")
+        }
+        if let writer = RealmCache.shared.writerHere(session.database, confinement) {
+            throw error(
+                .alreadyOpen, .inUse,
+                "Realm at path '\(settings.place.name)' cannot be opened here with classes or a schema version that "
+                    + "the file does not have yet: that takes a write, which would wait for ever for the write "
+                    + "transaction that is open on \(writer.settings.home). Open it before that transaction begins, or "
+                    + "when it has ended.")
         }
         do {
             try session.beginWrite()

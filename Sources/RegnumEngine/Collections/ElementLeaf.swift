@@ -40,6 +40,12 @@ final class ElementLeaf {
             + ListCodec.byteCount(count, .string, hasNulls: false, highest: 0, heap: keyHeap)
     }
 
+    /// Bytes of the block that it is sealed into, at most.
+    var sealedByteCount: Int {
+        let page = FormatLimits.pageByteCount
+        return (BlobRecord.valueOffset + byteCount + page - 1) / page * page
+    }
+
     /// Bytes of memory that it takes, about.
     var changedByteCount: Int {
         let elements = values.capacity * MemoryLayout<Value>.stride + keys.capacity * MemoryLayout<String>.stride

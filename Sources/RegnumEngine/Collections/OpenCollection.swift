@@ -271,6 +271,18 @@ final class OpenCollection {
     /// Bytes of memory that the changes take, about. O(leaves that are in memory, and what stands beside them).
     var changedByteCount: Int { Self.changedByteCount(root) }
 
+    /// Bytes of the blocks that this is sealed into, at most. As `changedByteCount`.
+    var sealedByteCount: Int { Self.sealedByteCount(root) }
+
+    private static func sealedByteCount(_ child: ElementChild) -> Int {
+        switch child {
+        case .bytes, .ref: 0
+        case .leaf(let leaf): leaf.sealedByteCount
+        case .node(let node):
+            ElementNodeLayout.byteCount + node.children.reduce(0) { $0 + sealedByteCount($1) }
+        }
+    }
+
     private static func changedByteCount(_ child: ElementChild) -> Int {
         switch child {
         case .bytes, .ref: 0

@@ -18,6 +18,12 @@ import RegnumSystem
 extension Database {
     /// Free space as of the newest version. Guard: gate.
     func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
+        var space = try readRecordedSpace()
+        space.free.barred = barred
+        return space
+    }
+
+    private func readRecordedSpace() throws(EngineError) -> RecordedSpace {
         let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
         if let recorded, recordedGeneration == generation { return recorded }
         // What stands in line counts: the next commit is built on it.
@@ -36,13 +42,21 @@ extension Database {
 
     /// Frees what no reader needs any more. Called when a write begins. Guard: gate.
     func reclaim() throws(EngineError) {
-        var space = try loadRecordedSpace()
-        guard !space.free.pending.isEmpty else { return }
         // Asked before anything is touched: where it fails, what is known stays known.
         let others = try shared?.pinsOfOthers() ?? []
+        keepClear(of: others.map(\.failed))
+        var space = try loadRecordedSpace()
+        guard !space.free.pending.isEmpty else { return }
         recorded = nil
         try reclaim(&space.free, others)
         recorded = space
+    }
+
+    /// What sessions of other processes show of failed commits stays as it is. Guard: gate.
+    private func keepClear(of failed: [SharedFile.Failed]) {
+        barred = failed.map(\.end).max() ?? 0
+        guard let last = failed.map(\.last).max(), last > 0 else { return }
+        line.monitor.withLock { line.leastNumber = max(line.leastNumber, last + 1) }
     }
 
     /// Moves from pending to free what neither this process nor another one reads. Guard: gate.
@@ -263,8 +277,8 @@ extension Database {
     private func logByteCount(
         _ space: RecordedSpace, _ freed: Int, _ spilledRuns: Int, _ isSnapshot: Bool, _ sealer: Sealer
     ) -> Int {
-        // Three of the largest blocks fill a section but for its last quarter.
-        let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + 2
+        // Three of the largest blocks fill a section but for its last quarter. What is barred may be passed over too.
+        let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + (space.free.barred > 0 ? 3 : 2)
         let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
         if isSnapshot {
             return FreeLog.byteCount(
@@ -321,25 +335,14 @@ extension Database {
     /// Cuts the end of the file where it is much longer than its newest version needs and no other process has it
     /// open. Older versions that are still read need nothing of the end, or it would not be free; only while all
     /// commits are durable, so that what a power loss leaves fits too. Nothing is lost where it fails. Not while
-    /// the thread has the gate.
+    /// somebody writes: a commit that is done does not wait for the transactions of others.
     func shrinkIfLong(_ version: Version) {
-        do { try enterWriter() } catch { return }
-        shrink(version)
-    }
-
-    /// As `shrinkIfLong` for the newest version, unless somebody writes: for commits that nobody has waited for.
-    func shrinkSoon() {
-        let version = versions.newest
-        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }
         do { guard try tryEnterWriter() else { return } } catch { return }
-        shrink(version)
-    }
-
-    private func shrink(_ version: Version) {
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
             // What has failed may still be shown.
-            line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty }), versions.newest == version
+            line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty && line.latch == nil }),
+            versions.newest == version
         else { return }
         let cut = {
             self.reader.shrink(toPages: version.highWater)
@@ -347,6 +350,13 @@ extension Database {
             try? self.file.truncate(needed + Self.growth(needed))
         }
         if let shared { shared.ifAlone(cut) } else { cut() }
+    }
+
+    /// As `shrinkIfLong` for the newest version: for commits that nobody has waited for.
+    func shrinkSoon() {
+        let version = versions.newest
+        guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }
+        shrinkIfLong(version)
     }
 
     /// Writes the placed blocks, neighbours in one call.

@@ -60,13 +60,13 @@ extension Database {
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
     /// Writes the blocks sealed so far; false where that failed. `base` is what the transaction was built on.
-    /// Guard: gate.
-    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Bool {
+    /// `keepsDropped`: blocks that it has dropped are read once more. Guard: gate.
+    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?, keepsDropped: Bool) -> Bool {
         let sealer = blocks.sealer
         do throws(EngineError) {
             var spill = try currentSpill(before, base)
             // What was dropped is part of no version: it can be written over, unless a snapshot reads it.
-            if blocks.snapshots == 0 {
+            if blocks.snapshots == 0, !keepsDropped {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
                 spilled = spill
             }

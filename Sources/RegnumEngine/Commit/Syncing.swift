@@ -142,15 +142,19 @@ extension Database {
     }
 
     /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
-    /// failed or stands in line: they do not know of its pages, and would use them.
+    /// failed or stands in line: they do not know of its pages, and would use them. Where no commit can tell of them
+    /// any more, the lock file does.
     func releaseLock() {
         guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
             return
         }
         if versions.isUnpublishedPinned {
-            if !line.isHeldForFailed { line.unsyncedSince = MonotonicClock.now() }
-            line.isHeldForFailed = true
-            return
+            let end = line.abandoned.flatMap(\.runs).map(\.end).max()
+            guard line.latch != nil, let end, versions.showFailed(end: end) else {
+                if !line.isHeldForFailed { line.unsyncedSince = MonotonicClock.now() }
+                line.isHeldForFailed = true
+                return
+            }
         }
         shared?.unlockWriter()
         line.isLockHeld = false

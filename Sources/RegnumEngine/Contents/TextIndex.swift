@@ -191,8 +191,9 @@ extension Table {
         case .word(let word): return try !places(of: word, key, column).isEmpty
         case .prefix(let prefix):
             var found = false
-            guard let location = try locate(key) else { return false }
+            // First: it may move the row.
             try flushOpenCollection()
+            guard let location = try locate(key) else { return false }
             try TextIndex.forEachWord(location, column, self) { word, _ in
                 if word.starts(with: prefix) { found = true }
             }
@@ -227,8 +228,8 @@ extension Table {
     }
 
     private func placesOfPrefix(_ prefix: [UInt8], _ key: ObjectKey, _ column: Int) throws(EngineError) -> [UInt64] {
-        guard let location = try locate(key) else { return [] }
         try flushOpenCollection()
+        guard let location = try locate(key) else { return [] }
         var entries: [UInt64] = []
         try TextIndex.forEachWord(location, column, self) { word, place in
             if word.starts(with: prefix) { entries.append(TextIndex.entryKey(key.rawValue, place)) }

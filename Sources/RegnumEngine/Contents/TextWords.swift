@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a text as the full-text index has them. What is in a file depends on it: another rule needs another
-// role of trees.
+// The words of a text as the full-text index has them. What is in a file depends on it: another rule needs a required
+// feature of its own (`Catalog.swift`), so that who does not know it refuses the file, and who does makes indexes of
+// files without that feature anew.
 //
 //  - A word is a run of letters, marks, numbers and low lines with a letter or number in it.
 //  - Between letters an apostrophe belongs to the word ("can't"), between digits a point or comma ("3.14").

@@ -7,6 +7,7 @@
 //  2. An extent freed by commit `death` and written by commit `birth` becomes free when `death` is durable and no
 //     pinned version v has birth <= v < death. A pinned old version so keeps only what it needs itself.
 //  3. A transaction never takes what it freed itself.
+//  4. No page before `barred` is taken.
 
 import RegnumSystem
 
@@ -42,6 +43,8 @@ package struct FreeSpace: Sendable {
     package private(set) var pending: [PendingExtent] = []
     /// First page never yet allocated.
     package private(set) var highWater: UInt64
+    /// What is free before this page stays so: another process still shows what has failed there.
+    var barred: UInt64 = 0
 
     package init(highWater: UInt64) { self.highWater = highWater }
 
@@ -114,9 +117,11 @@ package struct FreeSpace: Sendable {
     }
 
     /// All free runs in order; no run crosses a section boundary.
-    package var freeExtents: [Extent] {
+    package var freeExtents: [Extent] { runs(from: lowest) }
+
+    private func runs(from start: UInt64) -> [Extent] {
         var extents: [Extent] = []
-        var page = lowest
+        var page = start
         while let run = nextRun(from: page) {
             extents.append(run)
             page = run.end
@@ -136,7 +141,7 @@ package struct FreeSpace: Sendable {
 
     /// The pages of the first free run before page `end` that has `wanted`, or of the longest one.
     func run(of wanted: Int, below end: UInt64) -> Int {
-        var page = lowest
+        var page = max(lowest, barred)
         var longest = 0
         while longest < wanted, let run = nextRun(from: page), run.page < end {
             longest = max(longest, Int(min(run.end, end) - run.page))
@@ -216,7 +221,7 @@ package struct FreeSpace: Sendable {
     private mutating func scattered(
         _ blocks: [Int], _ pages: inout [UInt64], _ runLimit: Int
     ) throws(EngineError) -> [Extent] {
-        var left = freeExtents.sorted { ($0.pageCount, $0.page) < ($1.pageCount, $1.page) }
+        var left = runs(from: max(lowest, barred)).sorted { ($0.pageCount, $0.page) < ($1.pageCount, $1.page) }
         if blocks.count > runLimit { left = left.suffix(runLimit) }
         pages.append(contentsOf: repeatElement(0, count: blocks.count))
         var used: [Extent] = []
@@ -302,6 +307,10 @@ package struct FreeSpace: Sendable {
     /// New pages at the end; blocks do not cross section boundaries, pages skipped for that become free.
     private mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {
         var runs: [Extent] = []
+        if highWater < barred {
+            skipped.append(Extent(page: highWater, pageCount: Int(barred - highWater)))
+            highWater = barred
+        }
         for block in blocks {
             var page = highWater
             let section = (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
@@ -322,7 +331,7 @@ package struct FreeSpace: Sendable {
         return runs
     }
 
-    /// Pages skipped at section boundaries by the commit in the making.
+    /// Pages skipped at section boundaries, or because they are barred, by the commit in the making.
     package private(set) var skipped: [Extent] = []
     package mutating func takeSkipped() -> [Extent] {
         defer { skipped = [] }
@@ -332,7 +341,7 @@ package struct FreeSpace: Sendable {
     /// The lowest run of at least `count` pages inside a section.
     private func findRun(_ count: Int) -> UInt64? {
         guard UInt64(count) <= FormatLimits.sectionPages else { return nil }
-        var page = lowest
+        var page = max(lowest, barred)
         while let run = nextRun(from: page) {
             if run.pageCount >= count { return run.page }
             page = run.end

@@ -112,17 +112,19 @@ extension Table {
         if open.isChanged { try session.change { () throws(EngineError) in try write(open) } }
     }
 
-    /// Before blocks are written ahead: an index of contents still looks at what the open collection was, and blocks
-    /// that are dropped by then may be written over.
+    /// True while an index of contents knows the open collection as what it was, and has to look at that once more.
+    var hasOpenIndexedCollection: Bool { openCollection.map { contentIndexes[$0.column] != nil } ?? false }
+
+    /// See `Session.writeBackIndexed`.
     func flushIndexedCollection() throws(EngineError) {
-        if let open = openCollection, contentIndexes[open.column] != nil { try flushOpenCollection() }
+        if hasOpenIndexedCollection { try flushOpenCollection() }
     }
 
     private func write(_ open: OpenCollection) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
-        // The bytes of what it was stay until blocks are written ahead.
+        // The bytes of what it was are still there: nothing is written over them before, see `Database.spill`.
         try contentIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
         group.makeWritable(open.column)
         switch try open.seal() {

@@ -113,12 +113,15 @@ package final class Session {
     deinit {
         if isSnapshot { space.snapshots -= 1 }
         ForkWatch.remove(ownerWord)
-        database.versions.note(UInt(bitPattern: state), at: nil, nil)
-        if state.pointee.isWriting {
-            database.forgetSpill()
-            database.leaveWriter()
+        // In the child of a fork all of that is the parent's, and a thread of the parent may have had a lock.
+        if !database.isForked {
+            database.versions.note(UInt(bitPattern: state), at: nil, nil)
+            if state.pointee.isWriting {
+                database.forgetSpill()
+                database.leaveWriter()
+            }
+            database.versions.unpin(current.number)
         }
-        database.versions.unpin(current.number)
         tables.removeAll()
         beforeWrite = nil
         state.deallocate()
@@ -364,8 +367,10 @@ package final class Session {
         guard database.canSpill else { return }
         space.spillLimit = limits.sealed
         space.spill = { [unowned self] in
+            // Of what an open collection was the blocks are dropped, and an index of contents is yet to look at them.
+            let isRead = tables.contains { $0.hasOpenIndexedCollection }
             // What failed once is left to the commit.
-            if !database.spill(space, before: current, base: ticket) { space.spillLimit = .max }
+            if !database.spill(space, before: current, base: ticket, keepsDropped: isRead) { space.spillLimit = .max }
         }
     }
 
@@ -379,10 +384,12 @@ package final class Session {
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
-        for table in tables { try table.flushIndexedCollection() }
+        try writeBackIndexed()
         var held = tables.reduce(0) { $0 + $1.changedByteCount }
-        // An open collection is unpacked; its blocks take no more than a word for an element and its bytes.
-        var unpacked = tables.reduce(0) { $0 + ($1.openCollection?.changedByteCount ?? 0) }
+        // An open collection is unpacked: in blocks it takes so much more, mostly less.
+        var packing = tables.reduce(0) { sum, table in
+            sum + (table.openCollection.map { $0.sealedByteCount - $0.changedByteCount } ?? 0)
+        }
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
             // Long values take what they take, and a little around them.
@@ -393,14 +400,14 @@ package final class Session {
                 try change { () throws(EngineError) in for table in tables { _ = try table.seal() } }
                 moved()
                 lastRelief = changeCount
-                (longValueBytes, held, unpacked) = (0, 0, 0)
+                (longValueBytes, held, packing) = (0, 0, 0)
             }
         }
         longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
         // What is not sealed comes on top at the commit.
-        if space.sealer.isNearlyFull(with: held - unpacked / 2) {
+        if space.sealer.isNearlyFull(with: held + packing) {
             reliefDue = 0
             throw .limit("The transaction writes more than there is address space for: commit it in parts.")
         }

@@ -4,7 +4,7 @@
 // process, and whoever needs a slot or a pin asks for the lock of its owner first.
 //
 //   offset size  meaning
-//        0    8  magic "RLCK" and layout 4
+//        0    8  magic "RLCK" and layout 5
 //        8   16  UUID of the database file
 //       24   40  boot identifier of the machine (36 characters)
 //       64   16  device and inode of this very file
@@ -21,6 +21,8 @@
 //            504    8  process identifier (atomic)
 //            512    8  1 where the process wants to hear of commits (atomic)
 //            520    8  when the process began to write, in milliseconds of the machine's clock; 0 where it does not
+//            528   16  commits that have failed there and are shown: highest number, first page behind all of them;
+//                      0 where none is (atomic; `SharedFile+Failed.swift`)
 //
 // A byte at 1024 is written, and means nothing, after commits that other processes want to hear of: they watch the
 // file.
@@ -57,7 +59,7 @@ final class SharedFile: @unchecked Sendable {
     private static let durableOffset = 536
     private static let failuresOffset = 544
     private static let unsyncedFailuresOffset = 552
-    private static let magic: UInt64 = 0x0000_0004_4B43_4C52
+    private static let magic: UInt64 = 0x0000_0005_4B43_4C52
     private static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     private static let firstSlotByte = 1 << 62 + 1000
@@ -70,7 +72,9 @@ final class SharedFile: @unchecked Sendable {
     /// Set by `join` or `reset`, before anybody else sees this object.
     private var file: (any File)?
     private var base = ZeroBytes.base
-    private var slot = -1
+    private(set) var slot = -1
+    /// What `showFailed` has shown. Guard: the mutex of `VersionRegistry`.
+    var failed = Failed()
     private let generation = ForkWatch.generation
 
     init(path: String, fileSystem: any FileSystem, database: any File) {
@@ -98,7 +102,7 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again.
-    private var isMapped: Bool {
+    var isMapped: Bool {
         guard let file, isOurs else { return false }
         guard let count = try? file.byteCount() else { return false }
         if count >= Self.byteCount { return true }
@@ -287,12 +291,12 @@ final class SharedFile: @unchecked Sendable {
         throw .limit("More than \(Self.slotCount) processes have the file open.")
     }
 
-    private func clearSlot(_ i: Int) { for word in 0...Self.writingWord { pinWord(i, word).value = 0 } }
+    private func clearSlot(_ i: Int) { for word in 0...Self.failedEndWord { pinWord(i, word).value = 0 } }
 
     // MARK: Words
 
     /// A number below 2^48 and 16 bits that fit it and its place.
-    private struct Word {
+    struct Word {
         let address: UnsafeMutablePointer<Atomic<UInt64>>
         let place: UInt64
 
@@ -329,7 +333,7 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// Word 0 of a slot is the floor, the others but the last are pins.
-    private func pinWord(_ slot: Int, _ word: Int) -> Word {
+    func pinWord(_ slot: Int, _ word: Int) -> Word {
         self.word(at: 4096 + slot * Self.slotByteCount + word * 8)
     }
 
@@ -374,6 +378,7 @@ final class SharedFile: @unchecked Sendable {
         for word in 1...Self.pinsPerSlot { pinWord(slot, word).value = word <= all.count ? all[word - 1] : 0 }
         pinWord(slot, Self.processWord).value = UInt64(CurrentProcess.id)
         pinWord(slot, 0).value = all.count > Self.pinsPerSlot ? all[Self.pinsPerSlot] : 0
+        writeFailed()
     }
 
     /// `remaining` are the versions this process still pins.
@@ -534,6 +539,7 @@ final class SharedFile: @unchecked Sendable {
         var pins: [UInt64]
         /// From here on everything is kept; 0 where the slot was damaged.
         var floor: UInt64?
+        var failed = Failed()
     }
 
     /// The pins of other processes. Pins of processes that have ended are cleared. Below the writer's lock where
@@ -541,14 +547,15 @@ final class SharedFile: @unchecked Sendable {
     func pinsOfOthers() throws(EngineError) -> [OtherPins] {
         guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
         // All that is there before the first call to the system: the file may be cut while such a call is made.
-        let shown = (0..<slotsInUse).compactMap { i -> (slot: Int, process: UInt64, words: [UInt64?])? in
+        typealias Shown = (slot: Int, process: UInt64, words: [UInt64?], failed: Failed)
+        let shown = (0..<slotsInUse).compactMap { i -> Shown? in
             if i == slot { return nil }
             let words = (0...Self.pinsPerSlot).map { pinWord(i, $0).checked }
-            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words) : nil
+            return words.contains { $0 != 0 } ? (i, pinWord(i, Self.processWord).value, words, shownFailed(of: i)) : nil
         }
         var others: [OtherPins] = []
         do {
-            for (i, process, words) in shown {
+            for (i, process, words, failed) in shown {
                 guard try database.isLocked(byte: Self.firstSlotByte + i) else {
                     // Claimed only with this lock: whoever takes the slot clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
@@ -561,7 +568,7 @@ final class SharedFile: @unchecked Sendable {
                 others.append(
                     OtherPins(
                         process: process, pins: words.dropFirst().compactMap { $0 }.filter { $0 != 0 }.sorted(),
-                        floor: isDamaged ? 0 : words[0] == 0 ? nil : words[0]))
+                        floor: isDamaged ? 0 : words[0] == 0 ? nil : words[0], failed: failed))
             }
         } catch { throw .system(error) }
         return others

@@ -56,6 +56,8 @@ package final class VersionRegistry: Sendable {
         var pins: [UInt64: Int] = [:]
         /// Pinned versions that are not yet published, nor shown as pinned to other processes.
         var unshown: [UInt64] = []
+        /// Pinned versions that will never be published, and that other processes keep clear of.
+        var failed: [UInt64] = []
         /// By the address of the session's state.
         var sessions: [UInt: SessionPin] = [:]
     }
@@ -167,6 +169,10 @@ package final class VersionRegistry: Sendable {
                 state.unshown.remove(at: place)
                 return true
             }
+            if let place = state.failed.firstIndex(of: number) {
+                state.failed.remove(at: place)
+                if state.failed.isEmpty { shared?.clearFailed() }
+            }
             shared?.unpin(number, remaining: state.pins.keys)
             return false
         }
@@ -175,6 +181,22 @@ package final class VersionRegistry: Sendable {
 
     /// True while a session shows a version that other processes know nothing of.
     var isUnpublishedPinned: Bool { state.withLock { !$0.unshown.isEmpty } }
+
+    /// Lets other processes know of what they know nothing of and is pinned, which has failed and will never be
+    /// published: that they keep clear of it, whose pages end before `end`. False where they cannot be told. Below the
+    /// writer's lock.
+    func showFailed(end: UInt64) -> Bool {
+        state.withLock { state in
+            guard let shared, let last = state.unshown.max(),
+                shared.showFailed(
+                    SharedFile.Failed(last: max(last, shared.failed.last), end: max(end, shared.failed.end)))
+            else { return false }
+            for number in state.unshown { shared.pin(number, among: state.pins.keys) }
+            state.failed += state.unshown
+            state.unshown = []
+            return true
+        }
+    }
 
     /// Shows a new version to readers, pinned once for its writer.
     package func publishPinned(_ version: Version) {

@@ -30,7 +30,11 @@ extension ObjectQuery {
         }
     }
 
-    func choose(_ table: Table) throws(EngineError) -> Access { try Access.choose(predicate, table) }
+    /// The way to the objects. In a write rows may move with it, and not once it is taken.
+    func choose(_ table: Table) throws(EngineError) -> Access {
+        try session.writeBackIndexed()
+        return try Access.choose(predicate, table)
+    }
 
     /// The sorts that come first, as one: the last decides. And what comes behind them.
     private var leadingSort: (keys: [SortKey], rest: ArraySlice<Ordering>) {

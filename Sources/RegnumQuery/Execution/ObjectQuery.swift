@@ -81,6 +81,7 @@ package final class ObjectQuery {
     /// Whether an object is among those found; false where there is no such object.
     package func contains(_ key: ObjectKey) throws(EngineError) -> Bool {
         let table = table
+        try session.writeBackIndexed()
         guard let location = try table.locate(key) else { return false }
         let evaluator = Evaluator(session: session, table: table, expectedRows: 1)
         guard try evaluator.holds(makePlan(), table, location) else { return false }
@@ -105,6 +106,7 @@ package final class ObjectQuery {
     func filter(
         _ candidates: [ObjectKey], _ plan: PlanNode, _ table: Table, limit: Int = .max
     ) throws(EngineError) -> [RowLocation] {
+        try session.writeBackIndexed()
         let evaluator = Evaluator(session: session, table: table, expectedRows: candidates.count)
         var rows: [RowLocation] = []
         var passesAll = false

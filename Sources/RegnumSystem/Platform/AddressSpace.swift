@@ -21,6 +21,10 @@ enum AddressSpace {
 
     static func release(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
         taken.wrappingSubtract(byteCount, ordering: .relaxed)
-        SystemCalls.unmap(base, byteCount)
+        // A file may stand there.
+        ForkWatch.withFiles { files in
+            files.mappings[base] = nil
+            SystemCalls.unmap(base, byteCount)
+        }
     }
 }

@@ -29,6 +29,12 @@ extension SystemCalls {
         guard checked(result) != nil else { fatalError("no address space for a write transaction") }
     }
 
+    /// Zeros, read-only, over what is mapped there, for the child of a fork. Where the system refuses, it stays.
+    static func cover(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
+        let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | Int32(MAP_FIXED)
+        _ = mmap(target, byteCount, PROT_READ, flags, -1, 0)
+    }
+
     /// Maps the file's bytes, read-only, over reserved space. 0 or minus `errno`.
     static func map(_ descriptor: Int32, from offset: Int, count: Int, over target: UnsafeMutableRawPointer)
         -> Int

@@ -189,6 +189,25 @@ import Testing
         }
     }
 
+    // The row was looked up before the list was written back, which moves it: what was read was the list of before.
+    @Test("a prefix is found in a list that the running write has just changed", arguments: [false, true])
+    func openList(isPhrase: Bool) throws {
+        let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.table])
+        let key = try #require(session.table(named: "Note")).insertRow().key
+        try session.table(named: "Note")?.listInsert([.string("alpha")], 1, of: key, at: 0)
+        try session.commitWrite()
+        try session.beginWrite()
+        let table = try #require(session.table(named: "Note"))
+        try table.listInsert([.string("beta")], 1, of: key, at: 1)
+        let prefix = Array("be".utf8)
+        let term: TextTerm = isPhrase ? .phrase([prefix], isOpen: true) : .prefix(prefix)
+        #expect(try table.hasTerm(term, key, inTextIndexOf: 1))
+        session.rollbackWrite()
+    }
+
     @Test("is built for the objects that are there, and freed, when a definition says so")
     func building() throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
