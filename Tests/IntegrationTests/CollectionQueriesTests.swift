@@ -139,6 +139,9 @@ struct CollectionQueriesTests {
         Question("scores.@avg == 5", [2]) { $0.scores.avg == 5 },
         Question("ANY byName.name == 'y'", [2]) { $0.byName.values.name == "y" },
         Question("ANY byName.@allValues.name == 'x'", [1]),
+        Question("byName.@allValues.name == 'x'", [1]),
+        Question("NOT 'x' == byName.@allValues.name", [2, 3, 4]),
+        Question("other.byName.@allValues.name != 'y'", [2]),
         Question("ANY byName.@allKeys == 'l'", [2]) { $0.byName.keys == "l" },
         Question("ANY byName == nil", [2]),
         Question("byName['k'].name == 'x'", [1]),
@@ -180,6 +183,7 @@ struct CollectionQueriesTests {
     static let refusals: [MisuseCase] = [
         .onRows("Key paths that include a collection property must use aggregate operations", "ints == 1"),
         .onRows("Key paths that include a collection property must use aggregate operations", "scores == 1"),
+        .onRows("Key paths that include a collection property must use aggregate operations", "byName.name == 'x'"),
         .onRows("Invalid subscript size", "scores['a']['b'] == 1"),
         .onRows("Invalid subscript type", "scores[0] == 1"),
         .onRows("only dictionaries and realm `Any` support subscript predicates.", "ints['a'] == 1"),

@@ -230,6 +230,13 @@ struct QueryAdditionsTests {
             "SUBQUERY(friends, $f, $f.id > 20 AND $f.isActive == TRUE).@count > 0")
         try same(
             #Predicate { $0.friends.allSatisfy { $0.id < 3 } }, "SUBQUERY(friends, $f, $f.id >= 3).@count == 0")
+        try same(
+            #Predicate { $0.friends.filter { $0.id > 20 }.count == 1 }, "SUBQUERY(friends, $f, $f.id > 20).@count == 1")
+        try same(
+            #Predicate { 2 >= $0.friends.filter { $0.isActive }.count },
+            "SUBQUERY(friends, $f, $f.isActive == TRUE).@count <= 2")
+        try same(
+            #Predicate { $0.friends.filter { $0.id > 20 }.isEmpty }, "SUBQUERY(friends, $f, $f.id > 20).@count == 0")
         try same(#Predicate { $0.score > -1.5 && $0.score < top }, "score > -1.5 AND score < 30")
         #expect(try all.filter(#Predicate { $0.name == "name 7" }).explain().usesIndex(on: "name"))
     }

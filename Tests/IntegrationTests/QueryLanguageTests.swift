@@ -45,7 +45,8 @@ struct QueryLanguageTests {
 
     @Test("every placeholder of C takes a number, optionals are looked into, and %% is a per cent sign")
     func placeholders() throws {
-        let things = try FilterModels.realm().objects(Thing.self)
+        let realm = try FilterModels.realm()
+        let things = realm.objects(Thing.self)
         for placeholder in ["%d", "%i", "%ld", "%lld", "%u", "%lu", "%llu", "%x", "%f", "%lf", "%e", "%g", "%@"] {
             #expect(things.filter("n > \(placeholder)", 4).count == things.filter("n > 4").count, "\(placeholder)")
         }
@@ -53,6 +54,25 @@ struct QueryLanguageTests {
         let none: Int? = nil
         #expect(things.filter("id == %@", some as Any).map(\.id) == [2])
         #expect(things.filter("int == %@", none as Any).count == things.filter("int == NULL").count)
+        try realm.write {
+            things[0].s = "%"
+            things[1].s = "100%%"
+        }
+        #expect(things.filter("s == %% AND id == %d", 1).map(\.id) == [1])
+        #expect(things.filter("s CONTAINS %% AND id < %@", 3).map(\.id) == [1, 2])
+        // Between quotation marks a sign is what it is.
+        #expect(things.filter("s CONTAINS '%%'").map(\.id) == [2])
+    }
+
+    @Test("a constant may stand before what is asked of a collection")
+    func constantsFirst() throws {
+        let things = try FilterModels.realm().objects(Thing.self)
+        #expect(things.filter("2 == SUBQUERY(friends, $f, $f.id > 0).@count").map(\.id) == [1, 3])
+        #expect(things.filter("1 > SUBQUERY(friends, $f, 1 == $f.id).@count").map(\.id) == [1, 2, 4, 5, 6])
+        #expect(things.filter("3 <= nums.@count").map(\.id) == [1])
+        #expect(things.filter("2 == ANY nums").map(\.id) == [1, 6])
+        #expect(things.filter("%@ == NONE nums", 2).map(\.id) == [2, 3, 4, 5])
+        #expect(things.filter("'x' IN tags AND 1 < ANY friends.id").map(\.id) == [1, 5])
     }
 
     @Test("an aggregate compares with a property of the object")

@@ -28,7 +28,9 @@ import Testing
                 column(12, "numbers", .int, list: true), column(13, "dates", .date, list: true),
                 column(14, "tags", .string, list: true), column(15, "value", .mixed, nullable: true),
                 column(16, "price", .decimal128),
-            ], nextColumnKey: 17)
+                ColumnDefinition(
+                    key: ColumnKey(17), name: "byName", type: .link, collection: .dictionary, target: TableKey(2)),
+            ], nextColumnKey: 18)
         let dog = TableDefinition(
             key: TableKey(2), name: "Dog", isEmbedded: false,
             columns: [
@@ -67,7 +69,9 @@ import Testing
             "SUBQUERY(dogs, $d, SUBQUERY($d.owners, $o, SUBQUERY($d.owners, $p, $p == $o).@count > 1).@count > 0)"
                 + ".@count > 0",
             "email IN {NULL, 'a'}", "age > dogs.@count", "dogs.@avg.age <= score", "dates.@max == born",
-            "numbers.@sum != ratio",
+            "numbers.@sum != ratio", "byName.@allKeys == 'x'", "byName.@allValues == NULL",
+            "byName.@allValues.name BEGINSWITH 'x'", "NONE byName.@allValues.name == 'x'",
+            "ANY byName.@allValues.owners.age == 1",
         ])
     func good(text: String) throws {
         _ = try Self.bind(text)
@@ -110,6 +114,24 @@ import Testing
             ("name <[c] 'x'", "Lexicographical comparisons must be case-sensitive"),
             ("name LIKE[d] 'x'", "Operator 'LIKE' not supported with diacritic-insensitive modifier."),
             ("'x' CONTAINS name", "Operator 'CONTAINS' requires a keypath on the left side."),
+            ("'x' BEGINSWITH ANY tags", "Operator 'BEGINSWITH' requires a keypath on the left side."),
+            (
+                "3 IN SUBQUERY(dogs, $d, $d.age > 3).@count",
+                "Operator 'IN' requires a keypath on the left side."
+            ),
+            (
+                "'x' == SUBQUERY(dogs, $d, $d.age > 3).@count",
+                "SUBQUERY is only supported when immediately followed by .@count"
+            ),
+            (
+                "age == SUBQUERY(dogs, $d, $d.age > 3).@count",
+                "SUBQUERY is only supported when immediately followed by .@count"
+            ),
+            ("byName.name == 'x'", "Key paths that include a collection property must use aggregate operations"),
+            (
+                "byName.@allValues.owners.age == 1",
+                "Key paths that include a collection property must use aggregate operations"
+            ),
             ("age == 1.23", "Cannot compare value '1.23' of type 'Double' to property 'age' of type 'int'"),
             ("age == 'x'", "Cannot compare value 'x' of type 'String' to property 'age' of type 'int'"),
             ("active == 2", "Cannot compare value '2' of type 'Int' to property 'active' of type 'bool'"),
@@ -190,6 +212,21 @@ import Testing
         let error = #expect(throws: QueryError.self) { try Self.bind(text) }
         #expect(error?.message.hasPrefix(gist) == true, "\(text): \(error?.message ?? "")")
         #expect(error?.position != nil)
+    }
+
+    @Test(
+        "a constant on the left asks the same with the operator turned round",
+        arguments: [
+            ("5 < age", "age > 5"), ("2 == dogs.@count", "dogs.@count == 2"), ("2 >= dogs.@count", "dogs.@count <= 2"),
+            ("2.5 > dogs.@avg.age", "dogs.@avg.age < 2.5"), ("3 <= ANY numbers", "ANY numbers >= 3"),
+            ("ANY 3 <= numbers", "ANY numbers >= 3"), ("3 != NONE numbers", "NONE numbers != 3"),
+            ("'x' ==[c] ANY tags", "ANY tags ==[c] 'x'"), ("3 IN numbers", "ANY numbers == 3"),
+            ("3 IN ANY numbers", "ANY numbers == 3"), ("'x' == byName.@allKeys", "byName.@allKeys == 'x'"),
+            ("2 == SUBQUERY(dogs, $d, $d.age > 3).@count", "SUBQUERY(dogs, $d, 3 < $d.age).@count == 2"),
+            ("0 < SUBQUERY(dogs, $d, $d.age > 3).@count", "SUBQUERY(dogs, $d, $d.age > 3).@count > 0"),
+        ])
+    func turned(text: String, plain: String) throws {
+        #expect(try Self.bind(text) == Self.bind(plain))
     }
 
     @Test("objects of other classes and realms are refused, unmanaged ones match nothing")

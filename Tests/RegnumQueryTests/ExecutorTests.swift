@@ -321,6 +321,13 @@ struct PredicateMaker {
         let found = try query.keys().map { try table.value(0, of: $0) }
         #expect(found == ordered.map { .string($0) })
         #expect(try query.keys(first: 2) == Array(query.keys().prefix(2)))
+        let texts = ordered.map { NaturalText($0) }
+        for a in texts.indices {
+            for b in texts.indices {
+                let order = NaturalText.compare(texts[a], texts[b]).signum()
+                #expect(order == (a - b).signum(), "\(ordered[a]), \(ordered[b])")
+            }
+        }
     }
 
     /// Nulls first; objects behind a null link last.

@@ -3,8 +3,9 @@
 // several tests of one column leave, of numbers, of long texts, and of sets of all sizes.
 
 import RegnumEngine
-import RegnumQuery
 import Testing
+
+@testable import RegnumQuery
 
 @Suite struct IndexRangesTests {
     /// An entry of an index.
@@ -232,6 +233,36 @@ import Testing
                 #expect(try query.count() == rows.count, "\(type), \(rows.count)")
                 #expect(try query.explain().indexes == (isByIndex ? [column] : []), "\(type), \(rows.count)")
             }
+        }
+    }
+
+    // All of them were made where the set stood beside null or beside another condition of the column: more work than
+    // looking at all rows, which was chosen then.
+    @Test("the ranges of a set are made as they are walked, also beside null and beside other conditions")
+    func rangesOnTheWay() {
+        let numbers = ValueTest.intSet(IntegerSet((0..<1000).map { Int64($0 * 2) }))
+        let texts = ValueTest.bytesSet(ByteStringSet((0..<1000).map { Array("text \($0)".utf8) }))
+        let dates = ValueTest.wideSet(
+            WideSet((0..<1000).map { WideKey(Timestamp(seconds: Int64($0), nanoseconds: 0)) }))
+        let date = Timestamp(seconds: 990, nanoseconds: 0)
+        let cases: [(ValueTest, ColumnType, Int)] = [
+            (numbers, .int, 1000), (.any([numbers, .isNull]), .int, 1001), (.any([.isNull, numbers]), .int, 1001),
+            (.all([numbers, .int(.greaterOrEqual, 1980)]), .int, 10),
+            (.all([.int(.notEqual, 4), .any([.isNull, numbers])]), .int, 1000),
+            (.all([.isNotNull, .any([.isNull, numbers])]), .int, 1000),
+            (.any([.isNull, .any([numbers, .isNull])]), .int, 1001),
+            (texts, .string, 1000), (.any([.isNull, texts]), .string, 1001),
+            (.all([texts, .bytes(BytesTest(.suffix, Array("99".utf8)))]), .string, 10),
+            (dates, .date, 1000), (.any([.isNull, dates]), .date, 1001),
+            (.all([.date(.less, date), dates, .date(.greater, Timestamp(seconds: 9, nanoseconds: 0))]), .date, 980),
+        ]
+        for (test, type, count) in cases {
+            guard let (ranges, isExact) = test.rangesToWalk(type) else {
+                Issue.record("no ranges: \(test)")
+                continue
+            }
+            if case .made = ranges { Issue.record("made at once: \(test)") }
+            #expect(isExact && ranges.count == count && Array(ranges).count == count, "\(test)")
         }
     }
 

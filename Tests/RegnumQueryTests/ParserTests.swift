@@ -44,6 +44,11 @@ import Testing
                 "SUBQUERY(dogs, $d, $d.age > 3 AND $d.name == \"x\").@count > 0"
             ),
             ("5 < age", "5 < age"),
+            ("2 == SUBQUERY(dogs, $d, $d.age > 3).@count", "2 == SUBQUERY(dogs, $d, $d.age > 3).@count"),
+            ("5 == ANY numbers", "ANY 5 == numbers"), ("'x' in some tags", "ANY \"x\" IN tags"),
+            ("(5 < none numbers.x)", "NONE 5 < numbers.x"), ("5 == ANY", "5 == #ANY"),
+            ("1 == any AND 2 == none.x OR 3 == all", "(1 == #any AND 2 == #none.x) OR 3 == #all"),
+            ("a == %% AND b contains %%", "a == \"%\" AND b CONTAINS \"%\""), ("a == '%%'", "a == \"%%\""),
         ])
     func good(text: String, plain: String) throws {
         let parsed = try PredicateParser.parse(text)
@@ -80,7 +85,8 @@ import Testing
             ("a == %z", 5),
             ("AND a == 1", 0), ("a == 1 AND", 10), ("name ==[x] 'a'", 8), ("f(x) == 1", 0),
             ("é == '\\u12'", 11),
-            ("a == %@", 5), ("a == 1)", 6), ("a[", 2), ("a IN {1 2}", 8),
+            ("a == %@", 5), ("a == 1)", 6), ("a[", 2), ("a IN {1 2}", 8), ("a == ANY b", 9),
+            ("ANY 5 == ANY b", 13), ("%% a", 3),
         ])
     func bad(text: String, position: Int) {
         let error = #expect(throws: QueryError.self) { try PredicateParser.parse(text) }

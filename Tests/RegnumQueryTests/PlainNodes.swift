@@ -1,267 +1,239 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects with a column of every type, nullable and indexed, in a database and as plain values; and questions about
-// them, answered from the plain values (PlainValues.swift) without a look at the executor.
+// A random schema of one to three classes that lead to each other, with columns of every type, some of them nullable
+// and some indexed, and collections; its objects in a database and as plain values. What is asked about them is made in
+// PlainQuestions.swift.
 
 import RegnumEngine
 import RegnumQuery
 import Testing
 
+/// An object. What it links to are numbers of rows of the classes that its own class says.
 struct PlainNode {
     var values: [String: Value] = [:]
     var link: Int?
+    /// Leads where `link` leads.
+    var twin: Int?
+    /// An object of its own class.
+    var peer: Int?
     var links: [Int] = []
     var lists: [ColumnType: [Value]] = [:]
+    /// Also of links, which lead where `links` leads; so do those of maps.
+    var sets: [ColumnType: [Value]] = [:]
+    var maps: [ColumnType: [String: Value]] = [:]
+}
+
+struct PlainClass {
+    let table: Table
+    /// Numbers of the columns by name.
+    let columns: [String: Int]
+    /// The class that `link` leads to, and the one that `links` does.
+    let link: Int
+    let links: Int
+    var rows: [PlainNode] = []
+    var keys: [ObjectKey] = []
 }
 
 final class PlainNodes {
     static let types: [ColumnType] = [
         .bool, .int, .float, .double, .decimal128, .string, .data, .date, .objectID, .uuid, .link, .mixed,
     ]
+    /// Keys of maps. Their order is that of their bytes.
+    static let mapKeys = ["A", "a", "ab", "é"]
 
     let session: Session
-    let table: Table
     let schema: TableSchema
-    private let columns: [String: Int]
-    private(set) var rows: [PlainNode] = []
-    private(set) var keys: [ObjectKey] = []
+    /// The objects of the first one are asked about.
+    private(set) var classes: [PlainClass] = []
 
-    init(_ random: inout QueryRandom) throws {
-        session = try makeSessionOfItsOwn()
-        var new = [
-            NewColumn(name: "link", type: .link, targetName: "Node"),
-            NewColumn(name: "links", type: .link, collection: .list, targetName: "Node"),
-        ]
-        for type in Self.types where type != .link {
-            for isIndexed in [false, true] where !isIndexed || Cell.isIndexable(type) {
-                // A value of any type may always be null.
-                for isNullable in type == .mixed ? [true] : [false, true] {
-                    new.append(
-                        NewColumn(
-                            name: Self.name(type, isIndexed, isNullable), type: type, isNullable: isNullable,
-                            isIndexed: isIndexed))
-                }
-            }
-            new.append(NewColumn(name: "list_\(type)", type: type, collection: .list, isNullable: true))
+    /// `hasAll`: there are columns of each kind.
+    init(_ random: inout QueryRandom, hasAll: Bool = false) throws {
+        let session = try makeSessionOfItsOwn()
+        self.session = session
+        let count = Int.random(in: 1...3, using: &random)
+        // The `link` of one class each leads to one.
+        let targets = Array(0..<count).shuffled(using: &random)
+        var listTargets: [Int] = []
+        var new: [NewTable] = []
+        for number in 0..<count {
+            listTargets.append(Int.random(in: 0..<count, using: &random))
+            var columns = Self.linkColumns(of: number, targets[number], listTargets[number])
+            for type in Self.types where type != .link { columns += Self.columns(type, hasAll, &random) }
+            columns.shuffle(using: &random)
+            new.append(NewTable(name: Self.name(number), columns: columns))
         }
-        new.shuffle(using: &random)
         try session.beginWrite()
-        try session.addTables([NewTable(name: "Node", columns: new)])
-        table = try #require(session.table(named: "Node"))
-        columns = Dictionary(
-            uniqueKeysWithValues: table.definition.columns.enumerated().map { ($1.name, $0) })
+        try session.addTables(new)
         var schema = TableSchema(session.tables.map(\.definition))
-        schema.addBacklinks(
-            "back", to: table.definition.key, from: table.definition.key, column: columns["link"] ?? 0)
-        self.schema = schema
-        for _ in 0..<Int(20 + random.next() % 30) {
-            let location = try table.insertRow()
-            keys.append(location.key)
-            try table.finishInsert(location)
-            rows.append(PlainNode())
+        var classes: [PlainClass] = []
+        for number in 0..<count {
+            let table = try #require(session.table(named: Self.name(number)))
+            let columns = Dictionary(
+                uniqueKeysWithValues: table.definition.columns.enumerated().map { ($1.name, $0) })
+            classes.append(
+                PlainClass(table: table, columns: columns, link: targets[number], links: listTargets[number]))
         }
-        for row in rows.indices { try fill(row, &random) }
+        for origin in classes {
+            schema.addBacklinks(
+                "back", to: classes[origin.link].table.definition.key, from: origin.table.definition.key,
+                column: origin.columns["link"] ?? 0)
+        }
+        self.schema = schema
+        self.classes = classes
+        for number in 0..<count { try addRows(Int.random(in: 15...40, using: &random), to: number) }
+        for number in 0..<count {
+            for row in self.classes[number].rows.indices { try fill(number, row, &random) }
+        }
         try session.commitWrite()
     }
 
-    static func name(_ type: ColumnType, _ isIndexed: Bool, _ isNullable: Bool) -> String {
-        "\(type)" + (isIndexed ? "_indexed" : "") + (isNullable || type == .mixed ? "_null" : "")
+    var table: Table { classes[0].table }
+    var rowCount: Int { classes[0].rows.count }
+
+    private static func name(_ number: Int) -> String { "Node\(number)" }
+
+    private static func linkColumns(of number: Int, _ target: Int, _ listTarget: Int) -> [NewColumn] {
+        let (end, many) = (name(target), name(listTarget))
+        return [
+            NewColumn(name: "link", type: .link, targetName: end),
+            NewColumn(name: "twin", type: .link, targetName: end),
+            NewColumn(name: "peer", type: .link, targetName: name(number)),
+            NewColumn(name: "links", type: .link, collection: .list, targetName: many),
+            NewColumn(name: "set_link", type: .link, collection: .set, targetName: many),
+            NewColumn(name: "map_link", type: .link, collection: .dictionary, isNullable: true, targetName: many),
+        ]
+    }
+
+    private static func columns(
+        _ type: ColumnType, _ hasAll: Bool, _ random: inout QueryRandom
+    ) -> [NewColumn] {
+        var columns: [NewColumn] = []
+        for isIndexed in [false, true] where !isIndexed || Cell.isIndexable(type) {
+            // A value of any type may always be null.
+            for isNullable in type == .mixed ? [true] : [false, true] {
+                // Questions about null need one that may be null.
+                let least = hasAll || isNullable ? 1 : 0
+                for number in 0..<Int.random(in: least...2, using: &random) {
+                    var name = "\(type)"
+                    if isIndexed { name += "_indexed" }
+                    if isNullable { name += "_null" }
+                    if number > 0 { name += "_\(number)" }
+                    columns.append(
+                        NewColumn(name: name, type: type, isNullable: isNullable, isIndexed: isIndexed))
+                }
+            }
+        }
+        columns.append(NewColumn(name: "list_\(type)", type: type, collection: .list, isNullable: true))
+        columns.append(NewColumn(name: "set_\(type)", type: type, collection: .set, isNullable: true))
+        columns.append(NewColumn(name: "map_\(type)", type: type, collection: .dictionary, isNullable: true))
+        return columns
+    }
+
+    private func addRows(_ count: Int, to number: Int) throws {
+        let table = classes[number].table
+        for _ in 0..<count {
+            let location = try table.insertRow()
+            classes[number].keys.append(location.key)
+            try table.finishInsert(location)
+            classes[number].rows.append(PlainNode())
+        }
     }
 
     /// Other values for some objects; half of the time the write stays open until the next change.
     func change(_ random: inout QueryRandom) throws {
         if !session.isWriting { try session.beginWrite() }
-        for _ in 0..<4 { try fill(Int.random(in: rows.indices, using: &random), &random) }
+        for _ in 0..<4 {
+            let number = Int.random(in: classes.indices, using: &random)
+            try fill(number, Int.random(in: classes[number].rows.indices, using: &random), &random)
+        }
         if random.next() % 2 == 0 { try session.commitWrite() }
     }
 
-    private func fill(_ row: Int, _ random: inout QueryRandom) throws {
+    // MARK: Values
+
+    private func fill(_ number: Int, _ row: Int, _ random: inout QueryRandom) throws {
+        let owner = classes[number]
         var node = PlainNode()
-        for column in table.definition.columns where column.collection == .none && column.type != .link {
+        for column in owner.table.definition.columns where column.collection == .none && column.type != .link {
             let isNull = column.isNullable && random.next() % 4 == 0
-            node.values[column.name] = isNull ? .null : value(column.type, &random)
+            node.values[column.name] = isNull ? .null : stored(column.type, &random)
         }
-        for type in Self.types where type != .link {
-            node.lists[type] = (0..<Int(random.next() % 3)).map { _ in
-                random.next() % 4 == 0 ? .null : value(type, &random)
+        node.link = place(in: owner.link, &random)
+        node.twin = random.next() % 2 == 0 ? node.link : place(in: owner.link, &random)
+        node.peer = place(in: number, &random)
+        for _ in 0..<Int(random.next() % 3) {
+            node.links.append(Int.random(in: classes[owner.links].rows.indices, using: &random))
+        }
+        for type in Self.types {
+            if type != .link { node.lists[type] = elements(type, owner.links, &random) }
+            // No link of a set is null.
+            node.sets[type] = elements(type, owner.links, &random).filter { type != .link || $0 != .null }
+            var map: [String: Value] = [:]
+            for value in elements(type, owner.links, &random) {
+                map[Self.mapKeys.randomElement(using: &random) ?? ""] = value
             }
+            node.maps[type] = map
         }
-        if random.next() % 3 > 0 { node.link = Int.random(in: rows.indices, using: &random) }
-        node.links = (0..<Int(random.next() % 3)).map { _ in Int.random(in: rows.indices, using: &random) }
-        rows[row] = node
-        for (name, value) in node.values { try table.set(value, columns[name]!, of: keys[row]) }
-        try table.set(node.link.map { .link(keys[$0]) } ?? .null, columns["link"]!, of: keys[row])
-        try replace("links", row, node.links.map { .link(keys[$0]) })
-        for (type, values) in node.lists { try replace("list_\(type)", row, values) }
+        classes[number].rows[row] = node
+        try store(node, owner, owner.keys[row])
     }
 
-    private func replace(_ name: String, _ row: Int, _ values: [Value]) throws {
-        let column = columns[name]!
-        let count = try table.listCount(column, of: keys[row])
-        if count > 0 { try table.listRemove(0..<count, column, of: keys[row]) }
-        try table.listInsert(values, column, of: keys[row], at: 0)
+    /// A row of the class, or none.
+    private func place(in number: Int, _ random: inout QueryRandom) -> Int? {
+        random.next() % 3 == 0 ? nil : Int.random(in: classes[number].rows.indices, using: &random)
     }
 
-    /// Any value of the type; of any type also a link.
-    private func value(_ type: ColumnType, _ random: inout QueryRandom) -> Value {
-        if type == .link { return .link(keys[Int.random(in: rows.indices, using: &random)]) }
+    private func elements(_ type: ColumnType, _ target: Int, _ random: inout QueryRandom) -> [Value] {
+        (0..<Int(random.next() % 3)).map { _ in
+            random.next() % 4 == 0 ? .null : value(type, target, &random)
+        }
+    }
+
+    private func store(_ node: PlainNode, _ owner: PlainClass, _ key: ObjectKey) throws {
+        let (table, columns) = (owner.table, owner.columns)
+        for (name, value) in node.values { try table.set(value, columns[name]!, of: key) }
+        for (name, target, place) in [
+            ("link", owner.link, node.link), ("twin", owner.link, node.twin), ("peer", -1, node.peer),
+        ] {
+            let keys = target < 0 ? owner.keys : classes[target].keys
+            try table.set(place.map { .link(keys[$0]) } ?? .null, columns[name]!, of: key)
+        }
+        func emptied(_ name: String) throws -> Int {
+            let column = columns[name]!
+            let count = try table.listCount(column, of: key)
+            if count > 0 { try table.listRemove(0..<count, column, of: key) }
+            return column
+        }
+        let links = node.links.map { Value.link(classes[owner.links].keys[$0]) }
+        try table.listInsert(links, try emptied("links"), of: key, at: 0)
+        for (type, values) in node.lists { try table.listInsert(values, try emptied("list_\(type)"), of: key, at: 0) }
+        for (type, values) in node.sets {
+            let column = try emptied("set_\(type)")
+            for value in values { try table.setInsert(value, column, of: key) }
+        }
+        for (type, values) in node.maps {
+            let column = try emptied("map_\(type)")
+            for (name, value) in values { try table.dictionarySet(name, value, column, of: key) }
+        }
+    }
+
+    /// Any value of the type, of links one to an object of that class; of any type also a link to one of any class.
+    func value(_ type: ColumnType, _ target: Int, _ random: inout QueryRandom) -> Value {
+        if type == .link { return .link(key(of: target, &random)) }
         guard type == .mixed, random.next() % 9 == 0 else { return PlainValues.value(type, &random) }
-        return .typedLink(table.definition.key, keys[Int.random(in: rows.indices, using: &random)])
+        let number = Int.random(in: classes.indices, using: &random)
+        return .typedLink(classes[number].table.definition.key, key(of: number, &random))
     }
 
-    // MARK: Comparisons
-
-    /// A comparison with the rows for which it holds.
-    typealias Question = (text: String, arguments: [Constant], rows: [Int])
-
-    /// A comparison for a cell.
-    func comparison(_ cell: Cell, _ random: inout QueryRandom) -> Question {
-        switch cell.shape {
-        case .own, .link, .links, .any, .back, .list: withConstant(cell, &random)
-        case .columns, .linkedColumns: withColumn(cell, &random)
-        case .count, .extreme, .total: withFigure(cell, &random)
-        }
+    private func key(of number: Int, _ random: inout QueryRandom) -> ObjectKey {
+        classes[number].keys[Int.random(in: classes[number].keys.indices, using: &random)]
     }
 
-    private func propertyName(_ cell: Cell, isIndexed: Bool, _ random: inout QueryRandom) -> String {
-        // Null may only be compared with what may be null.
-        let isNullable = cell.isNull || random.next() % 2 == 0
-        return cell.type == .link ? "link" : Self.name(cell.type, isIndexed, isNullable)
-    }
-
-    /// A property with a constant.
-    private func withConstant(_ cell: Cell, _ random: inout QueryRandom) -> Question {
-        let isLink = cell.type == .link
-        let property = propertyName(cell, isIndexed: cell.isIndexed, &random)
-        let path: String
-        switch cell.shape {
-        case .link: path = "link.\(property)"
-        case .links: path = "link.link.\(property)"
-        case .any: path = "ANY links.\(property)"
-        case .back: path = "ANY back.\(property)"
-        case .list: path = isLink ? "ANY links" : "ANY list_\(cell.type)"
-        default: path = property
-        }
-        let name = cell.comparison
-        var values = (0..<3).map { _ in value(cell.type, &random) }
-        if PlainValues.isTextual(name) {
-            // An object is no pattern.
-            while case .typedLink = values[0] { values[0] = value(cell.type, &random) }
-        }
-        if name.hasPrefix("IN") {
-            if cell.isNull { values[0] = .null }
-        } else if name == "BETWEEN" {
-            values.removeLast()
-        } else {
-            values = [cell.isNull ? .null : values[0]]
-        }
-        var constants: [Constant] = []
-        for value in values { constants.append(constant(value, cell.type, &random)) }
-        let arguments = name.hasPrefix("IN") || name == "BETWEEN" ? [Constant.array(constants)] : constants
-        let word = random.next() % 4 == 0 && path.hasPrefix("ANY") ? "NONE" : "ANY"
-        let text = path.replacing("ANY", with: word) + " \(name) %@"
-        let found = rows.indices.filter { row in
-            Self.holds(ends(cell, property, row), cell, values) != (word == "NONE")
-        }
-        return (text, arguments, found)
-    }
-
-    /// Whether one of the values at the end of a path passes.
-    private static func holds(_ ends: [Value], _ cell: Cell, _ values: [Value]) -> Bool {
-        if cell.comparison == "BETWEEN", cell.shape == .list {
-            return ends.contains { PlainValues.holds($0, ">=", values[0]) }
-                && ends.contains { PlainValues.holds($0, "<=", values[1]) }
-        }
-        return ends.contains { end in
-            switch cell.comparison {
-            case "BETWEEN": PlainValues.holds(end, ">=", values[0]) && PlainValues.holds(end, "<=", values[1])
-            case "IN": values.contains { PlainValues.holds(end, "==", $0) }
-            case "IN[c]": values.contains { PlainValues.holds(end, "==[c]", $0) }
-            default: PlainValues.holds(end, cell.comparison, values[0])
-            }
-        }
-    }
-
-    /// A property, of the object or of the one linked to, with another one of the object.
-    private func withColumn(_ cell: Cell, _ random: inout QueryRandom) -> Question {
-        let isLeftIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
-        let isRightIndexed = random.next() % 2 == 0 && Cell.isIndexable(cell.type)
-        let left = propertyName(cell, isIndexed: isLeftIndexed, &random)
-        let right = propertyName(cell, isIndexed: isRightIndexed, &random)
-        let isLinked = cell.shape == .linkedColumns
-        let found = rows.indices.filter { row in
-            let end = isLinked ? rows[row].link.map { own(left, $0) } ?? .null : own(left, row)
-            return PlainValues.holds(end, cell.comparison, own(right, row))
-        }
-        return ("\(isLinked ? "link." : "")\(left) \(cell.comparison) \(right)", [], found)
-    }
-
-    /// A figure over a list of values, or over a property of the objects in a list, with a property of the object; on
-    /// either side.
-    private func withFigure(_ cell: Cell, _ random: inout QueryRandom) -> Question {
-        let property = propertyName(cell, isIndexed: false, &random)
-        let inner = propertyName(cell, isIndexed: false, &random)
-        let isFirst = random.next() % 2 == 0
-        let figure: String
-        switch cell.shape {
-        case .count: figure = "@count"
-        case .extreme: figure = isFirst ? "@min" : "@max"
-        default: figure = isFirst ? "@sum" : "@avg"
-        }
-        let isOfValues = random.next() % 2 == 0
-        var path = isOfValues ? "list_\(cell.type).\(figure)" : "links.\(figure)"
-        if !isOfValues, figure != "@count" { path += ".\(inner)" }
-        let turned = ["<": ">", "<=": ">=", ">": "<", ">=": "<="][cell.comparison] ?? cell.comparison
-        let text =
-            random.next() % 3 == 0 ? "\(property) \(turned) \(path)" : "\(path) \(cell.comparison) \(property)"
-        let found = rows.indices.filter { row in
-            let values = isOfValues ? rows[row].lists[cell.type] ?? [] : rows[row].links.map { own(inner, $0) }
-            let other = own(property, row)
-            if cell.shape == .total {
-                return PlainValues.holdsTotal(PlainValues.total(figure, values), cell.comparison, other)
-            }
-            return PlainValues.holds(PlainValues.figure(figure, values, cell.type), cell.comparison, other)
-        }
-        return (text, [], found)
-    }
-
-    /// A constant of that worth; for decimals sometimes of another type.
-    private func constant(_ value: Value, _ type: ColumnType, _ random: inout QueryRandom) -> Constant {
-        switch value {
-        case .bool(let value): .bool(value)
-        case .int(let value): .int(value)
-        case .float(let value): .float(value)
-        case .double(let value): .double(value)
-        case .string(let value): .string(value)
-        case .data(let value): .data(value)
-        case .date(let value): .date(value)
-        case .objectID(let low, let high): .objectID(low, high)
-        case .uuid(let low, let high): .uuid(low, high)
-        case .decimal128(let low, let high):
-            type == .decimal128 && random.next() % 2 == 0
-                ? PlainValues.otherForm(value) : .decimal128(low, high)
-        case .link(let key), .typedLink(_, let key):
-            .object(ObjectArgument(table: table.definition.key, key: key, className: "Node"))
-        default: .null
-        }
-    }
-
-    private func own(_ property: String, _ row: Int) -> Value {
-        if property == "link" { return rows[row].link.map { .link(keys[$0]) } ?? .null }
-        return rows[row].values[property] ?? .null
-    }
-
-    /// The values at the end of a path; null behind a null link.
-    private func ends(_ cell: Cell, _ property: String, _ row: Int) -> [Value] {
-        switch cell.shape {
-        case .link: return [rows[row].link.map { own(property, $0) } ?? .null]
-        case .links: return [rows[row].link.flatMap { rows[$0].link }.map { own(property, $0) } ?? .null]
-        case .any: return rows[row].links.map { own(property, $0) }
-        case .back: return rows.indices.filter { rows[$0].link == row }.map { own(property, $0) }
-        case .list:
-            return cell.type == .link
-                ? rows[row].links.map { .link(keys[$0]) } : rows[row].lists[cell.type] ?? []
-        default: return [own(property, row)]
-        }
+    /// As `value`, of any type also a list or a dictionary, which no constant is.
+    private func stored(_ type: ColumnType, _ random: inout QueryRandom) -> Value {
+        guard type == .mixed, random.next() % 4 == 0 else { return value(type, 0, &random) }
+        let values = elements(.mixed, 0, &random)
+        if random.next() % 2 == 0 { return .list(values) }
+        return .dictionary(zip(["k", "l"], values).map { DictionaryEntry(key: $0, value: $1) })
     }
 
     // MARK: Checking
@@ -270,6 +242,7 @@ final class PlainNodes {
     func check(
         _ text: String, _ arguments: [Constant], _ expected: [Int], _ random: inout QueryRandom
     ) throws -> Bool {
+        let keys = classes[0].keys
         let bound = try PredicateBinder.bind(
             PredicateParser.parse(text, arguments), to: table.definition.key, in: schema)
         let query = ObjectQuery(session: session, table: table.definition.key, predicate: bound)
@@ -283,8 +256,9 @@ final class PlainNodes {
         let isAscending = random.next() % 2 == 0
         let key = try SortKey.bind(
             column.name, isAscending: isAscending, to: table.definition.key, in: schema)
+        let values = classes[0].rows.map { $0.values[column.name] ?? .null }
         let sorted = expected.sorted { a, b in
-            let order = PlainValues.order(own(column.name, a), own(column.name, b))
+            let order = PlainValues.order(values[a], values[b])
             return order == 0 ? a < b : (order < 0) == isAscending
         }.map { keys[$0] }
         let ordered = ObjectQuery(

@@ -13,7 +13,8 @@ enum PlainValues {
     private static let decimals: [(value: Value, place: Int, other: Constant)] = [
         (decimal("nan"), 0, .string("NaN")), (decimal("-1"), 3, .double(-1)), (decimal("0"), 4, .int(0)),
         (decimal("0.1"), 5, .double(0.1)), (decimal("1"), 8, .float(1)), (decimal("1.5"), 9, .string("1.50")),
-        (decimal("300"), 11, .int(300)), (decimal("inf"), 13, .double(.infinity)),
+        (decimal("300"), 11, .int(300)), (decimal("18446744073709551616"), 13, .string("18446744073709551616")),
+        (decimal("18446744073709552000"), 14, .double(0x1p64)), (decimal("inf"), 15, .double(.infinity)),
     ]
 
     private static func decimal(_ text: String) -> Value {
@@ -26,8 +27,8 @@ enum PlainValues {
         switch type {
         case .bool: return .bool(pick([true, false]))
         case .int: return .int(pick([0, 1, 2, -1, .max, .min, 300]))
-        case .float: return .float(pick([0, -0.0, 1.5, -1, .nan, .infinity, 0.1]))
-        case .double: return .double(pick([0, -0.0, 1.5, -1, .nan, -.infinity, 0.1]))
+        case .float: return .float(pick([0, -0.0, 1.5, -1, .nan, .infinity, 0.1, 0x1p64]))
+        case .double: return .double(pick([0, -0.0, 1.5, -1, .nan, -.infinity, 0.1, 0x1p64]))
         case .decimal128: return pick(decimals).value
         case .string: return .string(pick(words))
         case .data: return .data(Array(pick(words).utf8))
@@ -51,9 +52,13 @@ enum PlainValues {
         ["BEGINSWITH", "ENDSWITH", "CONTAINS", "LIKE"].contains { name.hasPrefix($0) }
     }
 
-    static func holds(_ found: Value, _ name: String, _ value: Value) -> Bool {
+    static func isNumber(_ value: Value) -> Bool { kind(value) == 2 }
+
+    /// `isOfAnyType`: in a property that holds values of any type, where data is compared as it is, with [c] too.
+    static func holds(_ found: Value, _ name: String, _ value: Value, isOfAnyType: Bool) -> Bool {
         let operation = String(name.split(separator: "[")[0])
-        let options = String(name.split(separator: "[").dropFirst().first ?? "")
+        var options = String(name.split(separator: "[").dropFirst().first ?? "")
+        if isOfAnyType, case .data = value { options = "" }
         if let isSame = holdsForNull(found, operation, value) { return isSame }
         if let found = bytes(found, options), let value = bytes(value, options) {
             switch operation {
@@ -96,21 +101,22 @@ enum PlainValues {
         }
     }
 
-    /// Strings and data, folded as far as the words need it.
+    /// Strings and data, which is taken for text, folded as far as the words need it.
     private static func bytes(_ value: Value, _ options: String) -> [UInt8]? {
+        var text: String
         switch value {
-        case .string(var text):
-            if options.contains("d") { text = text.replacing("é", with: "e").replacing("É", with: "E") }
-            return Array((options.contains("c") ? text.lowercased() : text).utf8)
-        case .data(let bytes): return bytes
+        case .string(let string): text = string
+        case .data(let bytes): text = String(decoding: bytes, as: UTF8.self)
         default: return nil
         }
+        if options.contains("d") { text = text.replacing("é", with: "e").replacing("É", with: "E") }
+        return Array((options.contains("c") ? text.lowercased() : text).utf8)
     }
 
     // MARK: Order
 
-    /// `isQuestion`: as queries compare, where a decimal and a binary fraction meet as decimals; in sorts, which need
-    /// one order of all values, they meet as exact numbers.
+    /// `isQuestion`: as queries compare, where a decimal and a binary number with a fraction meet as decimals; in
+    /// sorts, which need one order of all values, they meet as exact numbers, as whole numbers do everywhere.
     static func order(_ a: Value, _ b: Value, isQuestion: Bool = false) -> Int {
         if kind(a) != kind(b) { return compare(kind(a), kind(b)) }
         switch (a, b) {
@@ -120,8 +126,19 @@ enum PlainValues {
             return a != b ? compare(a.byteSwapped, b.byteSwapped) : compare(c.byteSwapped, d.byteSwapped)
         case (.uuid(let a, let c), .uuid(let b, let d)):
             return a != b ? compare(a.byteSwapped, b.byteSwapped) : compare(c.byteSwapped, d.byteSwapped)
-        case (.link(let a), .link(let b)), (.typedLink(_, let a), .typedLink(_, let b)):
-            return compare(a.rawValue, b.rawValue)
+        case (.link(let a), .link(let b)): return compare(a.rawValue, b.rawValue)
+        case (.typedLink(let a, let c), .typedLink(let b, let d)):
+            return a != b ? compare(a.rawValue, b.rawValue) : compare(c.rawValue, d.rawValue)
+        case (.list(let a), .list(let b)):
+            for (left, right) in zip(a, b) where order(left, right) != 0 { return order(left, right) }
+            return compare(a.count, b.count)
+        case (.dictionary(let a), .dictionary(let b)):
+            for (left, right) in zip(a, b) {
+                let keys = order(.string(left.key), .string(right.key))
+                let both = keys != 0 ? keys : order(left.value, right.value)
+                if both != 0 { return both }
+            }
+            return compare(a.count, b.count)
         default: break
         }
         if let left = bytes(a, ""), let right = bytes(b, "") {
@@ -145,12 +162,15 @@ enum PlainValues {
         case .date: 5
         case .objectID: 6
         case .uuid: 7
-        default: 8
+        case .link, .typedLink: 8
+        case .list: 9
+        case .dictionary: 10
         }
     }
 
     /// The place of a number among those of the tests: NaN, -inf, least Int, -1, 0, then 0.1 as decimal, as Double and
-    /// as Float (each a little more than the one before), 1, 1.5, 2, 300, greatest Int, inf.
+    /// as Float (each a little more than the one before), 1, 1.5, 2, 300, greatest Int, 2 to the 64th, the decimal with
+    /// the shortest digits of that as Double, inf.
     private static func place(_ value: Value) -> Int {
         switch value {
         case .int(let number): place(of: number)
@@ -181,7 +201,8 @@ enum PlainValues {
         case 0: return 4
         case 1: return 8
         case 1.5: return 9
-        case Double.infinity: return 13
+        case 0x1p64: return 13
+        case Double.infinity: return 15
         default: return -1
         }
     }

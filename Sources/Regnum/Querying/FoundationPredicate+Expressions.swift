@@ -18,10 +18,18 @@ extension PredicateExpressions.Variable: QueryExpression {
 
 extension PredicateExpressions.KeyPath: QueryExpression {
     func lowered(_ lowering: inout ExpressionLowering) throws -> LoweredExpression {
-        guard case .path(var path, let hasCollection, let isCollection) = try lowering.expression(root) else {
+        let start = try lowering.expression(root)
+        guard case .path(var path, let hasCollection, let isCollection) = start else {
             // A property of something captured: its value is known already.
-            if case .constant(let value?) = try lowering.expression(root), let value = value as? Root.Output {
+            if case .constant(let value?) = start, let value = value as? Root.Output {
                 return .constant(value[keyPath: keyPath])
+            }
+            // Of the elements that a condition leaves: their count, and whether there are none.
+            if case .count(let path, let variable, let test) = start {
+                if Output.self == Int.self { return start }
+                if Output.self == Bool.self {
+                    return .condition(ExpressionLowering.counted((path: path, variable: variable, test: test), .equal))
+                }
             }
             throw lowering.refusal(self, "only properties of objects can be asked.")
         }

@@ -128,14 +128,21 @@ extension ResultsState {
 
     /// Stable: equal values keep their order.
     private static func sorted(_ places: [Int], of values: [Value], by descriptor: SortDescriptor) -> [Int] {
-        func compare(_ left: Value, _ right: Value) -> Int {
-            if descriptor.collation == .natural, case .string(let left) = left, case .string(let right) = right {
-                return RowOrder.compareFolded(Array(left.utf8), Array(right.utf8))
+        var texts: [NaturalText?] = []
+        if descriptor.collation == .natural {
+            texts = values.map { value -> NaturalText? in
+                guard case .string(let text) = value else { return nil }
+                return NaturalText(text)
             }
-            return MixedOrder.compare(left, right)
+        }
+        func compare(_ left: Int, _ right: Int) -> Int {
+            if !texts.isEmpty, let text = texts[left], let other = texts[right] {
+                return NaturalText.compare(text, other)
+            }
+            return MixedOrder.compare(values[left], values[right])
         }
         return places.enumerated().sorted { left, right in
-            let order = compare(values[left.element], values[right.element])
+            let order = compare(left.element, right.element)
             if order != 0 { return descriptor.ascending ? order < 0 : order > 0 }
             return left.offset < right.offset
         }.map(\.element)

@@ -328,10 +328,8 @@ struct ConstantBinder {
         }
         if aggregate.type == .mixed {
             guard double(constant) != nil, var value = constant.value else { throw bad }
-            // Sums and averages are decimals, which no binary fraction is equal to.
-            if kind == .sum || kind == .avg, let number = decimal(constant) {
-                value = .decimal128(number.low, number.high)
-            }
+            // Only numbers count, so a Bool is one here, as it is for figures of integers.
+            if case .bool(let isOne) = value { value = .int(isOne ? 1 : 0) }
             return .mixed(MixedTest(comparison, value, []))
         }
         if aggregate.type == .decimal128 {

@@ -37,6 +37,20 @@ struct ResolvedPath {
 
     var end: PathEnd { bound.end }
     var isToMany: Bool { bound.isToMany }
+    /// True where a collection is in it that must be asked with ANY or NONE. `@allKeys` and `@allValues` are collection
+    /// operators: they stand for any of a dictionary by themselves, and for the collections before them.
+    var needsAny: Bool {
+        guard isToMany else { return false }
+        guard let last = segments.lastIndex(where: { $0.name == "@allKeys" || $0.name == "@allValues" }) else {
+            return true
+        }
+        let behind = segments.count - 1 - last
+        switch end {
+        case .object: return bound.steps.suffix(behind).contains { $0.isToMany }
+        case .elements, .keys: return behind > 0
+        case .column, .entry, .nested: return bound.steps.suffix(max(behind - 1, 0)).contains { $0.isToMany }
+        }
+    }
     var typeName: String { targetClass?.name ?? type.shown }
     /// For messages.
     var written: String { segments.written }

@@ -84,6 +84,9 @@ package struct PredicateBinder {
             throw QueryError(.argument, "Expressions within predicate aggregates must be constant values.")
         case (.subquery(let path, let variable, let predicate, let suffix), let right):
             return try subquery(path, variable, predicate, suffix, written, right, queryClass)
+        case (.constant, .subquery(let path, let variable, let predicate, let suffix)):
+            let turned = try Self.turned(written)
+            return try subquery(path, variable, predicate, suffix, turned, written.left, queryClass)
         case (_, .subquery):
             throw Self.badSubquery
         case (.constant, .constant):
@@ -95,26 +98,27 @@ package struct PredicateBinder {
         case (.keyPath(let path), .constant(let constant)):
             return try compare(path, written, constant, queryClass)
         case (.constant(let constant), .keyPath(let path)):
-            var flipped = written
-            if written.comparison == .in {
-                // `value IN list` asks whether the list contains the value.
-                flipped.comparison = .equal
-                flipped.options = []
-                flipped.modifier = .any
-            } else if written.comparison == .between {
-                throw QueryError(
-                    .argument,
-                    "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values."
-                )
-            } else if let comparison = written.comparison.flipped {
-                flipped.comparison = comparison
-            } else {
-                throw QueryError(
-                    .argument,
-                    "Operator '\(written.comparison.rawValue)' requires a keypath on the left side.")
-            }
-            return try compare(path, flipped, constant, queryClass)
+            return try compare(path, try Self.turned(written), constant, queryClass)
         }
+    }
+
+    /// A comparison with a constant on the left as one with it on the right.
+    private static func turned(_ written: Comparison) throws(QueryError) -> Comparison {
+        var turned = written
+        if written.comparison == .in, case .keyPath = written.right {
+            // `value IN list` asks whether the list contains the value.
+            turned.comparison = .equal
+            turned.options = []
+            turned.modifier = .any
+            return turned
+        }
+        if written.comparison == .between {
+            throw QueryError(
+                .argument,
+                "Predicate with BETWEEN operator must compare a KeyPath with an aggregate with two values.")
+        }
+        turned.comparison = try turned.comparison.turned()
+        return turned
     }
 
     private func compare(
@@ -140,9 +144,7 @@ package struct PredicateBinder {
     }
 
     func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {
-        // `@allKeys` and `@allValues` are collection operators: any of them, with or without the word.
-        let isOperator = ["@allKeys", "@allValues"].contains(path.segments.last?.name)
-        if path.isToMany, comparison.modifier == .direct, !isOperator {
+        if path.needsAny, comparison.modifier == .direct {
             throw QueryError(
                 .keyPath,
                 "Key paths that include a collection property must use aggregate operations: write "
@@ -201,12 +203,7 @@ package struct PredicateBinder {
         case (nil, nil): break
         case (let aggregate?, nil): return try compare(aggregate, left, comparison.comparison, right)
         case (nil, let aggregate?):
-            guard let flipped = comparison.comparison.flipped else {
-                throw QueryError(
-                    .argument,
-                    "Operator '\(comparison.comparison.rawValue)' requires a keypath on the left side.")
-            }
-            return try compare(aggregate, right, flipped, left)
+            return try compare(aggregate, right, try comparison.comparison.turned(), left)
         default:
             throw QueryError(
                 .unsupported,

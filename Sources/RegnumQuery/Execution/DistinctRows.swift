@@ -41,6 +41,12 @@ struct DistinctRows {
         return true
     }
 
+    /// Of what it holds besides the levels: at most 48 for each row that was the first with its values, and 12 KiB. For
+    /// tests.
+    var byteCount: Int {
+        table.count * MemoryLayout<Int32>.stride + hashes.count * MemoryLayout<UInt64>.stride
+    }
+
     /// See `ValueHash.longestRun`. O(rows).
     var longestRun: Int { ValueHash.longestRun(table.map { $0 != 0 }) }
 

@@ -275,8 +275,8 @@ extension Evaluator {
         if found == .null { return comparison == .notEqual }
         if isMixed { return MixedTest(comparison, other, options).matches(found) }
         // An aggregate of decimals against another number, or the other way round.
-        if found.isDecimal || other.isDecimal, let a = found.decimal, let b = other.decimal {
-            return CompareScan.matches(DecimalBits.compare(a, b), comparison.scanOperator, 0)
+        if found.isDecimal || other.isDecimal {
+            return CompareScan.matches(MixedTest.order(found, other), comparison.scanOperator, 0)
         }
         return ValueTest(comparison, other, options)?.matches(found) ?? (comparison == .notEqual)
     }
@@ -320,17 +320,6 @@ extension Evaluator {
 
 extension Value {
     fileprivate var isDecimal: Bool { if case .decimal128 = self { true } else { false } }
-
-    /// What a number is as a decimal, one with a fraction by its shortest digits; nil for anything else.
-    var decimal: DecimalBits? {
-        switch self {
-        case .int(let number): DecimalBits(number)
-        case .float(let number): Int64(exactly: number).map { DecimalBits($0) } ?? DecimalBits(number)
-        case .double(let number): Int64(exactly: number).map { DecimalBits($0) } ?? DecimalBits(number)
-        case .decimal128(let low, let high): DecimalBits(low: low, high: high)
-        default: nil
-        }
-    }
 
     /// Calls `body` with each value that the steps lead to, null where they lead nowhere, until it returns false; gives
     /// false then.

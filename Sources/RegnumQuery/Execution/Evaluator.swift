@@ -309,7 +309,7 @@ struct Evaluator {
         guard node.aggregate.kind == .count, node.aggregate.path.steps.count == 1,
             case .backlinks(let origin, let number)? = node.aggregate.path.steps.first,
             let other = session.table(origin), other.count / 16 <= expectedRows,
-            let limit = try table.keyLimit()
+            let limit = try table.keyLimit(bitsPerKey: UInt64(UInt32.bitWidth))
         else { return false }
         let counts = KeyCounts(limit: limit)
         let isList = other.definition.columns[number].collection != .none

@@ -7,11 +7,14 @@ import RegnumEngine
 final class KeyBitmap {
     private let words: UnsafeMutablePointer<UInt64>
     private let limit: UInt64
+    /// Of what it holds. For tests.
+    let byteCount: Int
 
     init(limit: UInt64) {
         self.limit = limit
         // The last word's group may begin at the limit: its 16 words and what is shifted into one more have room.
         let count = Int((limit + 63) / 64) + 18
+        byteCount = count * MemoryLayout<UInt64>.stride
         words = .allocate(capacity: count)
         words.initialize(repeating: 0, count: count)
     }
@@ -140,9 +143,12 @@ final class KeyBitmap {
 final class KeyCounts {
     private let counts: UnsafeMutablePointer<UInt32>
     private let limit: UInt64
+    /// Of what it holds. For tests.
+    let byteCount: Int
 
     init(limit: UInt64) {
         self.limit = limit
+        byteCount = (Int(limit) + 1) * MemoryLayout<UInt32>.stride
         counts = .allocate(capacity: Int(limit) + 1)
         counts.initialize(repeating: 0, count: Int(limit) + 1)
     }
@@ -159,10 +165,11 @@ final class KeyCounts {
 }
 
 extension Table {
-    /// The first key beyond all, or nil where keys lie so far apart that a bit for each is too much.
-    func keyLimit() throws(EngineError) -> UInt64? {
+    /// The first key beyond all, or nil where keys lie so far apart that so many bits for each key below it are too
+    /// much: more than 8 bytes for each object, and 8 KiB.
+    func keyLimit(bitsPerKey bits: UInt64 = 1) throws(EngineError) -> UInt64? {
         guard count > 0 else { return 1 }
         let limit = try key(atPosition: count - 1).rawValue + 1
-        return limit <= UInt64(count) * 64 + 65_536 ? limit : nil
+        return limit <= (UInt64(count) * 64 + 65_536) / bits ? limit : nil
     }
 }

@@ -3,9 +3,10 @@
 
 package import RegnumEngine
 
-/// A test of a mixed value. Numbers of all types compare by what they are worth, a binary fraction with a decimal by
-/// its shortest digits (1.1 is the decimal 1.1, as in a column of decimals); and a text is equal to data of the same
-/// bytes. Values of types that do not compare are different, and neither less nor greater.
+/// A test of a mixed value. Numbers of all types compare by what they are worth, whole ones of any size exactly, a
+/// binary fraction with a decimal by its shortest digits (1.1 is the decimal 1.1, as in a column of decimals); and a
+/// text is equal to data of the same bytes. Values of types that do not compare are different, and neither less nor
+/// greater.
 package struct MixedTest: Sendable, Hashable {
     package let comparison: ComparisonOperator
     package let value: Value
@@ -40,20 +41,40 @@ package struct MixedTest: Sendable, Hashable {
         return CompareScan.matches(Self.order(found, value), comparison.scanOperator, 0)
     }
 
-    /// -1, 0 or 1.
-    private static func order(_ found: Value, _ value: Value) -> Int {
-        switch (found, value) {
-        case (.decimal128, .float), (.decimal128, .double), (.float, .decimal128), (.double, .decimal128):
-            guard let found = found.decimal, let value = value.decimal else { return 0 }
-            return DecimalBits.compare(found, value)
-        default: return MixedOrder.compare(found, value).signum()
+    /// -1, 0 or 1, as questions order values of types that compare; `MixedOrder` is exact about fractions too.
+    static func order(_ found: Value, _ value: Value) -> Int {
+        switch (found.decimalBits, value.decimalBits) {
+        case (let found?, let value?): return DecimalBits.compare(found, value)
+        case (let found?, nil):
+            if let digits = value.shortestDigits { return DecimalBits.compare(found, digits) }
+        case (nil, let value?):
+            if let digits = found.shortestDigits { return DecimalBits.compare(digits, value) }
+        case (nil, nil): break
         }
+        return MixedOrder.compare(found, value).signum()
     }
 
     private func isBytes(_ value: Value) -> Bool {
         switch value {
         case .string, .data: true
         default: false
+        }
+    }
+}
+
+extension Value {
+    /// Of a decimal.
+    fileprivate var decimalBits: DecimalBits? {
+        if case .decimal128(let low, let high) = self { return DecimalBits(low: low, high: high) }
+        return nil
+    }
+
+    /// Of a binary number with a fraction: the digits that are read back as it. Nil for whole numbers and all others.
+    fileprivate var shortestDigits: DecimalBits? {
+        switch self {
+        case .float(let number) where number.isFinite && number.rounded(.towardZero) != number: DecimalBits(number)
+        case .double(let number) where number.isFinite && number.rounded(.towardZero) != number: DecimalBits(number)
+        default: nil
         }
     }
 }

@@ -101,8 +101,9 @@ extension ObjectQuery {
         case .bytesSet(let set): return set.isFolded || type != .string ? nil : 0.01
         default: break
         }
-        guard let ranges = test.indexRanges(type)?.ranges else { return nil }
-        guard let range = ranges.first else { return 0 }
+        guard let ranges = test.rangesToWalk(type)?.ranges else { return nil }
+        var iterator = ranges.makeIterator()
+        guard let range = iterator.next() else { return 0 }
         switch range {
         case .nulls: return 0.1
         case .integers(let low, let high):

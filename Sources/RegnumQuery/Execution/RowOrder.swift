@@ -101,7 +101,7 @@ package struct RowOrder {
     }
 
     /// UTF-8 in the order of people: below, at or above 0 where `a` comes before, with or behind `b`.
-    package static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    private static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
         for level in TextOrder.levels {
             let order = compare(a.withUnsafeBytes { level($0) }, b.withUnsafeBytes { level($0) })
             if order != 0 { return order }

@@ -47,3 +47,23 @@ enum TextOrder {
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 }
+
+/// A text among others in the order of people. What it is compared by is made once, not for each comparison.
+package struct NaturalText: Sendable {
+    private let levels: [[UInt8]]
+
+    /// O(length).
+    package init(_ text: String) {
+        var text = text
+        levels = text.withUTF8 { bytes in TextOrder.levels.map { $0(UnsafeRawBufferPointer(bytes)) } }
+    }
+
+    /// Below, at or above 0 where `a` comes before, with or behind `b`. O(length).
+    package static func compare(_ a: NaturalText, _ b: NaturalText) -> Int {
+        for (left, right) in zip(a.levels, b.levels) {
+            let order = left.withUnsafeBytes { left in right.withUnsafeBytes { BytesMatch.compare(left, $0) } }
+            if order != 0 { return order }
+        }
+        return 0
+    }
+}

@@ -118,34 +118,46 @@ package struct PredicateParser {
 
     private mutating func comparison() throws(QueryError) -> Comparison {
         let start = position
-        var modifier = ComparisonModifier.direct
-        if isKeyword("ANY") || isKeyword("SOME") { modifier = .any }
-        if isKeyword("NONE") { modifier = .none }
-        if isKeyword("ALL") { modifier = .all }
-        if modifier != .direct {
-            let beforeIt = self
-            try advance()
-            if isBehindOperand {
-                // A property that is called as the word.
-                self = beforeIt
-                modifier = .direct
-            }
-        }
+        var modifier = try comparisonModifier()
         let left = try operand()
         let comparison = try comparisonOperator()
         let options = try comparisonOptions()
+        // `5 == ANY numbers`: the constant may stand first, and the word with the key path then.
+        if modifier == .direct, case .constant = left { modifier = try comparisonModifier() }
         let right = try operand()
         return Comparison(left, comparison, right, options: options, modifier: modifier, position: start)
+    }
+
+    /// ANY, SOME, NONE or ALL, where it is not the name of a property.
+    private mutating func comparisonModifier() throws(QueryError) -> ComparisonModifier {
+        let modifier: ComparisonModifier
+        if isKeyword("ANY") || isKeyword("SOME") {
+            modifier = .any
+        } else if isKeyword("NONE") {
+            modifier = .none
+        } else if isKeyword("ALL") {
+            modifier = .all
+        } else {
+            return .direct
+        }
+        let beforeIt = self
+        try advance()
+        guard isBehindOperand else { return modifier }
+        self = beforeIt
+        return .direct
     }
 
     /// True where the token can only stand behind an operand.
     private var isBehindOperand: Bool {
         switch token {
-        case .symbol(let symbol): symbol != "(" && symbol != "{" && symbol != "-"
+        case .end: return true
+        case .symbol(let symbol): return symbol != "(" && symbol != "{" && symbol != "-"
         case .word(let word, false):
+            let keyword = word.uppercased()
             // `text` is a common name of properties, and no property called `any` is searched.
-            ComparisonOperator(rawValue: word.uppercased()).map { $0 != .text } ?? false
-        default: false
+            if let comparison = ComparisonOperator(rawValue: keyword) { return comparison != .text }
+            return keyword == "AND" || keyword == "OR"
+        default: return false
         }
     }
 
@@ -206,6 +218,10 @@ package struct PredicateParser {
             try advance()
             return .constant(try negated())
         case .symbol("{"): return try list()
+        case .placeholder("%"):
+            // `%%` is a per cent sign, as in other formats.
+            try advance()
+            return .constant(.string("%"))
         case .placeholder(let letters) where letters != "K": return .constant(try argument(letters))
         case .variable(let name):
             try advance()
@@ -281,7 +297,6 @@ package struct PredicateParser {
     }
 
     private mutating func argument(_ letters: String) throws(QueryError) -> Constant {
-        guard letters != "%" else { throw unexpected(["a key path", "a value"]) }
         let start = position
         guard argumentIndex < arguments.count else {
             throw QueryError(

@@ -228,7 +228,7 @@ extension ValueTest {
         case .objectID(let comparison, let low, let high):
             return Self.range(comparison, .objectID(low, high))
         case .uuid(let comparison, let low, let high): return Self.range(comparison, .uuid(low, high))
-        case .intSet, .wideSet, .bytesSet: return rangesOfSet(type).map { (Array($0), true) }
+        case .intSet, .wideSet, .bytesSet: return rangesOfSet(type, passing: []).map { (Array($0), true) }
         case .bytes(let test) where type == .string && !test.isFolded && !test.isDiacriticInsensitive:
             return Self.ranges(test)
         case .all(let tests): return Self.intersection(tests, type)
@@ -241,27 +241,6 @@ extension ValueTest {
                 isExact = isExact && found.isExact
             }
             return (IndexRange.united(ranges), isExact)
-        default: return nil
-        }
-    }
-
-    /// As `indexRanges`; those of a set are not made yet.
-    func rangesToWalk(_ type: ColumnType) -> (ranges: IndexRanges, isExact: Bool)? {
-        switch self {
-        case .intSet, .wideSet, .bytesSet: rangesOfSet(type).map { ($0, true) }
-        default: indexRanges(type).map { (IndexRanges.made($0.ranges), $0.isExact) }
-        }
-    }
-
-    private func rangesOfSet(_ type: ColumnType) -> IndexRanges? {
-        switch self {
-        case .intSet(let set): return IndexRanges.runs(of: set.values)
-        case .wideSet(let set):
-            return type == .date || type == .objectID || type == .uuid ? IndexRanges.wide(set.values, type) : nil
-        case .bytesSet(let set):
-            // Long values share the range of their first bytes: it must not be walked twice.
-            let hasRanges = type == .string && !set.isFolded && set.areShorter(than: IndexKey.exactByteCount - 1)
-            return hasRanges ? IndexRanges.texts(set) : nil
         default: return nil
         }
     }

@@ -8,10 +8,12 @@ package enum IndexRanges: Sendable {
     case made([IndexRange])
     /// Of numbers, ascending and each once, that make so many ranges.
     case numbers([Int64], runCount: Int)
-    /// Of each text.
-    case texts(ByteStringSet)
+    /// Of each text at those places of the set; nil for all of them.
+    case texts(ByteStringSet, places: [Int]?)
     /// Of what each key stands for in a column of dates, object ids or uuids.
     case wide([WideKey], ColumnType)
+    /// Nulls, and behind them what the others hold, which are no nulls.
+    indirect case nullsAnd(IndexRanges)
 
     /// Numbers that follow each other are one range; `ascending` has each once. O(count).
     static func runs(of ascending: [Int64]) -> IndexRanges {
@@ -25,20 +27,26 @@ package enum IndexRanges: Sendable {
         switch self {
         case .made(let ranges): ranges.count
         case .numbers(_, let runCount): runCount
-        case .texts(let set): set.count
+        case .texts(let set, let places): places?.count ?? set.count
         case .wide(let keys, _): keys.count
+        case .nullsAnd(let others): others.count + 1
         }
     }
 }
 
 extension IndexRanges: Sequence {
     package struct Iterator: IteratorProtocol {
-        fileprivate let ranges: IndexRanges
+        private var ranges: IndexRanges
         /// Of the range that comes next; of numbers that of the first one in it.
-        fileprivate var place = 0
+        private var place = 0
+
+        fileprivate init(_ ranges: IndexRanges) { self.ranges = ranges }
 
         package mutating func next() -> IndexRange? {
             switch ranges {
+            case .nullsAnd(let others):
+                ranges = others
+                return .nulls
             case .made(let ranges):
                 guard place < ranges.count else { return nil }
                 defer { place += 1 }
@@ -48,10 +56,10 @@ extension IndexRanges: Sequence {
                 let run = IndexRange.run(of: ascending, from: place)
                 place = run.next
                 return run.range
-            case .texts(let set):
-                guard place < set.count else { return nil }
+            case .texts(let set, let places):
+                guard place < places?.count ?? set.count else { return nil }
                 defer { place += 1 }
-                let text = set[place]
+                let text = set[places?[place] ?? place]
                 return IndexRange.texts(from: text, to: text)
             case .wide(let keys, let type):
                 guard place < keys.count else { return nil }
@@ -62,7 +70,56 @@ extension IndexRanges: Sequence {
         }
     }
 
-    package func makeIterator() -> Iterator { Iterator(ranges: self) }
+    package func makeIterator() -> Iterator { Iterator(self) }
+}
+
+extension ValueTest {
+    /// As `indexRanges`, which makes them all at once; those of a set are made when they are walked, also where the set
+    /// stands beside null or beside other conditions, which leave a part of its values.
+    func rangesToWalk(_ type: ColumnType) -> (ranges: IndexRanges, isExact: Bool)? {
+        if let found = rangesOfSet(type, passing: []) { return (found, true) }
+        return indexRanges(type).map { (IndexRanges.made($0.ranges), $0.isExact) }
+    }
+
+    /// The ranges of what is in a set and passes the other tests; nil where there is no set, or none with ranges.
+    func rangesOfSet(_ type: ColumnType, passing others: [ValueTest]) -> IndexRanges? {
+        switch self {
+        case .intSet(let set):
+            if others.isEmpty { return .runs(of: set.values) }
+            return .runs(of: set.values.filter { value in others.allSatisfy { $0.matches(int: value) } })
+        case .wideSet(let set):
+            guard type == .date || type == .objectID || type == .uuid else { return nil }
+            if others.isEmpty { return .wide(set.values, type) }
+            let kept = set.values.filter { key in
+                let value = key.value(type)
+                return others.allSatisfy { $0.matches(value) }
+            }
+            return .wide(kept, type)
+        case .bytesSet(let set):
+            // Long values share the range of their first bytes: it must not be walked twice.
+            guard type == .string, !set.isFolded, set.areShorter(than: IndexKey.exactByteCount - 1) else { return nil }
+            if others.isEmpty { return .texts(set, places: nil) }
+            let kept = (0..<set.count).filter { place in
+                set[place].withUnsafeBytes { text in others.allSatisfy { $0.matches(bytes: text) } }
+            }
+            return .texts(set, places: kept)
+        case .any(let tests):
+            // What IN makes of nulls among its values.
+            guard tests.count == 2, let null = tests.firstIndex(of: .isNull),
+                let ranges = tests[1 - null].rangesOfSet(type, passing: others)
+            else { return nil }
+            if case .nullsAnd = ranges { return ranges }
+            return others.allSatisfy(\.matchesNull) ? .nullsAnd(ranges) : ranges
+        case .all(let tests):
+            for (place, test) in tests.enumerated() {
+                var rest = tests
+                rest.remove(at: place)
+                if let found = test.rangesOfSet(type, passing: rest + others) { return found }
+            }
+            return nil
+        default: return nil
+        }
+    }
 }
 
 extension WideKey {

@@ -28,15 +28,16 @@ package enum ComparisonOperator: String, Sendable, CaseIterable {
     /// Full-text search.
     case text = "TEXT"
 
-    /// The operator that says the same with the sides exchanged, or nil where there is none.
-    var flipped: ComparisonOperator? {
+    /// The operator that says the same with the sides exchanged. Throws where there is none.
+    func turned() throws(QueryError) -> ComparisonOperator {
         switch self {
-        case .equal, .notEqual: self
-        case .less: .greater
-        case .lessOrEqual: .greaterOrEqual
-        case .greater: .less
-        case .greaterOrEqual: .lessOrEqual
-        default: nil
+        case .equal, .notEqual: return self
+        case .less: return .greater
+        case .lessOrEqual: return .greaterOrEqual
+        case .greater: return .less
+        case .greaterOrEqual: return .lessOrEqual
+        default:
+            throw QueryError(.argument, "Operator '\(rawValue)' requires a keypath on the left side.")
         }
     }
 

@@ -91,6 +91,32 @@ struct QueryCornersTests {
         #expect(pks("any == %@", 1 << 53 + 1) == [6] && pks("any == %@", 0x1p53) == [4, 5])
     }
 
+    // A Double beyond the range of Int was compared by its shortest digits: 2 to the 64th was 18446744073709552000, in
+    // questions only.
+    @Test("in values of any type whole numbers meet exactly, however large they are")
+    func largeNumbersOfAnyType() throws {
+        let realm = try Contract.allTypes()
+        let values: [AnyRealmValue] = [
+            .double(0x1p64), .decimal128("18446744073709551616"), .decimal128("18446744073709552000"),
+            .decimal128("18446744073709551615"), .float(0x1p64), .decimal128("1e23"), .double(1e23),
+        ]
+        try realm.write {
+            for (pk, value) in values.enumerated() { realm.create(All.self, value: ["pk": pk]).any = value }
+        }
+        let all = realm.objects(All.self)
+        func pks(_ text: String, _ argument: Any) -> [Int] { all.filter(text, argument).map(\.pk) }
+        for two in [0x1p64 as Any, Float(0x1p64) as Any, Decimal128(value: "18446744073709551616") as Any] {
+            #expect(pks("any == %@", two) == [0, 1, 4])
+            #expect(pks("any < %@", two) == [3] && pks("any > %@", two) == [2, 5, 6])
+            #expect(pks("any IN {%@, 7}", two) == [0, 1, 4])
+        }
+        #expect(pks("any == %@", Decimal128(value: "18446744073709552000")) == [2])
+        // As a Double it is a little less.
+        #expect(pks("any < %@ AND any > 2e22", Decimal128(value: "1e23")) == [6])
+        let places = Array(all.sorted(byKeyPath: "any").map(\.pk))
+        #expect(places == [3, 0, 1, 4, 2, 6, 5])
+    }
+
     @Test("[c] folds ASCII and Latin-1 only, [cd] all letters")
     func folding() throws {
         let realm = try Contract.allTypes()

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What queries hold while they run: sets and counts of objects by their keys, what tells values apart, and, in a
+// process where nothing else takes memory, all of it.
+
+import Foundation
+import RegnumEngine
+import Testing
+
+@testable import RegnumQuery
+
+@Suite struct QueryMemoryTests {
+    // Counts took 4 bytes for each key that a set would take a bit for: 250 bytes an object where most objects had been
+    // deleted.
+    @Test(
+        "sets and counts of objects take 8 bytes an object, however far apart the keys lie",
+        arguments: [1, 2, 3, 100])
+    func keys(step: Int) throws {
+        let session = try makeSessionOfItsOwn()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(name: "Target", columns: [NewColumn(name: "number", type: .int)]),
+            NewTable(name: "Origin", columns: [NewColumn(name: "link", type: .link, targetName: "Target")]),
+        ])
+        let targets = try #require(session.table(named: "Target"))
+        let origins = try #require(session.table(named: "Origin"))
+        for row in 0..<6000 {
+            let location = try targets.insertRow()
+            try targets.finishInsert(location)
+            try targets.set(.int(Int64(row % 7)), 0, of: location.key)
+        }
+        try session.commitWrite()
+        try session.beginWrite()
+        for key in 1...6000 where key % step != 0 { try targets.delete(ObjectKey(UInt64(key))) }
+        // Fifty targets with two links each.
+        let linked = (0..<100).map { step * (1 + $0 % 50) }
+        for key in linked {
+            let location = try origins.insertRow()
+            try origins.finishInsert(location)
+            try origins.set(.link(ObjectKey(UInt64(key))), 0, of: location.key)
+        }
+        try session.commitWrite()
+        var schema = TableSchema(session.tables.map(\.definition))
+        schema.addBacklinks("back", to: targets.definition.key, from: origins.definition.key, column: 0)
+        let bound = 8 * targets.count + 9000
+        func plan(_ text: String, _ table: Table) throws -> PlanNode {
+            Planner.plan(
+                try PredicateBinder.bind(PredicateParser.parse(text), to: table.definition.key, in: schema))
+        }
+        func found(_ plan: PlanNode, _ table: Table) throws -> Int {
+            var count = 0
+            try Evaluator(session: session, table: table, expectedRows: 6000).forEachGroup(plan) { _, rows in
+                count += rows.rowCount
+                return true
+            }
+            return count
+        }
+
+        let counting = try plan("back.@count == 2", targets)
+        guard case .aggregate(let counted) = counting else {
+            Issue.record("no count of backlinks")
+            return
+        }
+        #expect(try found(counting, targets) == 50)
+        // Where they would take more they are counted object by object.
+        #expect((counted.counts == nil) == (step == 100))
+        #expect(counted.counts?.byteCount ?? 0 <= bound)
+
+        let following = try plan("link.number == 3", origins)
+        guard case .through(let through) = following else {
+            Issue.record("no link")
+            return
+        }
+        #expect(try found(following, origins) == linked.count { ($0 - 1) % 7 == 3 })
+        let passing = try #require(through.passing)
+        #expect(passing.byteCount <= bound)
+    }
+
+    @Test("what tells values apart takes memory for each value, not for each object", arguments: [5, 20_000])
+    func distinct(values: Int) {
+        let words = (0..<20_000).map { UInt64($0 % values) }
+        var rows = DistinctRows([.words(words)])
+        let kept = words.indices.count { rows.insert($0) }
+        #expect(kept == values)
+        #expect(rows.byteCount <= 48 * values + 12 * 1024)
+    }
+
+    @Test("a query takes memory for what it finds, not for what it looks at")
+    func peak() async {
+        await #expect(processExitsWith: .success) {
+            // What is read from the program's file for the first time counts too, so not the first time.
+            try MeasuredQueries(count: 2000).run()
+            try MeasuredQueries(count: 40_000).run()
+        }
+    }
+}
+
+/// Queries of which each ends the process where it takes more memory than it may.
+private struct MeasuredQueries {
+    private let session: Session
+    private let table: Table
+    private let schema: TableSchema
+    private let count: Int
+    /// A query needs some memory whatever it finds, and what Linux counts is late by some pages.
+    private let least = 2 << 20
+
+    init(count: Int) throws {
+        let session = try makeSessionOfItsOwn()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [
+                    NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string),
+                    NewColumn(name: "link", type: .link, targetName: "Row"),
+                ])
+        ])
+        let table = try #require(session.table(named: "Row"))
+        for row in 0..<count {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.int(Int64(row * 7919 % 10)), 0, of: location.key)
+            try table.set(.string("text \(row * 104_729 % count)"), 1, of: location.key)
+            try table.set(.link(ObjectKey(UInt64(row % 100 + 1))), 2, of: location.key)
+        }
+        try session.commitWrite()
+        (self.session, self.table, self.count) = (session, table, count)
+        schema = TableSchema(session.tables.map(\.definition))
+    }
+
+    private func query(_ text: String, _ orderings: [Ordering] = []) throws -> ObjectQuery {
+        let bound = try PredicateBinder.bind(
+            PredicateParser.parse(text), to: table.definition.key, in: schema)
+        return ObjectQuery(session: session, table: table.definition.key, predicate: bound, orderings: orderings)
+    }
+
+    private func key(_ name: String) throws -> SortKey {
+        try SortKey.bind(name, to: table.definition.key, in: schema)
+    }
+
+    func run() throws {
+        let tenth = count / 10
+        try measure("a count", 0) { try query("number > 3").count() == count - 4 * tenth }
+        try measure("a count behind a link", 0) { try query("link.number == 3").count() == tenth }
+        try measure("a sum", 0) { try query("number > 3").aggregate(.sum, 0) == .int(Int64(39 * tenth)) }
+        let order = Ordering.sort([try key("text"), try key("number")])
+        try measure("the first of an order", 0) { try query("number > 3", [order]).keys(first: 20).count == 20 }
+        let all = try query("number >= 0").keys()
+        let number = try key("number")
+        try measure("groups", 0) {
+            try Grouping.groups(of: all, by: number, over: [number], in: table.definition.key, session).count == 10
+        }
+        // These look at the values of all that is found before they can say what comes first.
+        try measure("what is distinct", 160 * count) {
+            try query("number >= 0", [.distinct([number])]).keys().count == 10
+        }
+        try measure("a whole order", 256 * count) { try query("number >= 0", [order]).keys().count == count }
+    }
+
+    /// `limit`: bytes that it may take besides the least.
+    private func measure(_ name: String, _ limit: Int, _ body: () throws -> Bool) throws {
+        // What it has now is the most that it has had from now on.
+        try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        let before = Self.mostMemory()
+        let isRight = try body()
+        let grown = Self.mostMemory() - before
+        precondition(isRight, "\(name) of \(count) has a wrong answer")
+        precondition(before > 0 && grown <= limit + least, "\(name) of \(count) took \(grown) bytes")
+    }
+
+    /// The most that this process has had, in bytes.
+    private static func mostMemory() -> Int {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        let number = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
+        return number.flatMap { Int($0) }.map { $0 << 10 } ?? 0
+    }
+}
