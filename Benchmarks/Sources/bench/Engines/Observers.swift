@@ -36,6 +36,8 @@ private final class Observers: @unchecked Sendable {
     private var realm: Realm?
     private var tokens: [NotificationToken] = []
     private var told = 0
+    /// First calls, which another thread prepares.
+    private let begun = DispatchSemaphore(value: 0)
 
     init(_ configuration: Realm.Configuration, _ observed: Observed) throws {
         try queue.sync {
@@ -54,12 +56,12 @@ private final class Observers: @unchecked Sendable {
             for _ in 0..<observed.observers {
                 tokens.append(
                     results.observe { [unowned self] change in
-                        if case .update = change { told += 1 }
+                        if case .update = change { told += 1 } else { begun.signal() }
                     })
             }
             self.realm = realm
         }
-        for _ in 0..<2 { queue.sync {} }
+        for _ in 0..<observed.observers { begun.wait() }
     }
 
     var calls: Int { queue.sync { told } }
@@ -76,9 +78,10 @@ private final class Observers: @unchecked Sendable {
 
 /// Writes on the calling thread, told on a queue.
 final class RoundTrip: @unchecked Sendable {
-    // Sendable: everything but `done` and `observers` is used on the queue.
+    // Sendable: everything but `done`, `begun` and `observers` is used on the queue.
     private let queue = DispatchQueue(label: "told")
     private let done = DispatchSemaphore(value: 0)
+    private let begun = DispatchSemaphore(value: 0)
     private let observers: Int
     private var realm: Realm?
     private var tokens: [NotificationToken] = []
@@ -100,7 +103,7 @@ final class RoundTrip: @unchecked Sendable {
             }
             self.realm = realm
         }
-        for _ in 0..<2 { queue.sync {} }
+        for _ in 0..<observers { begun.wait() }
         for number in 0..<commits {
             try writer.write { row.number = number + 1 }
             done.wait()
@@ -112,7 +115,10 @@ final class RoundTrip: @unchecked Sendable {
     }
 
     private func take(_ change: RealmCollectionChange<Results<Unrelated>>) {
-        guard case .update = change else { return }
+        guard case .update = change else {
+            begun.signal()
+            return
+        }
         told += 1
         if told % observers == 0 { done.signal() }
     }
