@@ -20,7 +20,9 @@ package final class ChangePreparation: @unchecked Sendable {
     private let tables: Set<TableKey>?
     private let regions: [Region]
     private var twins: [(query: ObservedQuery, twin: ObservedQuery)] = []
-    private var firsts: [ObservedQueries.Key: (table: TableKey, query: ObjectQuery)] = [:]
+    private var known: Set<ObjectIdentifier> = []
+    /// With the query as it is observed, which is held because its address may be its key.
+    private var firsts: [ObservedQueries.Key: (table: TableKey, query: ObjectQuery, original: ObjectQuery)] = [:]
     private var found: [ObservedQueries.Key: ObservedQuery] = [:]
     private var walk: RegionWalk?
     private var failure: EngineError?
@@ -38,13 +40,13 @@ package final class ChangePreparation: @unchecked Sendable {
 
     /// One that is observed, at the version of `older`.
     package func add(_ query: ObservedQuery) {
-        if twins.contains(where: { $0.query === query }) { return }
+        if !known.insert(ObjectIdentifier(query)).inserted { return }
         twins.append((query, query.twin(in: newer)))
     }
 
     /// One that is to be observed.
     package func add(_ query: ObjectQuery, of table: TableKey, in queries: ObservedQueries) {
-        firsts[queries.key(query, of: table)] = (table, ObjectQuery(query, in: newer))
+        firsts[queries.key(query, of: table)] = (table, ObjectQuery(query, in: newer), query)
     }
 
     /// True where changes of these tables, nil for all, would have been found.
@@ -60,7 +62,7 @@ package final class ChangePreparation: @unchecked Sendable {
                 let changes = try newer.changes(since: older) { tables?.contains($0) ?? true }
                 let walk = RegionWalk(older: older, newer: newer, changes: changes)
                 var modified: [TableKey: Set<ObjectKey>] = [:]
-                for region in regions { modified[region.table] = try walk.modified(region) }
+                for region in regions where region.isKept { modified[region.table] = try walk.modified(region) }
                 for (query, twin) in twins { _ = try twin.advance(walk, modified: modified[query.table] ?? []) }
                 self.walk = walk
             }

@@ -18,7 +18,7 @@ package final class ObservedQueries {
     private var queries: [Key: WeakQuery] = [:]
     /// What another thread has found for queries that nobody observes yet; see `ChangePreparation`.
     private var offers: [Key: ObservedQuery] = [:]
-    /// Of the queries.
+    /// Of the queries of less than whole tables.
     private var tables: Set<TableKey> = []
     /// How many there may be before ended ones are dropped.
     private var most = 64
@@ -40,22 +40,29 @@ package final class ObservedQueries {
             made = try ObservedQuery(table: table, query: query, in: session)
         }
         if queries.count >= most {
-            queries = queries.filter { $0.value.query != nil }
+            dropEnded()
             most = max(64, 2 * queries.count)
-            tables = Set(queries.keys.map(\.table))
         }
-        tables.insert(table)
+        if query != nil { tables.insert(table) }
         queries[key] = WeakQuery(query: made)
         return made
     }
 
-    /// What observers of an equal query have found, where that is what the session's version of now has; nil for a
+    /// When observers have ended: what nobody observes costs those nothing who ask for it.
+    package func dropEnded() {
+        queries = queries.filter { $0.value.query != nil }
+        tables = Set(queries.keys.lazy.filter { $0 != Key(table: $0.table) }.map(\.table))
+    }
+
+    /// What observers of an equal query have found, or another thread for some that begin, where that is what the session's version of now has; nil for a
     /// whole table.
     package func known(_ query: ObjectQuery, of table: TableKey, in session: Session) -> ObservedQuery? {
         // Most queries are asked once: a key of each would take as long as many of them.
-        if !tables.contains(table) { return nil }
-        guard let known = queries[key(query, of: table)]?.query, known.isCurrent(in: session) else { return nil }
-        return known
+        if !tables.contains(table), offers.isEmpty { return nil }
+        let key = key(query, of: table)
+        if let known = queries[key]?.query, known.isCurrent(in: session) { return known }
+        if let offer = offers[key], offer.isCurrent(in: session) { return offer }
+        return nil
     }
 
     /// True where there are observers of an equal query.

@@ -61,16 +61,22 @@ private struct Paths {
         if let predicate = query.predicate { visit(predicate, behind: []) }
         for ordering in query.orderings {
             switch ordering {
-            case .sort(let keys):
-                for key in keys { visit(key.links, key.column, behind: [], isOrder: true) }
+            case .sort(let keys): visit(keys)
             case .distinct(let keys):
                 isEachForItself = false
-                for key in keys { visit(key.links, key.column, behind: [], isOrder: true) }
+                visit(keys)
             case .slice: isEachForItself = false
             case .filter(let predicate):
                 isEachForItself = false
                 visit(predicate, behind: [])
             }
+        }
+    }
+
+    private mutating func visit(_ keys: [SortKey]) {
+        for key in keys {
+            if key.entry != nil { namesKeys = true }
+            visit(key.links, key.column, behind: [], isOrder: true)
         }
     }
 

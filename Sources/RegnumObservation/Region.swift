@@ -38,6 +38,9 @@ package final class Region: Sendable {
         self.remainingDepth = remainingDepth
     }
 
+    /// False where a walk finds what is modified as fast as it would find it again.
+    var isKept: Bool { columns == nil || !steps.isEmpty }
+
     /// Every property, and links to `depth`.
     package static func everything(_ table: TableKey, depth: Int = Region.depth) -> Region {
         Region(table, nil, [], depth)
@@ -119,8 +122,7 @@ package final class RegionWalk {
     /// The objects of the region's table that count as modified. They may have been inserted, never deleted.
     package func modified(_ region: Region) throws(EngineError) -> Set<ObjectKey> {
         if region.columns == nil { return try everything(region.table, region.remainingDepth) }
-        // What leads nowhere else is found as fast as what is known.
-        if region.steps.isEmpty { return own(region) }
+        if !region.isKept { return own(region) }
         if let known = pathed[ObjectIdentifier(region)] { return known.modified }
         var found = own(region)
         for (step, below) in region.steps {

@@ -6,11 +6,13 @@ import Dispatch
 import Foundation
 import RealmSwift
 import Regnum
+import Synchronization
 import Testing
 
 class LookedRow: Object {
     @Persisted(primaryKey: true) var id = 0
     @Persisted var rank = 0
+    @Persisted var group = 0
 }
 
 /// Used on its queue.
@@ -35,7 +37,10 @@ private final class LookStage: @unchecked Sendable {
         try queue.sync {
             let realm = try Realm(configuration: configuration, queue: queue)
             try realm.write {
-                for id in 0..<rows { realm.add(LookedRow(value: ["id": id, "rank": id * 7919 % rows])) }
+                for id in 0..<rows {
+                    let rank = id * 7919 % rows
+                    realm.add(LookedRow(value: ["id": id, "rank": rank, "group": rank % 3]))
+                }
             }
             self.realm = realm
         }
@@ -48,7 +53,10 @@ private final class LookStage: @unchecked Sendable {
             tokens.append(
                 results.observe { [unowned self] change in
                     told.append(change)
-                    ids = results.map(\.id)
+                    switch change {
+                    case .initial(let now), .update(let now, _, _, _): ids = Array(now.map(\.id))
+                    case .error: break
+                    }
                     isTold.signal()
                 })
         }
@@ -201,18 +209,88 @@ private final class LookStage: @unchecked Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let configuration = Realm.Configuration(
             fileURL: folder.appendingPathComponent("looked.realm"), objectTypes: [LookedRow.self, LookedElse.self])
-        let stage = try LookStage(rows: 10_000, configuration)
+        let stage = try LookStage(rows: 2_000, configuration)
+        try stage.observe(sorted)
+        stage.wait()
+        try stage.queue.sync {
+            let realm = try #require(stage.realm)
+            realm.deliverByTurns(.none)
+            let before = realm.deliveryWork.lookedElsewhere
+            try stage.writeElsewhere { realm in
+                for row in realm.objects(LookedRow.self).filter("id < 1000") { row.rank = 1 }
+            }
+            realm.startTurn()
+            #expect(realm.deliveryWork.lookedElsewhere == before + 1)
+        }
+        stage.end()
+        #expect(try Realm.deleteFiles(for: configuration))
+    }
+
+    @Test("a database in memory goes with its last Realm, while another thread still looks")
+    func goneMeanwhile() throws {
+        let stage = try LookStage(rows: 10_000)
         try stage.observe(sorted)
         stage.wait()
         try stage.queue.sync {
             try stage.writeElsewhere { realm in
                 for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
             }
-            try #require(stage.realm).startTurn()
-            #expect(stage.realm?.deliveryWork.lookedElsewhere == 2)
+            let realm = try #require(stage.realm)
+            realm.startTurn()
+            #expect(realm.deliveryWork.lookedElsewhere == 2)
         }
         stage.end()
-        #expect(try Realm.deleteFiles(for: configuration))
+        let next = try Realm(configuration: stage.configuration)
+        #expect(next.objects(LookedRow.self).isEmpty)
+    }
+
+    @Test("while another thread looks a Realm may be invalidated, and lose its autorefresh")
+    func changedMeanwhile() throws {
+        for invalidates in [true, false] {
+            let stage = try LookStage(rows: 10_000)
+            try stage.observe(sorted)
+            stage.wait()
+            try stage.queue.sync {
+                let realm = try #require(stage.realm)
+                try stage.writeElsewhere { realm in
+                    for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+                }
+                realm.startTurn()
+                #expect(realm.deliveryWork.lookedElsewhere == 2)
+                if invalidates { realm.invalidate() } else { realm.autorefresh = false }
+            }
+            if !invalidates {
+                try stage.queue.sync {
+                    let realm = try #require(stage.realm)
+                    realm.deliverByTurns(LookLimits())
+                    #expect(stage.told.count == 1 && realm.objects(LookedRow.self).filter("rank == 1").count == 1)
+                    #expect(realm.refresh())
+                }
+            }
+            stage.wait()
+            #expect(try stage.queue.sync { stage.ids } == stage.found(sorted))
+            #expect(stage.queue.sync { stage.told.count } == 2)
+            stage.end()
+        }
+    }
+
+    @Test("sections of many objects begin with what another thread has found")
+    func sections() throws {
+        let stage = try LookStage(rows: 10_000)
+        let shown = Mutex<[Int]>([])
+        try stage.queue.sync {
+            let realm = try #require(stage.realm)
+            let sections = realm.objects(LookedRow.self).filter("rank >= 10").sectioned(by: \.group)
+            stage.tokens.append(
+                sections.observe { change in
+                    if case .initial(let sections) = change { shown.withLock { $0 = sections.map(\.count) } }
+                    stage.isTold.signal()
+                })
+        }
+        stage.wait()
+        #expect(stage.lookedElsewhere == 1)
+        #expect(shown.withLock { $0 } == [3_330, 3_330, 3_330])
+        stage.end()
     }
 
     @Test("an observer that comes while another thread looks hears of the commit, in whatever class")

@@ -432,6 +432,32 @@ struct FilteringTests {
         #expect(realm.objects(Thing.self).index(matching: "id == 99") == nil)
     }
 
+    // Whoever counts the links to an object writes back a list that is being changed, and that moves rows: a condition
+    // that was asked behind saw the list of before.
+    @Test("beside conditions on links to an object see what the running write has just added to a list")
+    func openList() throws {
+        let realm = try FilterModels.realm()
+        try realm.write {
+            // So many that each row is asked by itself where few are wanted.
+            for id in 100..<200 { realm.create(Thing.self, value: ["id": id]) }
+            realm.create(Thing.self, value: ["id": 200, "s": "fresh"])
+        }
+        let questions: [(Results<Thing>, Thing) -> Bool] = [
+            { found, thing in found.first?.id == thing.id }, { found, thing in found.contains(thing) },
+            { found, thing in found.map(\.id) == [thing.id] }, { found, _ in found.count == 1 },
+        ]
+        for (number, question) in questions.enumerated() {
+            realm.beginWrite()
+            let thing = try #require(realm.object(ofType: Thing.self, forPrimaryKey: 150))
+            let fresh = try #require(realm.object(ofType: Thing.self, forPrimaryKey: 200))
+            thing.friends.append(fresh)
+            let found = realm.objects(Thing.self).filter("fans.@count == 0 AND ANY friends.s == 'fresh'")
+            let isRight = question(found, thing)
+            #expect(isRight, "question \(number)")
+            realm.cancelWrite()
+        }
+    }
+
     @Test("of an unmanaged list and of a list of values are refused")
     func unmanaged() throws {
         #expect(

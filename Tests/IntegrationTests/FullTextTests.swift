@@ -16,6 +16,7 @@ enum FullTextModels {
         @Persisted(indexed: .fullText) var body = ""
         @Persisted(indexed: .fullText) var subtitle: String?
         @Persisted(indexed: .fullText) var keywords: List<String>
+        @Persisted var tags: List<String>
         @Persisted(indexed: true) var title = ""
         @Persisted(indexed: .values) var code = ""
         @Persisted(indexed: PropertyIndex.none) var text = ""
@@ -89,13 +90,18 @@ enum FullTextModels {
     func openList() throws {
         let realm = try FullTextModels.realm()
         let articles = realm.objects(Article.self)
-        let questions = [
-            "NOT (keywords TEXT 'nothing') AND ANY keywords == 'fresh'",
-            "ANY keywords == 'fresh' AND NOT (keywords TEXT 'nothing')", "keywords TEXT 'fresh'",
-        ]
+        var questions = ["keywords TEXT 'fresh'"]
+        // The list that is changed is searched, or lies beside what is searched, with an index of its own or without.
+        for searched in ["keywords", "body"] {
+            for list in ["keywords", "tags"] {
+                questions.append("NOT (\(searched) TEXT 'nothing') AND ANY \(list) == 'fresh'")
+                questions.append("ANY \(list) == 'fresh' AND NOT (\(searched) TEXT 'nothing')")
+            }
+        }
         for question in questions {
             realm.beginWrite()
-            try #require(realm.object(ofType: Article.self, forPrimaryKey: 3)).keywords.append("fresh")
+            let article = try #require(realm.object(ofType: Article.self, forPrimaryKey: 3))
+            if question.contains("tags") { article.tags.append("fresh") } else { article.keywords.append("fresh") }
             #expect(articles.filter(question).map(\.id) == [3], "\(question)")
             realm.cancelWrite()
         }

@@ -2,11 +2,13 @@
 // Damage behind an open Realm's back, met by calls that cannot throw and yet need not end the program: what was shown
 // stays, and a write says why.
 
+import Dispatch
 import Foundation
 import RealmSwift
 import RegnumSimulation
 import RegnumSystem
 import RegnumTestKit
+import Synchronization
 import Testing
 
 @testable import Regnum
@@ -122,5 +124,77 @@ struct LateDamageTests {
         try realm.write { realm.create(BadInputRow.self, value: ["id": 4, "text": "here"]) }
         #expect(texts(realm) == ["", "", "here"])
         expectIntegrity(of: configuration)
+    }
+
+    /// With an observer on a queue, whose Realm has turns; what it was told, after its first call.
+    private func observed(_ queue: DispatchQueue, _ told: Told) throws -> (Realm, NotificationToken) {
+        try queue.sync { () throws -> (Realm, NotificationToken) in
+            let realm = try Realm(configuration: configuration, queue: queue)
+            let results: Results<BadInputRow> = realm.objects(BadInputRow.self).filter("id > 0")
+            let token = results.observe { (change: RealmCollectionChange<Results<BadInputRow>>) in
+                if case .update(let now, _, _, _) = change { told.texts.append(Array(now.map { $0.text })) }
+            }
+            realm.deliverByTurns(LookLimits())
+            return (realm, token)
+        }
+    }
+
+    /// Used on its queue.
+    private final class Told: @unchecked Sendable {
+        // Sendable: used on the queue alone.
+        var texts: [[String]] = []
+    }
+
+    // Its turns asked for another one each, so that a thread was busy for ever and the log full.
+    @Test("a Realm whose turns cannot read the newest version waits for the next commit")
+    func turns() throws {
+        _ = try filled()
+        let queue = DispatchQueue(label: "late")
+        let told = Told()
+        let (realm, token) = try observed(queue, told)
+        let page = try changeElsewhere().catalog
+        let good = try overwrite(page)
+        let before = queue.sync { realm.turnCount }
+        queue.sync { realm.startTurn() }
+        for _ in 0..<20 { queue.sync {} }
+        #expect(queue.sync { realm.turnCount } <= before + 3)
+        _ = try overwrite(page, with: good)
+        queue.sync { realm.startTurn() }
+        #expect(queue.sync { told.texts } == [["elsewhere", "elsewhere"]])
+        queue.sync { () -> Void in token.invalidate() }
+    }
+
+    // The Realm came back to the version that had failed, and told its observers of it.
+    @Test("what another thread looks at is not told where the commit fails meanwhile")
+    func failedMeanwhile() throws {
+        _ = try filled()
+        let queue = DispatchQueue(label: "late")
+        let told = Told()
+        let (realm, token) = try observed(queue, told)
+        let failed = DispatchSemaphore(value: 0)
+        // The commit fails when it is being looked at.
+        let isLookedAt = DispatchSemaphore(value: 0)
+        files.beforeSync.withLock { $0 = { _ in isLookedAt.wait() } }
+        queue.sync {
+            realm.deliverByTurns(.none)
+            let looks = realm.deliveryWork.lookedElsewhere
+            files.failure = SimulatedFailure(call: files.operationCount(of: "sync"), kind: .io, operation: "sync")
+            realm.beginWrite()
+            for row in realm.objects(BadInputRow.self) { row.text = "lost" }
+            realm.commitAsyncWrite { error in
+                #expect(error != nil)
+                failed.signal()
+            }
+            realm.startTurn()
+            #expect(realm.deliveryWork.lookedElsewhere == looks + 1)
+            files.beforeSync.withLock { $0 = nil }
+            isLookedAt.signal()
+        }
+        #expect(failed.wait(timeout: .now() + 30) == .success)
+        files.failure = nil
+        for _ in 0..<5 { queue.sync { realm.deliverByTurns(.none) } }
+        #expect(queue.sync { texts(realm) } == ["", ""])
+        #expect(queue.sync { told.texts } == [])
+        queue.sync { () -> Void in token.invalidate() }
     }
 }

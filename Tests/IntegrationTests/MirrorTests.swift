@@ -288,6 +288,7 @@ private final class SectionsMirror {
             let words = stage.check() ?? (isLarge ? stage.tooSmall() : nil)
             if let words { return "seed \(seed), round \(round): \(words)" }
         }
+        if let words = stage.checkLooks() { return "seed \(seed): \(words)" }
         stage.queue.sync { stage.end() }
         return nil
     }
@@ -447,6 +448,12 @@ private final class MirrorStage: @unchecked Sendable {
             }
             return nil
         }
+    }
+
+    /// What is wrong with where it was looked, or nil.
+    func checkLooks() -> String? {
+        let looks = queue.sync { realm?.deliveryWork.lookedElsewhere ?? 0 }
+        return isLookedAtElsewhere && looks == 0 ? "no other thread has looked" : nil
     }
 
     func check() -> String? {

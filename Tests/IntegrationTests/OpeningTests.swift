@@ -46,6 +46,22 @@ class OpeningLinker: Object {
     @Persisted var item: OpeningItem?
 }
 
+/// Opens a Realm where another one of it writes.
+private actor Doorkeeper {
+    func openWithinWrite(_ narrow: Realm.Configuration, _ wide: Realm.Configuration) async throws {
+        let realm = try await Realm(configuration: narrow, actor: self)
+        try openWithinWrite(of: realm, wide)
+    }
+
+    private func openWithinWrite(of realm: Realm, _ wide: Realm.Configuration) throws {
+        realm.beginWrite()
+        let error = #expect(throws: Realm.Error.self) { try Realm(configuration: wide) }
+        #expect(error?.code == .alreadyOpen && error?.reason == .inUse)
+        realm.cancelWrite()
+        #expect(try Realm(configuration: wide).isEmpty)
+    }
+}
+
 /// What contradicts itself, or what is open already: ends the program.
 enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
     case noPlace, emptyIdentifier, shortKey, noVersion, readOnlyDeletes, readOnlyCompacts, otherMode, otherVersion
@@ -200,6 +216,14 @@ enum OpeningMisuse: String, CaseIterable, Codable, Sendable {
             realm.cancelWrite()
             #expect(try Realm(configuration: wide, queue: queue).isEmpty)
         }
+    }
+
+    @Test("and where it is open on the actor, however the other one is confined")
+    func withinWriteOfActor() async throws {
+        let folder = TestFolder()
+        let narrow = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self])
+        let wide = Realm.Configuration(fileURL: folder.file(), objectTypes: [OpeningItem.self, OpeningLinker.self])
+        try await Doorkeeper().openWithinWrite(narrow, wide)
     }
 
     @Test("files that are open under another path are not deleted")

@@ -9,6 +9,21 @@ import RealmSwift
 import RegnumTestKit
 import Testing
 
+/// Begins a write with one Realm within that of another.
+private actor TwoRealmKeeper {
+    func beginTwice(_ narrow: Realm.Configuration, _ wide: Realm.Configuration) async throws -> String? {
+        let realm = try await Realm(configuration: narrow, actor: self)
+        let other = try await Realm(configuration: wide, actor: self)
+        return beginTwice(realm, other)
+    }
+
+    private func beginTwice(_ realm: Realm, _ other: Realm) -> String? {
+        realm.beginWrite()
+        defer { realm.cancelWrite() }
+        return catchMisuse { other.beginWrite() }
+    }
+}
+
 @Suite("Blocks within a write that begins")
 struct WithinBeginTests {
     private func filled() throws -> (Stage, Diary) {
@@ -198,6 +213,16 @@ struct WithinBeginTests {
             try other.write { other.objects(SeenRow.self)[0].rank = 7 }
             #expect(other.objects(SeenRow.self)[0].rank == 7)
         }
+    }
+
+    @Test("nor where that one is open on its actor")
+    func withinAnothersWriteOnActor() async throws {
+        let narrow = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [SeenRow.self])
+        var wide = narrow
+        wide.objectTypes = [SeenRow.self, CareRow.self]
+        let words = try await TwoRealmKeeper().beginTwice(narrow, wide)
+        #expect(words?.contains(": it would wait for itself") == true, "\(words ?? "nil")")
+        #expect(words?.contains("the actor TwoRealmKeeper") == true)
     }
 
     // MARK: Collections in mixed values

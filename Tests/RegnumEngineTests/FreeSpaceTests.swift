@@ -76,6 +76,23 @@ import Testing
         #expect(space.freeExtents.prefix(2) == [Extent(page: 20, pageCount: 100), Extent(page: 200, pageCount: 10)])
     }
 
+    // What is passed over is one extent until everything free is recorded, which is cut at every section. What the log
+    // had no room for was not written, and nobody could write to the file any more.
+    @Test("a free log has room for every section of what is barred at the end of the file")
+    func barredSections() throws {
+        let sealer = Sealer()
+        _ = sealer.addBlock(.rowGroup, byteCount: 4096)
+        var space = RecordedSpace(free: FreeSpace(highWater: 100))
+        space.free.barred = 40 * Self.section
+        let room = Database.logByteCount(space, 0, 0, true, sealer)
+        let pages = try space.free.place(sealer.pageCounts).pages
+        #expect(pages == [40 * Self.section])
+        for extent in space.free.takeSkipped() { try space.free.release(extent) }
+        let freed = space.free.freeExtents.map { PendingExtent(extent: $0, birth: 0, death: 0) }
+        #expect(freed.count == 40)
+        #expect(FreeLog.byteCount(freed: freed.count, taken: 0) <= room)
+    }
+
     @Test("what an abandoned commit passed over behind the end of the file is free")
     func abandoned() throws {
         // Page by page, the free log of a file after a failed commit that had written ahead did not know them.

@@ -259,7 +259,7 @@ import Testing
             let sealer = Sealer()
             let byteCount = FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
             let block = sealer.addBlock(.freeLog, byteCount: byteCount)
-            FreeLog.write(record, to: block.bytes)
+            FreeLog.write(record, to: block.bytes, room: sealer.byteCount(block.ref))
             sealer.place(at: [page], birth: record.version, nonce: 1, seal: seal)
             let ref = sealer.placed(block.ref)
             try file.write(UnsafeRawBufferPointer(start: block.bytes, count: ref.byteCount), at: Int(page) << 12)

@@ -163,7 +163,16 @@ import Testing
         try file.allocate(16 << 20)
         let other = try database.makeSession()
         try other.beginWrite()
-        database.shrinkIfLong(database.versions.newest)
+        // On another thread: it waits no longer than the write lasts, and the test with it.
+        let isDone = Lock(false)
+        let isStarted = DetachedThread.start {
+            database.shrinkIfLong(database.versions.newest)
+            isDone.withLock { $0 = true }
+        }
+        try #require(isStarted)
+        let end = MonotonicClock.now() + 20_000_000_000
+        while !isDone.withLock({ $0 }), MonotonicClock.now() < end { CurrentThread.sleep(nanoseconds: 100_000) }
+        #expect(isDone.withLock { $0 })
         #expect(try file.byteCount() == 16 << 20)
         other.rollbackWrite()
         database.shrinkIfLong(database.versions.newest)

@@ -358,6 +358,47 @@ extension SpillLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
+    // A full group went to the file without its ref to the list's block, which was dropped before it had a page. The
+    // index was to look at that block: the transaction failed, with a sound file called damaged.
+    @Test("a list whose block is dropped before it has a page keeps its full-text index while groups are written ahead")
+    func droppedBeforePlaced() throws {
+        var options = Database.OpenOptions()
+        // Nothing is looked at but where a group is full.
+        (options.spillLimits.sealed, options.spillLimits.interval) = (4096, 1 << 40)
+        let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Note",
+                columns: [
+                    NewColumn(name: "text", type: .string),
+                    NewColumn(name: "parts", type: .string, collection: .list, isContentIndexed: true),
+                ])
+        ])
+        let notes = try #require(session.table(named: "Note"))
+        let location = try notes.insertRow()
+        let key = location.key
+        try notes.finishInsert(location)
+        let filler = String(repeating: "x", count: 450)
+        try notes.listInsert((0..<10).map { .string("word\($0) \(filler)") }, 1, of: key, at: 0)
+        // Writes it back, into a block that has no page.
+        #expect(try notes.keys(with: .word(Array("word7".utf8)), inTextIndexOf: 1) == [key])
+        let isAheadBefore = session.database.spilled != nil
+        #expect(!isAheadBefore)
+        try notes.listInsert([.string("fresh")], 1, of: key, at: 10)
+        try fill(notes, 3000)
+        let isAhead = session.database.spilled != nil
+        #expect(isAhead)
+        for word in ["word7", "fresh"] {
+            #expect(try notes.keys(with: .word(Array(word.utf8)), inTextIndexOf: 1) == [key])
+        }
+        try session.commitWrite()
+        let left = try #require(session.table(named: "Note"))
+        #expect(try left.listCount(1, of: key) == 11)
+        let report = IntegrityCheck.run(session.database)
+        #expect(report.isClean, "\(report.findings)")
+    }
+
     // MARK: What cannot be written ahead
 
     /// Inserts until the transaction is refused more.

@@ -8,22 +8,22 @@ internal import RegnumObservation
 internal import Synchronization
 
 final class BackgroundLook: @unchecked Sendable {
-    // Sendable: `preparation` is only changed in `deinit`.
+    // Sendable: `preparation` is run by the thread that claims it, and changed behind that.
     private var preparation: ChangePreparation?
     /// The Realm may be gone before the thread is done with its file.
     private let lettingGo: LettingGo
+    private let isClaimed = Atomic(false)
     private let done = DispatchGroup()
     private let isOver = Atomic(false)
 
     /// Begins. `whenDone` is called on any thread.
-    init(_ preparation: ChangePreparation, whenDone: @escaping @Sendable () -> Void) {
-        self.preparation = preparation
-        lettingGo = preparation.newer.database.lettingGo()
+    init(_ made: ChangePreparation, whenDone: @escaping @Sendable () -> Void) {
+        preparation = made
+        lettingGo = made.newer.database.lettingGo()
         done.enter()
+        // It captures nothing that reads the file but this.
         DispatchQueue.global(qos: .userInitiated).async { [self] in
-            preparation.run()
-            isOver.store(true, ordering: .releasing)
-            done.leave()
+            runIfFirst()
             whenDone()
         }
     }
@@ -31,7 +31,14 @@ final class BackgroundLook: @unchecked Sendable {
     // The file is let go of behind what reads it.
     deinit { preparation = nil }
 
-    /// What is being looked at.
+    private func runIfFirst() {
+        if isClaimed.exchange(true, ordering: .acquiringAndReleasing) { return }
+        versions.run()
+        isOver.store(true, ordering: .releasing)
+        done.leave()
+    }
+
+    /// What is being looked at. Not behind `letGo`.
     var versions: ChangePreparation {
         guard let preparation else { preconditionFailure("a look that has ended") }
         return preparation
@@ -39,10 +46,18 @@ final class BackgroundLook: @unchecked Sendable {
 
     var isDone: Bool { isOver.load(ordering: .acquiring) }
 
-    /// What was found; waits for it.
+    /// What was found. Waits for it, and looks itself where no thread has begun to: who holds a lock must not wait for
+    /// one that others may keep busy.
     func result() -> ChangePreparation {
+        runIfFirst()
         done.wait()
         return versions
+    }
+
+    /// Waits, and keeps nothing open any more.
+    func letGo() {
+        _ = result()
+        preparation = nil
     }
 }
 

@@ -50,6 +50,8 @@ final class RealmNotifier: @unchecked Sendable {
     private var nearWalk: (walk: RegionWalk, older: UInt64, newer: UInt64)?
     /// What this thread looks at by itself.
     var limits = LookLimits()
+    /// Turns so far, for tests.
+    private(set) var turns = 0
     /// How many calls of observers of the Realm are on the stack.
     private var tellings = 0
     /// True while observers of the Realm are told `.refreshRequired`.
@@ -65,7 +67,10 @@ final class RealmNotifier: @unchecked Sendable {
         database = core.settings.database
     }
 
-    deinit { CommitBoard.remove(database) }
+    deinit {
+        dropBackground()
+        CommitBoard.remove(database)
+    }
 
     // MARK: Observers
 
@@ -129,13 +134,16 @@ final class RealmNotifier: @unchecked Sendable {
             let count = entries.count
             work.visited += count
             entries.removeAll { $0.entry?.isEnded ?? true }
-            if entries.count != count { watched = nil }
+            if entries.count != count {
+                watched = nil
+                queries.dropEnded()
+            }
             beginners.removeAll { $0.entry?.isEnded ?? true }
             realmEntries.removeAll { $0.entry?.isEnded ?? true }
         }
         if entries.isEmpty {
             baseline = nil
-            background = nil
+            dropBackground()
             nearWalk = nil
             // There is nothing that others could have changed since.
             isLocal = true
@@ -172,6 +180,7 @@ final class RealmNotifier: @unchecked Sendable {
     /// Confined to the Realm.
     func turn(isWhole: Bool = false) {
         isScheduled.store(false, ordering: .releasing)
+        turns += 1
         guard let core else { return }
         core.check()
         dropEnded()
@@ -183,6 +192,7 @@ final class RealmNotifier: @unchecked Sendable {
         }
         // Its end brings a turn.
         if !isWhole, let background, !background.isDone { return }
+        let wasLookedAt = background != nil
         let isFree = core.settings.autorefresh
         guard let hasMoved = come(core, isFree: isFree, isWhole: isWhole) else { return }
         if hasMoved {
@@ -195,8 +205,8 @@ final class RealmNotifier: @unchecked Sendable {
         let isBehind = core.session.version < core.session.database.newestVersion
         if !isFree, isBehind { askForRefresh(core) }
         deliver()
-        // Of what came while another thread looked.
-        if isFree, isBehind { schedule() }
+        // Of what came while another thread looked. Not where the newest version cannot be read, which would go on.
+        if isFree, isBehind, wasLookedAt { schedule() }
     }
 
     /// After the Realm came to a newer version that others have made: tells everybody at once. Where a block's own
@@ -250,22 +260,24 @@ final class RealmNotifier: @unchecked Sendable {
         if let background {
             // Also where there is newer by now: else those would wait for ever whose commits come fast.
             let target = background.versions.newer
-            if !isWhole, target.shows(versionOf: core.session) { return false }
-            if !isWhole, isFree, target.version > core.session.version, (try? core.session.move(to: target)) != nil {
-                return true
+            if !isWhole, !target.isAbandoned {
+                if target.shows(versionOf: core.session) { return false }
+                let isAhead = target.version > core.session.version
+                if isFree, isAhead, (try? core.session.move(to: target)) != nil { return true }
             }
-            self.background = nil
+            dropBackground()
             return isFree && core.advance()
         }
         if isWhole || entries.isEmpty || !place.hasTurns { return isFree && core.advance() }
         // The way back: nobody sees anything before it is decided.
-        let last = baseline
+        let (last, schema) = (baseline, core.session.schemaStamp)
         var back: Session?
         if isFree, core.session.version < core.session.database.newestVersion {
             back = last.flatMap { $0.shows(versionOf: core.session) ? $0 : nil } ?? (try? shownVersion(core))
         }
         let hasMoved = isFree && core.advance()
-        guard let preparation = try? preparation(core) else { return hasMoved }
+        // Queries know the columns of the schema that they were made for.
+        guard core.session.schemaStamp == schema, let preparation = try? preparation(core) else { return hasMoved }
         if hasMoved {
             guard let back, (try? core.session.move(to: back)) != nil else { return true }
         }
@@ -278,7 +290,8 @@ final class RealmNotifier: @unchecked Sendable {
     private func preparation(_ core: RealmCore) throws(EngineError) -> ChangePreparation? {
         nearWalk = nil
         let baseline = baseline
-        if hasLatecomer || baseline.map({ $0.schemaStamp != core.session.schemaStamp }) ?? false { return nil }
+        if hasLatecomer || core.session.isAbandoned { return nil }
+        if let baseline, baseline.schemaStamp != core.session.schemaStamp { return nil }
         var isLong = false
         var firsts: [(query: ObjectQuery, table: TableKey)] = []
         for weak in beginners {
@@ -292,7 +305,7 @@ final class RealmNotifier: @unchecked Sendable {
         if !isLong, let baseline, isBehind { isLong = try isLongWalk(from: baseline, core) }
         if !isLong { return nil }
         let made = ChangePreparation(
-            older: isBehind ? try baseline?.freeze() : nil, newer: try core.session.freeze(),
+            older: isBehind ? try baseline?.freezeForLibrary() : nil, newer: try core.session.freezeForLibrary(),
             tables: watchedTables(core.session).tables,
             regions: isBehind ? entries.compactMap { $0.entry?.observer.watching.region } : [])
         for weak in entries where isBehind {
@@ -325,17 +338,30 @@ final class RealmNotifier: @unchecked Sendable {
     /// What another thread has found, or is about to, of just the versions that are to be compared.
     private func backgroundResult(_ core: RealmCore) -> ChangePreparation? {
         guard let background else { return nil }
-        self.background = nil
-        let versions = background.versions
-        if hasLatecomer || !versions.newer.shows(versionOf: core.session) { return nil }
+        guard isOfNow(background.versions, core) else {
+            dropBackground()
+            return nil
+        }
+        let found = background.result()
+        dropBackground()
+        return found
+    }
+
+    private func isOfNow(_ versions: ChangePreparation, _ core: RealmCore) -> Bool {
+        if hasLatecomer || !versions.newer.shows(versionOf: core.session) { return false }
         switch (baseline, versions.older) {
         case (nil, nil): break
-        case (let baseline?, let older): guard (older ?? versions.newer).shows(versionOf: baseline) else { return nil }
-        case (nil, _?): return nil
+        case (let baseline?, let older): if !(older ?? versions.newer).shows(versionOf: baseline) { return false }
+        case (nil, _?): return false
         }
         // Observers may have come that look at other tables.
-        if !versions.covers(watchedTables(core.session).tables) { return nil }
-        return background.result()
+        return versions.covers(watchedTables(core.session).tables)
+    }
+
+    /// Of a database in memory only when nothing of it is read any more: it is to be gone with its last Realm.
+    private func dropBackground() {
+        if database.isVolatile { background?.letGo() }
+        background = nil
     }
 
     /// Ends what another thread looks at, for tests: when this returns the next turn tells what it has found.
@@ -433,7 +459,8 @@ final class RealmNotifier: @unchecked Sendable {
     ) throws(EngineError) -> [DueCall] {
         let found = backgroundResult(core)
         let walk = found?.adopt(in: queries)
-        defer { queries.endOffers() }
+        // Held as long as its offers, which are found by addresses of what it holds.
+        defer { withExtendedLifetime(found) { queries.endOffers() } }
         var calls: [DueCall] = []
         if let baseline {
             let isBehind = baseline.version != core.session.version
@@ -548,6 +575,9 @@ extension Realm {
 
     /// What happens at a turn of the place of delivery, for tests. Confined to the Realm.
     package func startTurn() { core.notifier?.turn() }
+
+    /// Turns of the place of delivery so far, for tests. Confined to the Realm.
+    package var turnCount: Int { core.notifier?.turns ?? 0 }
 
     /// Delivers by turns as the place of delivery makes them, where what takes longer than `limits` allow is left to
     /// another thread, from now on; waits for that. For tests. Confined to the Realm.

@@ -225,8 +225,9 @@ extension RealmCare where Self == Realm {
 
     /// As `open(configuration:)`, telling `progress` how far a migration is, on the thread that migrates. Cancelling
     /// the task stops the migration: `CancellationError` is thrown, and the file is as it was. It is asked for within
-    /// enumerations and wherever the migration goes through a table, every few thousand objects. Once the migration
-    /// commits, cancelling has no effect: the file is migrated, and the Realm is opened.
+    /// enumerations and wherever the migration goes through a table, every few thousand objects; not while what was
+    /// collected for a new index is sorted and stored, at the end of its table, O(n log n). Once the migration commits,
+    /// cancelling has no effect: the file is migrated, and the Realm is opened.
     public static func open(
         configuration: Realm.Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         fileID: StaticString = #fileID, line: UInt = #line, progress: @escaping @Sendable (MigrationProgress) -> Void

@@ -11,6 +11,9 @@ extension Realm {
     /// Opens `configuration` confined to `actor`: it may be used by code that runs on the actor, whatever thread that
     /// is. Migration and compaction run elsewhere first. Throws `Realm.Error`, and `CancellationError` where the task
     /// is cancelled before the Realm is open; where a migration is done, before it commits.
+    ///
+    /// Where the file has to be changed, suspends while a write is open, also one of a Realm of the same actor: another
+    /// task has to end it.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -49,6 +52,9 @@ extension Realm {
 
     /// Opens `configuration` confined to the actor of the caller. Throws `Realm.Error`, and `CancellationError` where
     /// the task is cancelled before the Realm is open; where a migration is done, before it commits.
+    ///
+    /// Where the file has to be changed, suspends while a write is open, also one of a Realm of the same actor: another
+    /// task has to end it.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         downloadBeforeOpen: OpenBehavior = .never, fileID: StaticString = #fileID, line: UInt = #line

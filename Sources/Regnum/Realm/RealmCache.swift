@@ -123,7 +123,8 @@ final class RealmCache: Sendable {
     }
 
     /// An instance of the database with a write open, for whose end the caller would wait in vain: it goes on only
-    /// where the caller is, on the same thread or queue, or on the actor of `confinement`. To be called there.
+    /// where the caller is, on the same thread, queue or actor. To be called there. Where the runtime cannot be asked
+    /// about actors, only the one of `confinement` counts.
     func writerHere(_ database: Database, _ confinement: Confinement) -> RealmCore? {
         let here = Confinement.current
         let near = entries.withLock { entries in
@@ -131,11 +132,21 @@ final class RealmCache: Sendable {
                 switch entry.key.confinement {
                 case .thread: entry.key.confinement == here
                 case .queue(let identity): entry.key.confinement == here || QueueConfinement.isCurrent(identity)
-                case .actor: entry.key.confinement == confinement
+                // Asked below.
+                case .actor: true
                 }
             }.map(\.value)
         }
-        return near.compactMap(\.core).first { $0.session.database === database && $0.isWriting }
+        return near.compactMap(\.core).first { core in
+            guard core.session.database === database else { return false }
+            if let mailbox = core.settings.mailbox {
+                // First: whether it writes is its actor's to know.
+                guard let actor = mailbox.actor,
+                    CurrentExecutor.isCurrent(actor.unownedExecutor) ?? (confinement == .of(actor))
+                else { return false }
+            }
+            return core.isWriting
+        }
     }
 
     /// True where any instance is open at the place.

@@ -106,9 +106,4 @@ extension Session {
         }
         return all
     }
-
-    /// True where both show the same version: the same number, and not that of one that was abandoned.
-    package func shows(versionOf other: Session) -> Bool {
-        current.number == other.current.number && current.catalog == other.current.catalog
-    }
 }

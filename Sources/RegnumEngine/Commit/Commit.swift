@@ -121,7 +121,7 @@ extension Database {
         let spilledRuns = FreeSpace.joined(spill?.runs ?? [])
         let unused = (spill?.skipped ?? []) + sealer.takeDroppedExtents()
         let log = try addLog(
-            byteCount: logByteCount(
+            byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
         let placement = try space.free.place(sealer.pageCounts)
@@ -133,7 +133,7 @@ extension Database {
         let record = makeRecord(
             space, freed, spilledRuns + placement.runs, returned + skipped, isSnapshot: isSnapshot, number: number,
             before: before.freeLog)
-        FreeLog.write(record, to: log.bytes)
+        FreeLog.write(record, to: log.bytes, room: sealer.byteCount(log.ref))
         for entry in freed { space.free.addPending(entry) }
 
         let nonce = spill?.nonce ?? makeNonce()
@@ -274,11 +274,13 @@ extension Database {
     }
 
     /// Upper bound of the free log's size, before placement adds runs among what is free and one a section at the end.
-    private func logByteCount(
+    static func logByteCount(
         _ space: RecordedSpace, _ freed: Int, _ spilledRuns: Int, _ isSnapshot: Bool, _ sealer: Sealer
     ) -> Int {
-        // Three of the largest blocks fill a section but for its last quarter. What is barred may be passed over too.
-        let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + (space.free.barred > 0 ? 3 : 2)
+        // What is barred may be passed over: a free run in each section, by this or what was written ahead.
+        let barred = space.free.barred > 0 ? Int(space.free.barred / FormatLimits.sectionPages) + 1 : 0
+        // Three of the largest blocks fill a section but for its last quarter.
+        let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + 2 + barred
         let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
         if isSnapshot {
             return FreeLog.byteCount(

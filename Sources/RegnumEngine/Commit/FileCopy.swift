@@ -128,7 +128,7 @@ struct FileCopy {
         FreeLog.write(
             FreeLog.Record(
                 isSnapshot: true, version: 1, highWater: space.highWater, previous: .none, freed: skipped, taken: []),
-            to: log.bytes)
+            to: log.bytes, room: sealer.byteCount(log.ref))
         sealer.place(at: pages, birth: 1, nonce: nonce, seal: seal)
         try write()
         var slot = CommitSlot(

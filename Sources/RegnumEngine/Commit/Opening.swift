@@ -220,7 +220,7 @@ struct Opening {
         }
         FreeLog.write(
             FreeLog.Record(isSnapshot: true, version: 1, highWater: pages.next, previous: .none, freed: [], taken: []),
-            to: log.bytes)
+            to: log.bytes, room: sealer.byteCount(log.ref))
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
         precondition(pages.next - first <= UInt64(Self.firstCommitPages))

@@ -59,14 +59,15 @@ extension Database {
     /// True for files whose transactions can be written ahead.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
-    /// Writes the blocks sealed so far; false where that failed. `base` is what the transaction was built on.
-    /// `keepsDropped`: blocks that it has dropped are read once more. Guard: gate.
-    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?, keepsDropped: Bool) -> Bool {
+    /// Writes the blocks sealed so far; false where that failed, and then they are left to the commit. `base` is what
+    /// the transaction was built on. Nobody may read dropped blocks any more, or refs to them: those are forgotten.
+    /// Guard: gate.
+    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Bool {
         let sealer = blocks.sealer
         do throws(EngineError) {
             var spill = try currentSpill(before, base)
             // What was dropped is part of no version: it can be written over, unless a snapshot reads it.
-            if blocks.snapshots == 0, !keepsDropped {
+            if blocks.snapshots == 0 {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
                 spilled = spill
             }

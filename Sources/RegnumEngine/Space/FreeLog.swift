@@ -44,8 +44,10 @@ package enum FreeLog {
 
     package static func byteCount(freed: Int, taken: Int) -> Int { headByteCount + freed * 32 + taken * 16 }
 
-    /// Fills a block that has room for at least the record. `previous` must be committed.
-    package static func write(_ record: Record, to p: UnsafeMutableRawPointer) {
+    /// Fills a block of `room` bytes, which the record must not outgrow. `previous` must be committed.
+    package static func write(_ record: Record, to p: UnsafeMutableRawPointer, room: Int) {
+        precondition(
+            byteCount(freed: record.freed.count, taken: record.taken.count) <= room, "a free log outgrows its block")
         p.storeBytes(of: record.isSnapshot ? 1 : 0, toByteOffset: 32, as: UInt8.self)
         p.storeBytes(of: record.version, toByteOffset: 40, as: UInt64.self)
         p.storeBytes(of: record.highWater, toByteOffset: 48, as: UInt64.self)

@@ -115,16 +115,21 @@ extension Table {
     /// True while an index of contents knows the open collection as what it was, and has to look at that once more.
     var hasOpenIndexedCollection: Bool { openCollection.map { contentIndexes[$0.column] != nil } ?? false }
 
-    /// See `Session.writeBackIndexed`.
+    /// See `Session.writeBackIndexed`. Whatever column the open collection is of: who asks an index of contents or
+    /// backlinks writes back any, and that moves rows.
     func flushIndexedCollection() throws(EngineError) {
-        if hasOpenIndexedCollection { try flushOpenCollection() }
+        guard openCollection != nil,
+            contentIndexes.contains(where: { $0 != nil }) || backlinkTrees.contains(where: { $0 != nil })
+        else { return }
+        try flushOpenCollection()
     }
 
     private func write(_ open: OpenCollection) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
-        // The bytes of what it was are still there: nothing is written over them before, see `Database.spill`.
+        // The bytes of what it was are still there, and the ref to them: nothing is written ahead before, see
+        // `Session.limitMemory`.
         try contentIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
         group.makeWritable(open.column)
         switch try open.seal() {

@@ -17,8 +17,8 @@ extension Session {
         return low < tables.count && tables[low].definition.key == key ? tables[low] : nil
     }
 
-    /// In a write: writes back the collections that are being changed and have an index of contents, which does not
-    /// know them before. Rows may move: to be called before a query looks at the first one.
+    /// In a write: writes back the collections that are being changed of tables with an index of contents or
+    /// backlinks, which are asked only then. Rows may move: to be called before a query looks at the first one.
     package func writeBackIndexed() throws(EngineError) {
         guard state.pointee.isWriting else { return }
         for table in tables { try table.flushIndexedCollection() }

@@ -40,7 +40,7 @@ package final class Session {
     /// What its commits wait for where they do not say themselves.
     package var durability = CommitDurability.full
     /// Of `current`, where that is not known to be durable.
-    private var ticket: CommitTicket?
+    private(set) var ticket: CommitTicket?
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
     /// In a write: what it does to whole tables tells how far it is, and may be called off; see Session+WholeTables.
@@ -367,10 +367,10 @@ package final class Session {
         guard database.canSpill else { return }
         space.spillLimit = limits.sealed
         space.spill = { [unowned self] in
-            // Of what an open collection was the blocks are dropped, and an index of contents is yet to look at them.
-            let isRead = tables.contains { $0.hasOpenIndexedCollection }
-            // What failed once is left to the commit.
-            if !database.spill(space, before: current, base: ticket, keepsDropped: isRead) { space.spillLimit = .max }
+            // Indexes must look at what open collections have dropped: `relieve`, first. What failed once waits.
+            let isEarly = tables.contains { $0.hasOpenIndexedCollection }
+            if isEarly { reliefDue = 0 }
+            if !isEarly, !database.spill(space, before: current, base: ticket) { space.spillLimit = .max }
         }
     }
 
@@ -384,7 +384,7 @@ package final class Session {
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
-        try writeBackIndexed()
+        for table in tables where table.hasOpenIndexedCollection { try table.flushOpenCollection() }
         var held = tables.reduce(0) { $0 + $1.changedByteCount }
         // An open collection is unpacked: in blocks it takes so much more, mostly less.
         var packing = tables.reduce(0) { sum, table in
