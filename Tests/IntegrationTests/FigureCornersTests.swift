@@ -117,6 +117,58 @@ struct FigureCornersTests {
         #expect(accounts.filter("anys.@sum == 0.3 AND anys.@avg == 0.15").count == 1)
     }
 
+    // The total of one whole Float or Double was not equal to it where its shortest digits are others: those of the
+    // Float 50331648 are 5.033165e+07, those of 2 to the 64th as Double 18446744073709552000.
+    @Test func `a total of large whole numbers is equal to them, as a constant and as a property`() throws {
+        let realm = try FigureModels.realm()
+        // `property`: the one of their type.
+        let numbers: [(number: AnyRealmValue, constant: Any, ratio: Double, property: String)] = [
+            (.float(50_331_648), Float(50_331_648), 50_331_648, "rate"), (.double(0x1p60), 0x1p60, 0x1p60, "ratio"),
+            (.double(0x1p64), 0x1p64, 0x1p64, "ratio"), (.double(1e23), 1e23, 1e23, "ratio"),
+            (.float(0x1p64), Float(0x1p64), 0x1p64, "rate"),
+        ]
+        for (number, constant, ratio, property) in numbers {
+            let digits = Decimal128(value: "\(constant)")
+            try realm.write {
+                realm.deleteAll()
+                let account = realm.create(Account.self)
+                account.left = number
+                account.ratio = ratio
+                account.rate = Float(ratio)
+                account.anys.append(number)
+                account.prices.append(digits)
+            }
+            let accounts = realm.objects(Account.self)
+            for figure in ["anys.@sum", "anys.@avg", "anys.@min", "anys.@max"] {
+                for comparison in ["==", "<=", ">="] {
+                    let text = "\(figure) \(comparison)"
+                    #expect(accounts.filter("\(text) %@", constant).count == 1, "\(text) \(number)")
+                    #expect(accounts.filter("\(text) left").count == 1, "\(text) \(number)")
+                }
+                for comparison in ["!=", "<", ">"] {
+                    let text = "\(figure) \(comparison)"
+                    #expect(accounts.filter("\(text) %@", constant).isEmpty, "\(text) \(number)")
+                    #expect(accounts.filter("\(text) left").isEmpty, "\(text) \(number)")
+                }
+            }
+            // What decimals come to meets a property as it does a constant.
+            for figure in ["anys.@sum", "anys.@avg", "prices.@sum", "prices.@avg", "prices.@max"] {
+                #expect(accounts.filter("\(figure) == %@", constant).count == 1, "\(figure) \(number)")
+                #expect(accounts.filter("\(figure) == \(property)").count == 1, "\(figure) \(number)")
+                #expect(accounts.filter("\(property) < \(figure)").isEmpty, "\(figure) \(number)")
+            }
+            let list = List<Account>()
+            let account = Account()
+            account.ratio = ratio
+            account.rate = Float(ratio)
+            account.prices.append(digits)
+            account.anys.append(number)
+            list.append(account)
+            #expect(list.index(matching: "prices.@sum == \(property)") == 0, "\(number)")
+            #expect(list.index(matching: "anys.@sum == \(property)") == 0, "\(number)")
+        }
+    }
+
     @Test func `two properties of any type compare as their values do`() throws {
         let realm = try FigureModels.realm()
         func holds(_ left: AnyRealmValue, _ right: AnyRealmValue, _ text: String) throws -> Bool {

@@ -87,6 +87,59 @@ extension Counted.After: UniqueConstraints {
     static var uniqueConstraints: [[String]] { [["street", "number"]] }
 }
 
+/// Links of a chain come to be embedded, each in the one before it.
+private enum Chain {
+    class Holder: MigrationCase {
+        @Persisted var first: First?
+        override class func _realmObjectName() -> String? { "CHolder" }
+    }
+    class First: MigrationCase {
+        @Persisted var next: Second?
+        override class func _realmObjectName() -> String? { "CFirst" }
+    }
+    class Second: MigrationCase {
+        @Persisted var number = 0
+        @Persisted var more: List<Second>
+        override class func _realmObjectName() -> String? { "CSecond" }
+    }
+    class EmbeddingHolder: MigrationCase {
+        @Persisted var first: EmbeddedFirst?
+        override class func _realmObjectName() -> String? { "CHolder" }
+    }
+    class EmbeddedFirst: MigrationPart {
+        @Persisted var next: EmbeddedSecond?
+        override class func _realmObjectName() -> String? { "CFirst" }
+    }
+    class EmbeddedSecond: MigrationPart {
+        @Persisted var number = 0
+        @Persisted var more: List<EmbeddedSecond>
+        override class func _realmObjectName() -> String? { "CSecond" }
+    }
+
+    static func write(_ url: URL) throws {
+        let realm = try Realm(
+            configuration: .init(fileURL: url, objectTypes: [Holder.self, First.self, Second.self]))
+        try realm.write {
+            let firsts = (0..<3).map { _ in realm.create(First.self) }
+            let seconds = (0..<6).map { realm.create(Second.self, value: ["number": $0]) }
+            // Nobody owns two of the first class, which go. Of the second, one of them alone leads to 1, and 1 by two
+            // links to 3; to 2 the other one does, and 0, which stays, and leads by two links to 4. To 5 there is none.
+            realm.create(Holder.self).first = firsts[0]
+            firsts[0].next = seconds[0]
+            firsts[1].next = seconds[1]
+            firsts[2].next = seconds[2]
+            seconds[0].more.append(objectsIn: [seconds[2], seconds[4], seconds[4]])
+            seconds[1].more.append(objectsIn: [seconds[3], seconds[3]])
+        }
+    }
+
+    static func configuration(_ url: URL) -> Realm.Configuration {
+        .init(
+            fileURL: url, schemaVersion: 1, migrationBlock: { _, _ in },
+            objectTypes: [EmbeddingHolder.self, EmbeddedFirst.self, EmbeddedSecond.self])
+    }
+}
+
 @Suite("migrations: counts of a plan")
 struct MigrationCountsTests {
     let folder = TestFolder()
@@ -117,6 +170,28 @@ struct MigrationCountsTests {
         #expect(plan.description.contains("Embedded. 4 objects. To 2 no other object links: they go. To 2 several"))
         #expect(plan.description.contains("equal values. 5 objects. Opening throws unless the block changes them."))
         #expect(try Data(contentsOf: folder.file()) == before)
+    }
+
+    /// Only objects to which nothing linked were counted, and two links from an object that goes as copies.
+    @Test("a plan counts what goes because its only owners go, along a chain of classes that come to be embedded")
+    func chain() throws {
+        try Chain.write(folder.file())
+        let configuration = Chain.configuration(folder.file())
+        let plan = try Realm.migrationPlan(for: configuration)
+        var found: [String: [Int]] = [:]
+        for change in plan.changes { found[change.text] = [change.objectCount, change.lossCount] }
+        #expect(
+            found == [
+                "Class 'CFirst' has been changed from TopLevel to Embedded.": [2, 2],
+                "Class 'CSecond' has been changed from TopLevel to Embedded.": [4, 3],
+            ])
+        do {
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.dynamicObjects("CFirst").count == 1)
+            let left = realm.dynamicObjects("CSecond").compactMap { $0["number"] as? Int }
+            #expect(left.sorted() == [0, 2, 4, 4])
+        }
+        expectIntegrity(of: folder.file())
     }
 
     @Test("a plan names the classes that are in the file and not declared, with their objects, as no change")

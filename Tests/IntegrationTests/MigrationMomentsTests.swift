@@ -4,6 +4,7 @@
 
 import Foundation
 import RealmSwift
+import RegnumSystem
 import RegnumTestKit
 import Synchronization
 import Testing
@@ -32,6 +33,60 @@ private final class CallOff: Sendable {
         }
         if cancels { control?.cancel() }
     }
+}
+
+/// Clerks have two desks each, then one.
+private enum Desks {
+    class Desk: MigrationPart {
+        @Persisted var label = ""
+        override class func _realmObjectName() -> String? { "MDesk" }
+    }
+    class Before: MigrationCase {
+        @Persisted var desk: Desk?
+        @Persisted var other: Desk?
+        override class func _realmObjectName() -> String? { "MClerk" }
+    }
+    class After: MigrationCase {
+        @Persisted var other: Desk?
+        override class func _realmObjectName() -> String? { "MClerk" }
+    }
+}
+
+/// The files of the system, where another file comes to be at a path as soon as what is there is opened.
+private final class ReplacingFiles: FileSystem {
+    private let base = PosixFileSystem.shared
+    private let path: String
+    private let replacement: Mutex<String?>
+
+    init(at path: String, by replacement: String) {
+        self.path = path
+        self.replacement = Mutex<String?>(replacement)
+    }
+
+    var isShared: Bool { base.isShared }
+    /// True where the other file is there.
+    var hasReplaced: Bool { replacement.withLock { $0 == nil } }
+
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
+        let file = try base.open(path, mode)
+        guard path == self.path else { return file }
+        let source: String? = replacement.withLock { other in
+            defer { other = nil }
+            return other
+        }
+        if let source { try base.rename(source, to: path) }
+        return file
+    }
+    func status(_ path: String) throws(SystemError) -> FileStatus? { try base.status(path) }
+    func linked(_ path: String) -> String { base.linked(path) }
+    func remove(_ path: String) throws(SystemError) { try base.remove(path) }
+    func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try base.renameIfAbsent(source, to: target)
+    }
+    func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }
+    func syncDirectory(containing path: String) throws(SystemError) { try base.syncDirectory(containing: path) }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
 }
 
 @Suite("migrations: moments")
@@ -158,6 +213,50 @@ struct MigrationMomentsTests {
         expectIntegrity(of: file.url)
     }
 
+    /// It was asked while their links were collected, and no more while they were deleted, which takes longest.
+    @Test("a migration is called off, and tells how far it is, while what a dropped property owned is deleted")
+    func calledOffDropping() throws {
+        let folder = TestFolder()
+        let url = folder.file()
+        let count = 2500
+        do {
+            let types: [ObjectBase.Type] = [Desks.Desk.self, Desks.Before.self]
+            let realm = try Realm(configuration: .init(fileURL: url, objectTypes: types))
+            try realm.write {
+                for _ in 0..<count {
+                    let clerk = realm.create(Desks.Before.self)
+                    clerk.desk = Desks.Desk()
+                    clerk.other = Desks.Desk()
+                }
+            }
+        }
+        let before = try Data(contentsOf: url)
+        func migrate(_ callOff: CallOff, cancels: Bool) throws -> Int {
+            let control = MigrationControl { progress in
+                let isWanted = progress.className == "MDesk" && progress.completed > 0
+                callOff.add(progress, cancels: cancels && isWanted)
+            }
+            callOff.watch(control)
+            var configuration = Realm.Configuration(
+                fileURL: url, schemaVersion: 1, migrationBlock: { _, _ in },
+                objectTypes: [Desks.Desk.self, Desks.After.self])
+            configuration.extras.control = control
+            return try Realm(configuration: configuration).objects(Desks.After.self).filter("other != nil").count
+        }
+        let cancelled = CallOff()
+        #expect(throws: CancellationError.self) { try migrate(cancelled, cancels: true) }
+        let last = try #require(cancelled.list.last)
+        #expect(last.phase == .building && last.className == "MDesk" && last.total == count)
+        #expect(last.completed > 0 && last.completed < count, "\(last)")
+        let after = try Data(contentsOf: url)
+        #expect(after == before)
+        let whole = CallOff()
+        let left = try migrate(whole, cancels: false)
+        #expect(left == count)
+        #expect(whole.list.contains { $0.className == "MDesk" && $0.completed == count && $0.total == count })
+        expectIntegrity(of: url)
+    }
+
     @Test("what goes through a table tells at most 101 times how far it is, and anew for the next one")
     func buildingReports() {
         let told = Told()
@@ -214,6 +313,30 @@ struct MigrationMomentsTests {
         #expect(isThere)
         #expect(try schemaVersionAtURL(try #require(Realm.migrationBackup(for: wanted))) == 0)
         #expect(try schemaVersionAtURL(file.url) == 1)
+    }
+
+    /// Held up between its look at the version and the removal, the program removed what it had not looked at.
+    @Test("a backup that takes the place of an old one while that is looked at stays")
+    func replacedBackup() throws {
+        let file = try MigrationFile(people: 30)
+        var backedUp = configuration(file)
+        backedUp.backsUpBeforeMigration = true
+        func open(_ configuration: Realm.Configuration) throws {
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.objects(Renamed.Person.self).count == 30)
+        }
+        try open(backedUp)
+        let backup = try #require(Realm.migrationBackup(for: backedUp)).path
+        // What a program of the next version has of the file, and puts in the place of the backup.
+        let next = file.url.path + ".next"
+        try FileManager.default.copyItem(atPath: file.url.path, toPath: next)
+        let files = ReplacingFiles(at: backup, by: next)
+        var held = backedUp
+        held.extras.fileSystem = files
+        try open(held)
+        #expect(files.hasReplaced)
+        #expect(FileManager.default.fileExists(atPath: backup))
+        #expect(try schemaVersionAtURL(URL(fileURLWithPath: backup)) == 1)
     }
 
     @Test("an enumeration tells at most 101 times how far it is", arguments: [0, 1, 99, 100, 101, 150, 1_000_000])

@@ -254,5 +254,11 @@ struct QueryAdditionsTests {
         } throws: {
             ($0 as? UnsupportedPredicateError)?.expression == "Conditional"
         }
+        // It was taken for the count, as every Int was.
+        #expect {
+            _ = try all.filter(#Predicate { $0.friends.filter { $0.id > 20 }.startIndex == 0 })
+        } throws: {
+            ($0 as? UnsupportedPredicateError)?.expression == "KeyPath"
+        }
     }
 }

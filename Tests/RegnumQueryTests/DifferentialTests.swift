@@ -65,7 +65,7 @@ struct Cell: Hashable {
         case .total: return !isOfSome && isOfFigures([.int, .float, .double])
         case .countOf: return !isNull && isOfFigures(PlainNodes.types)
         case .extremeOf: return isOfFigures([.int, .float, .double, .decimal128, .mixed, .date])
-        case .totalOf: return isOfFigures([.int, .float, .double])
+        case .totalOf: return isOfFigures([.int, .float, .double, .decimal128, .mixed])
         }
     }
 

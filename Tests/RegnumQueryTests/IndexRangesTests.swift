@@ -266,6 +266,54 @@ import Testing
         }
     }
 
+    // Each of them was taken for a set, and all others copied, before it was seen to be none: seconds in each question.
+    @Test("conditions without a set are looked through once, however many there are")
+    func manyConditions() throws {
+        let count: Int64 = 30_000
+        let tests = (0..<count).map { ValueTest.int(.notEqual, $0) }
+        // Sets that have no ranges are none either.
+        let folded = (0..<count).map { ValueTest.bytesSet(ByteStringSet([Array("a\($0)".utf8)], isFolded: true)) }
+        let clock = ContinuousClock()
+        let start = clock.now
+        if ValueTest.all(tests).rangesToWalk(.int) != nil { Issue.record("ranges of no set") }
+        if ValueTest.all(folded).rangesToWalk(.string) != nil { Issue.record("ranges of folded texts") }
+        #expect(clock.now - start < .seconds(2))
+        let set = ValueTest.intSet(IntegerSet([-1, 5, 40_000]))
+        guard let (ranges, isExact) = ValueTest.all(tests + [set]).rangesToWalk(.int) else {
+            Issue.record("no ranges")
+            return
+        }
+        #expect(isExact && Array(ranges) == [.integers(-1, -1), .integers(40_000, 40_000)])
+    }
+
+    // Its values were put through the other condition in each question, of a table with ten objects too.
+    @Test("a set with more values than the table has rows is no work for the index, where it stands beside conditions")
+    func setLargerThanTable() throws {
+        let session = try makeSessionOfItsOwn()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(name: "Row", columns: [NewColumn(name: "text", type: .string, isIndexed: true)])
+        ])
+        let table = try #require(session.table(named: "Row"))
+        for row in 0..<10 {
+            let location = try table.insertRow()
+            try table.finishInsert(location)
+            try table.set(.string("text \(row)"), 0, of: location.key)
+        }
+        try session.commitWrite()
+        let path = BoundPath(end: .column(0, .string))
+        let cases: [(count: Int, indexes: [Int])] = [(64, [0]), (1000, [])]
+        for (count, indexes) in cases {
+            let set = ValueTest.bytesSet(ByteStringSet((0..<count).map { Array("text \($0)".utf8) }))
+            let odd = ValueTest.bytes(BytesTest(.suffix, Array("5".utf8)))
+            let predicate = BoundPredicate.and([.test(path, set), .test(path, odd)])
+            let query = ObjectQuery(session: session, table: table.definition.key, predicate: predicate)
+            #expect(try query.keys() == [ObjectKey(6)])
+            #expect(try query.count() == 1)
+            #expect(try query.explain().indexes == indexes, "\(count) values")
+        }
+    }
+
     // MARK: Long texts
 
     /// Short texts, and such as are about as long as what an index keeps of a value, many of them alike up to there. In

@@ -360,16 +360,19 @@ extension PlainNodes {
                 return value
             case "@sum" where cell.type == .int: return .int(Int64.random(in: -1...3, using: &random))
             default:
-                let doubles: [Double] = [0, 1, 1.5, -1, 0.5, 0.1, 300, .infinity, .nan]
+                let doubles: [Double] = [0, 1, 1.5, -1, 0.5, 0.1, 300, 0x1p64, .infinity, .nan]
                 return .double(doubles[Int.random(in: doubles.indices, using: &random)])
             }
         }
         let text = Self.written(path, "", cell.comparison, &random)
         let found = (0..<rowCount).filter { row in
             let isTotal = cell.shape != .extremeOf
-            let result =
-                cell.shape == .totalOf
-                ? PlainValues.total(figure, values(row)) : PlainValues.figure(figure, values(row), cell.type)
+            let result: Value
+            switch (cell.shape, cell.type) {
+            case (.totalOf, .decimal128), (.totalOf, .mixed): result = PlainValues.decimalTotal(figure, values(row))
+            case (.totalOf, _): result = PlainValues.total(figure, values(row))
+            default: result = PlainValues.figure(figure, values(row), cell.type)
+            }
             func holds(_ operation: String, _ value: Value) -> Bool {
                 isTotal
                     ? PlainValues.holdsTotal(result, operation, value)

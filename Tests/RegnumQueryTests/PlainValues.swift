@@ -249,7 +249,31 @@ enum PlainValues {
         return .int(whole)
     }
 
-    /// A total is none of the numbers of the tests: it is compared as Int, as Float with a Float, otherwise as Double.
+    /// `@sum` and `@avg` of decimals or of values of any type: binary numbers count by their shortest digits.
+    static func decimalTotal(_ figure: String, _ values: [Value]) -> Value {
+        let counted = values.filter { kind($0) == 2 && place($0) != 0 }
+        var total = DecimalBits.zero
+        for value in counted { total = total + digits(value) }
+        if figure == "@avg" {
+            if counted.isEmpty { return .null }
+            total = total / DecimalBits(Int64(counted.count))
+        }
+        return .decimal128(total.low, total.high)
+    }
+
+    /// A number as it is written.
+    private static func digits(_ value: Value) -> DecimalBits {
+        switch value {
+        case .int(let number): DecimalBits("\(number)")
+        case .float(let number): DecimalBits("\(number)")
+        case .double(let number): DecimalBits("\(number)")
+        case .decimal128(let low, let high): DecimalBits(low: low, high: high)
+        default: .zero
+        }
+    }
+
+    /// A total is none of the numbers of the tests: it is compared as a decimal where it is one, as Int, as Float with
+    /// a Float, otherwise as Double.
     static func holdsTotal(_ total: Value, _ operation: String, _ value: Value) -> Bool {
         if let isSame = holdsForNull(total, operation, value) { return isSame }
         func compareDoubles(_ a: Double, _ b: Double) -> Int {
@@ -263,6 +287,8 @@ enum PlainValues {
         case (.double(let a), .int(let b)): order = compareDoubles(a, Double(b))
         case (.double(let a), .float(let b)): order = compareDoubles(Double(Float(a)), Double(b))
         case (.double(let a), .double(let b)): order = compareDoubles(a, b)
+        case (.decimal128(let low, let high), .double):
+            order = DecimalBits.compare(DecimalBits(low: low, high: high), digits(value))
         default: return false
         }
         return holds(order, operation)

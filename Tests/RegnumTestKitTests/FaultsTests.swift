@@ -6,6 +6,10 @@ import Regnum
 import RegnumTestKit
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#endif
+
 final class KitAccount: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var sum = 0
@@ -224,6 +228,51 @@ struct ExpectMigrationsTests {
             #expect(other != copy)
             #expect(try schemaVersionAtURL(other) == 1)
             #expect(throws: (any Error).self) { try copyFixture(fixture.appendingPathExtension("none")) }
+        }
+    }
+
+    // A copy had the permissions of the fixture: it could not be migrated.
+    @Test("copies of a read-only fixture can be written, and the fixture stays read-only")
+    func readOnlyFixture() throws {
+        func permissions(_ url: URL) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+        }
+        try withFixtures { fixtures in
+            let fixture = fixtures[0]
+            try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: fixture.path)
+            let copy = try copyFixture(fixture)
+            #expect(try permissions(copy) == 0o644)
+            let configuration = Shipped.third(isWrong: false)
+            let test = try TestRealm(configuration: configuration, copyOf: fixture)
+            let place = try #require(test.configuration.fileURL)
+            #expect(try permissions(place) == 0o644)
+            test.finish()
+            var found: [Int?] = []
+            try expectMigrations(of: [fixture], to: configuration) { realm, _ in
+                let place = try #require(realm.configuration.fileURL)
+                found.append(try permissions(place))
+            }
+            #expect(found == [0o644])
+            #expect(try permissions(fixture) == 0o444)
+        }
+    }
+
+    // What is done when a process ends is done by its children too.
+    @Test("a child of a fork that ends leaves its parent's copies")
+    func copiesOfParent() async throws {
+        await #expect(processExitsWith: .success) {
+            let fixture = FileManager.default.temporaryDirectory.appendingPathComponent("fixture-\(UUID().uuidString)")
+            try Data("any bytes".utf8).write(to: fixture)
+            let copy = try copyFixture(fixture)
+            // Swift hides `fork`; programs come to it through C all the same.
+            guard let symbol = dlsym(nil, "fork") else { exit(11) }
+            let child = unsafeBitCast(symbol, to: (@convention(c) () -> Int32).self)()
+            if child == 0 { exit(0) }
+            var status: Int32 = 0
+            guard waitpid(child, &status, 0) == child, status == 0 else { exit(12) }
+            let isThere = FileManager.default.fileExists(atPath: copy.path)
+            try? FileManager.default.removeItem(at: fixture)
+            exit(isThere ? 0 : 13)
         }
     }
 

@@ -25,9 +25,11 @@ extension PredicateExpressions.KeyPath: QueryExpression {
                 return .constant(value[keyPath: keyPath])
             }
             // Of the elements that a condition leaves: their count, and whether there are none.
-            if case .count(let path, let variable, let test) = start {
-                if Output.self == Int.self { return start }
-                if Output.self == Bool.self {
+            if case .count(let path, let variable, let test) = start,
+                let array = Root.Output.self as? any FilteredArray.Type
+            {
+                if array.isCount(keyPath) { return start }
+                if array.isEmptiness(keyPath) {
                     return .condition(ExpressionLowering.counted((path: path, variable: variable, test: test), .equal))
                 }
             }
@@ -56,6 +58,17 @@ extension PredicateExpressions.KeyPath: QueryExpression {
         }
         throw lowering.refusal(self, "only properties that are stored can be asked, and count and isEmpty.")
     }
+}
+
+/// What `filter` makes: its key paths can be told apart only by comparing them.
+private protocol FilteredArray {
+    static func isCount(_ keyPath: AnyKeyPath) -> Bool
+    static func isEmptiness(_ keyPath: AnyKeyPath) -> Bool
+}
+
+extension Array: FilteredArray {
+    fileprivate static func isCount(_ keyPath: AnyKeyPath) -> Bool { keyPath == \[Element].count }
+    fileprivate static func isEmptiness(_ keyPath: AnyKeyPath) -> Bool { keyPath == \[Element].isEmpty }
 }
 
 extension PredicateExpressions.Value: QueryExpression {

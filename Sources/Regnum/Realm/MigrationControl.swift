@@ -109,8 +109,9 @@ struct EnumerationWatch {
     }
 }
 
-/// What a migration does to whole tables besides its block: tells how far that is, at most 101 times for each index,
-/// property or check, and asks whether it goes on. Confined to the migration.
+/// What a migration does to whole tables besides its block: tells how far that is, at most 101 times for each pass over
+/// a table, of which an index, a property or a check may take several, and asks whether it goes on. Confined to the
+/// migration.
 final class BuildingWatch {
     private let control: MigrationControl
     /// Hundredths that were told of the work under way.
@@ -190,14 +191,19 @@ struct MigrationBackup {
         guard case .file(let file) = place, migrated.withLock({ $0[file]?.database }) == nil else { return }
         migrated.withLock { $0[file] = nil }
         let backup = MigrationBackup(path: path(of: file), files: configuration.files)
-        guard let older = backup.schemaVersion(configuration), older < version else { return }
-        backup.remove()
+        guard let found = backup.status, let older = backup.schemaVersion(configuration), older < version else {
+            return
+        }
+        // Another process, of a newer program still, may have put its own backup in the place meanwhile.
+        if backup.status == found { backup.remove() }
     }
 
-    /// Nil where there is none, or none that can be read.
+    /// Nil where there is none.
+    private var status: FileStatus? { try? files.status(path) }
+
+    /// Nil where it cannot be read.
     private func schemaVersion(_ configuration: Realm.Configuration) -> UInt64? {
-        guard (try? files.status(path)) != nil else { return nil }
-        return try? Database.openToRead(path: path, fileSystem: files, encryptionKey: configuration.engineKey)
+        try? Database.openToRead(path: path, fileSystem: files, encryptionKey: configuration.engineKey)
             .makeSession().schemaVersion
     }
 }
@@ -211,9 +217,10 @@ extension RealmCare where Self == Realm {
         return FileManager.default.fileExists(atPath: path) ? URL(fileURLWithPath: path) : nil
     }
 
-    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration, and for
-    /// each index, property or check that goes through a table, on the thread that migrates, inside of the write
-    /// transaction. It is not called where nothing is to be migrated.
+    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration and for
+    /// each pass over a table, on the thread that migrates, inside of the write transaction. An index, a property or a
+    /// check may take several passes, each from 0 on: the nulls of a property are found in one and replaced in another.
+    /// It is not called where nothing is to be migrated.
     public static func performMigration(
         for configuration: Realm.Configuration = .defaultConfiguration,
         progress: @escaping @Sendable (MigrationProgress) -> Void

@@ -4,7 +4,8 @@
 
 internal import RegnumEngine
 
-/// Counts in one table. Each count goes through the table once.
+/// Counts in one table. Each count goes through the table once, that of owners also through all tables that come to be
+/// embedded.
 struct MigrationEffects {
     let schema: ClassSchema
     let table: Table
@@ -65,32 +66,97 @@ struct MigrationEffects {
 
     // MARK: Owners
 
-    /// Of a class that comes to be embedded: objects without a link to them go, those with several are copied.
+    /// Of a class that comes to be embedded: objects without a link to them go, those with several are copied. Links
+    /// from objects that go themselves do not count, of this class and of others that come to be embedded with it.
     private func owners() throws(EngineError) -> Count {
-        var origins: [(table: Table, column: Int)] = []
-        for origin in session.tables {
-            for column in origin.definition.columns.indices where leadsHere(origin, column) {
-                origins.append((origin, column))
-            }
-        }
-        var (without, shared) = (0, 0)
+        let going = try goingObjects()
+        let origins = self.origins(of: table)
+        var shared = 0
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let key = RowLocation(group: group, row: row).key
-                var links = 0
-                for origin in origins where links < 2 {
-                    links += try table.backlinkCount(to: key, from: origin.table, column: origin.column)
-                }
-                if links == 0 { without += 1 }
-                if links > 1 { shared += 1 }
+                let lost = going.lostLinks[RowKey(table: table.definition.key, key: key)] ?? 0
+                if try linkCount(to: key, in: table, from: origins, upTo: lost + 2) > lost + 1 { shared += 1 }
             }
             return true
         }
+        let without = going.counts[table.definition.key] ?? 0
         return (without + shared, without)
     }
 
+    /// What goes because classes come to be embedded: how many objects of each table; and how many links the objects
+    /// lose to which those lead.
+    private typealias Going = (counts: [TableKey: Int], lostLinks: [RowKey: Int])
+
+    /// Goes through all tables that come to be embedded once, and through what goes.
+    private func goingObjects() throws(EngineError) -> Going {
+        var embedded: [TableKey: (table: Table, origins: [Origin])] = [:]
+        for schema in classes where schema.isEmbedded {
+            guard let table = session.table(named: schema.name), !table.definition.isEmbedded else { continue }
+            embedded[table.definition.key] = (table, origins(of: table))
+        }
+        var going: Going = ([:], [:])
+        var queue: [RowKey] = []
+        for (key, (table, origins)) in embedded {
+            try table.forEachGroup { group throws(EngineError) in
+                for row in 0..<group.pointee.count {
+                    let object = RowLocation(group: group, row: row).key
+                    if try linkCount(to: object, in: table, from: origins, upTo: 1) == 0 {
+                        queue.append(RowKey(table: key, key: object))
+                    }
+                }
+                return true
+            }
+        }
+        while let object = queue.popLast() {
+            going.counts[object.table, default: 0] += 1
+            guard let table = session.table(object.table), let location = try table.locate(object.key) else {
+                continue
+            }
+            for column in table.definition.columns.indices {
+                guard let target = table.definition.columns[column].target, let other = embedded[target],
+                    leads(table, column, to: other.table)
+                else { continue }
+                for link in try table.links(column, location) {
+                    let row = RowKey(table: target, key: ObjectKey(link))
+                    let lost = (going.lostLinks[row] ?? 0) + 1
+                    going.lostLinks[row] = lost
+                    if try linkCount(to: row.key, in: other.table, from: other.origins, upTo: lost + 1) == lost {
+                        queue.append(row)
+                    }
+                }
+            }
+        }
+        return going
+    }
+
+    /// A property with links.
+    private typealias Origin = (table: Table, column: Int)
+
+    /// Those whose links to the table the classes keep.
+    private func origins(of table: Table) -> [Origin] {
+        var origins: [Origin] = []
+        for origin in session.tables {
+            for column in origin.definition.columns.indices where leads(origin, column, to: table) {
+                origins.append((origin, column))
+            }
+        }
+        return origins
+    }
+
+    /// `enough` or more where there are so many.
+    private func linkCount(
+        to key: ObjectKey, in table: Table, from origins: [Origin], upTo enough: Int
+    ) throws(EngineError) -> Int {
+        var links = 0
+        for origin in origins where links < enough {
+            links += try table.backlinkCount(to: key, from: origin.table, column: origin.column)
+        }
+        return links
+    }
+
     /// True for links to the table that the classes keep. Those in values of any type own nothing.
-    private func leadsHere(_ origin: Table, _ place: Int) -> Bool {
+    private func leads(_ origin: Table, _ place: Int, to table: Table) -> Bool {
         let column = origin.definition.columns[place]
         guard column.type == .link, column.target == table.definition.key else { return false }
         guard let other = classes.first(where: { $0.name == origin.definition.name }) else { return true }

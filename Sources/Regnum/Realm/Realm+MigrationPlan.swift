@@ -15,10 +15,11 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         public let className: String
         /// Objects that the change affects, each value looked at: those with a value in a property that goes or gets
         /// another type; those with a null where none is allowed any more; all of the class where a property comes; of
-        /// a class that comes to be embedded those to which no other object links and those to which several do; those
-        /// that are like another one in a primary key or constraint. Others change no object: 0. What nobody has given
-        /// a value, null, or zero or empty where null is none, is not counted as one. Of read-only configurations and
-        /// of what `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
+        /// a class that comes to be embedded those to which no other object links and those to which several do, not
+        /// counting links from objects that go for that themselves, nor those of copies; those that are like another
+        /// one in a primary key or constraint. Others change no object: 0. What nobody has given a value, null, or zero
+        /// or empty where null is none, is not counted as one. Of read-only configurations and of what
+        /// `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
         public let objectCount: Int
         /// Of them those that lose something unless the block takes it over: a value, a null, or, where nothing links
         /// to them or all is deleted, themselves.

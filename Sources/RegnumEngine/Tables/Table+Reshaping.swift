@@ -72,8 +72,13 @@ extension Table {
             }
             return true
         }
-        if session.isCalledOff { return }
-        try session.deleteOwned(rows)
+        if session.isCalledOff || rows.isEmpty { return }
+        // Most of the work, which nothing else of it would ask about.
+        for start in stride(from: 0, to: rows.count, by: 1024) {
+            guard session.goesOn(target, start, of: rows.count) else { return }
+            try session.deleteOwned(Array(rows[start..<min(start + 1024, rows.count)]))
+        }
+        _ = session.goesOn(target, rows.count, of: rows.count)
     }
 
     private func freeBlobs(_ column: Int) throws(EngineError) {

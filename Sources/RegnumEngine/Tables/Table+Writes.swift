@@ -279,7 +279,7 @@ extension Table {
     }
 
     /// The target words (`Value.targetWord`) of the links in a link or mixed column, or in a collection of such.
-    func links(_ column: Int, _ location: RowLocation) throws(EngineError) -> [UInt64] {
+    package func links(_ column: Int, _ location: RowLocation) throws(EngineError) -> [UInt64] {
         let isLink = definition.columns[column].type == .link
         var words: [UInt64] = []
         if definition.columns[column].collection == .none {

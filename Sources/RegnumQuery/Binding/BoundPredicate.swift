@@ -138,6 +138,19 @@ package struct BoundAggregate: Sendable, Hashable {
     /// Its sum and average are decimals.
     var isDecimal: Bool { kind != .count && (type == .decimal128 || type == .mixed) }
 
+    /// True where binary numbers meet what the aggregate comes to by their shortest digits, as they do in a column of
+    /// decimals, whole ones too: those are what totals of values of any type are made of.
+    static func isOfDigits(_ kind: AggregateKind, _ type: ColumnType) -> Bool {
+        switch kind {
+        case .count: false
+        case .min, .max: type == .decimal128
+        case .sum, .avg: type == .decimal128 || type == .mixed
+        }
+    }
+
+    /// A property's value as the aggregate is compared with it: as with a constant of that worth.
+    func counterpart(_ other: Value) -> Value { Self.isOfDigits(kind, type) ? other.byDigits : other }
+
     /// What it is where there are no objects.
     var empty: Value {
         switch kind {

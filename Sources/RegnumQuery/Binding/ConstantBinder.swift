@@ -330,6 +330,7 @@ struct ConstantBinder {
             guard double(constant) != nil, var value = constant.value else { throw bad }
             // Only numbers count, so a Bool is one here, as it is for figures of integers.
             if case .bool(let isOne) = value { value = .int(isOne ? 1 : 0) }
+            if BoundAggregate.isOfDigits(kind, aggregate.type) { value = value.byDigits }
             return .mixed(MixedTest(comparison, value, []))
         }
         if aggregate.type == .decimal128 {

@@ -52,8 +52,8 @@ extension Evaluator {
             return try compare(left, comparison, right, options, table, location)
         case .compareAggregate(let aggregate, let comparison, let path):
             let found = try value(aggregate, table, location)
-            return Self.compare(
-                found, comparison, try value(path, table, location), [], isMixed: path.isMixed)
+            let other = aggregate.counterpart(try value(path, table, location))
+            return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test, let isCorrelated):
             var evaluator = self
             if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }

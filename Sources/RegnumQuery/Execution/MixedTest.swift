@@ -63,6 +63,17 @@ package struct MixedTest: Sendable, Hashable {
 }
 
 extension Value {
+    /// A binary number as the decimal of its shortest digits; what else it is, as it is.
+    var byDigits: Value {
+        let digits: DecimalBits
+        switch self {
+        case .float(let number): digits = DecimalBits(number)
+        case .double(let number): digits = DecimalBits(number)
+        default: return self
+        }
+        return .decimal128(digits.low, digits.high)
+    }
+
     /// Of a decimal.
     fileprivate var decimalBits: DecimalBits? {
         if case .decimal128(let low, let high) = self { return DecimalBits(low: low, high: high) }

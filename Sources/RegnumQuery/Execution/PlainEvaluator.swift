@@ -45,7 +45,7 @@ extension BoundPredicate {
             guard let value = aggregate.value(aggregate.path.start(objects)),
                 let other = path.value(path.start(objects))
             else { return nil }
-            return Evaluator.compare(value, comparison, other, [], isMixed: path.isMixed)
+            return Evaluator.compare(value, comparison, aggregate.counterpart(other), [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             for other in path.objects(path.start(objects)).compactMap({ $0 }) {

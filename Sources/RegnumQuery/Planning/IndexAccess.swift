@@ -47,11 +47,15 @@ extension Access {
     /// About ns for a row that is looked at, at least.
     private static let leastRowCost = 0.4
 
-    /// The cheapest way. O(log n) for each condition with an index.
+    /// In a table of fewer rows an index is taken wherever there is one.
+    private static let leastRowCount = 64
+
+    /// The cheapest way. O(log n) for each condition with an index, and O(its values) for a set beside other conditions
+    /// of its property, where it has no more values than the table rows.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
         let scan = Access(estimate: table.count, rest: predicate)
         guard let predicate, let found = try through(predicate, table) else { return scan }
-        if table.count < 64 { return found }
+        if table.count < leastRowCount { return found }
         let ranges = found.indexes.reduce(0) { $0 + $1.ranges.count }
         let cost = Double(found.estimate) * entryCost + Double(ranges) * rangeCost
         // Most answers by an index are far below what any scan costs: no need to plan that.
@@ -86,9 +90,12 @@ extension Access {
             whole.rest = isExact ? nil : predicate
             return whole
         case .test(let path, let test):
-            guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number),
-                let (ranges, isExact) = test.rangesToWalk(type)
-            else { return nil }
+            guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number) else {
+                return nil
+            }
+            // Each value of the set would be put through the other conditions: more than all objects are.
+            if case .all = test, test.largestSet > max(table.count, leastRowCount) { return nil }
+            guard let (ranges, isExact) = test.rangesToWalk(type) else { return nil }
             let estimate = try estimate(ranges, number, table)
             let index = IndexAccess(column: number, ranges: ranges, estimate: estimate, isExact: isExact)
             return Access(indexes: [index], estimate: estimate, rest: isExact ? nil : predicate)

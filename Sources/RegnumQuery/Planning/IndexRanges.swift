@@ -88,7 +88,7 @@ extension ValueTest {
             if others.isEmpty { return .runs(of: set.values) }
             return .runs(of: set.values.filter { value in others.allSatisfy { $0.matches(int: value) } })
         case .wideSet(let set):
-            guard type == .date || type == .objectID || type == .uuid else { return nil }
+            guard hasRangesOfSet(type) else { return nil }
             if others.isEmpty { return .wide(set.values, type) }
             let kept = set.values.filter { key in
                 let value = key.value(type)
@@ -96,8 +96,7 @@ extension ValueTest {
             }
             return .wide(kept, type)
         case .bytesSet(let set):
-            // Long values share the range of their first bytes: it must not be walked twice.
-            guard type == .string, !set.isFolded, set.areShorter(than: IndexKey.exactByteCount - 1) else { return nil }
+            guard hasRangesOfSet(type) else { return nil }
             if others.isEmpty { return .texts(set, places: nil) }
             let kept = (0..<set.count).filter { place in
                 set[place].withUnsafeBytes { text in others.allSatisfy { $0.matches(bytes: text) } }
@@ -111,13 +110,38 @@ extension ValueTest {
             if case .nullsAnd = ranges { return ranges }
             return others.allSatisfy(\.matchesNull) ? .nullsAnd(ranges) : ranges
         case .all(let tests):
-            for (place, test) in tests.enumerated() {
-                var rest = tests
-                rest.remove(at: place)
-                if let found = test.rangesOfSet(type, passing: rest + others) { return found }
-            }
-            return nil
+            // Looked for before anything is copied: there may be thousands of conditions, and no set among them.
+            guard let place = tests.firstIndex(where: { $0.hasRangesOfSet(type) }) else { return nil }
+            var rest = tests
+            rest.remove(at: place)
+            return tests[place].rangesOfSet(type, passing: rest + others)
         default: return nil
+        }
+    }
+
+    /// True where `rangesOfSet` has some. O(tests), and of texts O(values).
+    private func hasRangesOfSet(_ type: ColumnType) -> Bool {
+        switch self {
+        case .intSet: true
+        case .wideSet: type == .date || type == .objectID || type == .uuid
+        // Long values share the range of their first bytes: it must not be walked twice.
+        case .bytesSet(let set):
+            type == .string && !set.isFolded && set.areShorter(than: IndexKey.exactByteCount - 1)
+        case .any(let tests):
+            tests.count == 2 && tests.contains(.isNull) && tests.contains { $0.hasRangesOfSet(type) }
+        case .all(let tests): tests.contains { $0.hasRangesOfSet(type) }
+        default: false
+        }
+    }
+
+    /// Values of the largest set in it; 0 where there is none. O(tests).
+    var largestSet: Int {
+        switch self {
+        case .intSet(let set): set.values.count
+        case .wideSet(let set): set.values.count
+        case .bytesSet(let set): set.count
+        case .all(let tests), .any(let tests): tests.reduce(0) { max($0, $1.largestSet) }
+        default: 0
         }
     }
 }

@@ -80,7 +80,7 @@ private struct MigrationTrial {
 
     private func copy(_ way: String) throws -> URL {
         let url = folder.appendingPathComponent("\(way)-\(UUID().uuidString).realm")
-        try FileManager.default.copyItem(at: fixture, to: url)
+        try FileManager.default.copyFixture(fixture, to: url)
         return url
     }
 

@@ -46,7 +46,7 @@ final class TestStore: Sendable {
         case .file:
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let file = folder.appendingPathComponent("test.realm")
-            if let fixture { try FileManager.default.copyItem(at: fixture, to: file) }
+            if let fixture { try FileManager.default.copyFixture(fixture, to: file) }
             configuration.fileURL = file
         }
         self.configuration = configuration
