@@ -280,6 +280,44 @@ import Testing
         var session: Session?
     }
 
+    // All openings of a process waited for each other: a large file that was compacted when it was opened kept every
+    // other file from being opened.
+    @Test("while a file is compacted other files can be opened, and who opens that one gets the copy")
+    func othersMeanwhile() throws {
+        let base = SimulatedFileSystem(seed: 5, reservedByteCount: 64 << 20)
+        try madeFile(base)
+        let files = HookedFileSystem(base)
+        let monitor = Monitor()
+        let opened = Lock<[Int]>([])
+        func open(_ path: String) {
+            #expect(
+                DetachedThread.start {
+                    let count = try? Database.open(path: path, fileSystem: base).makeSession().tables.count
+                    monitor.withLock {
+                        opened.withLock { $0.append(count ?? -1) }
+                        monitor.tellAll()
+                    }
+                })
+        }
+        func wait(for count: Int) {
+            let end = MonotonicClock.now() + 20_000_000_000
+            monitor.withLock {
+                while opened.withLock({ $0.count }) < count, MonotonicClock.now() < end { monitor.wait(until: end) }
+            }
+        }
+        files.refusal = { request, _ in
+            guard request == .rename else { return nil }
+            open("/a.realm")
+            open("/b.realm")
+            wait(for: 1)
+            #expect(opened.withLock { $0 } == [0])
+            return nil
+        }
+        #expect(try Database.compact(path: "/a.realm", fileSystem: files))
+        wait(for: 2)
+        #expect(opened.withLock { $0 } == [0, 2])
+    }
+
     // Files of which the last Realm had just gone could not be deleted while what it had written was synced.
     @Test(
         "a file that is only being synced and closed counts as unused once that is done", arguments: [false, true])

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which databases are open in this process, so that a file has one `Database` in it, and that nobody opens a file
+// which another thread compacts or deletes. Threads that open different files do not wait for each other, however
+// long one takes: a file that is compacted when it is opened, or one that another process is compacting.
+//
+// Guards: one mutex, held for a look at the tables and never while a file is touched; and the places that a thread of
+// this process is at, which others who come to the same place wait for.
+
+import RegnumSystem
+
+/// See `Database.lettingGo`.
+package final class LettingGo: Sendable {
+    private let file: FileIdentity
+
+    init(file: FileIdentity) {
+        self.file = file
+        DatabaseRegistry.shared.letsGo(of: file)
+    }
+
+    deinit { DatabaseRegistry.shared.hasLetGo(of: file) }
+}
+
+/// The databases that are open in this process.
+final class DatabaseRegistry: Sendable {
+    static let shared = DatabaseRegistry()
+
+    private struct Weak { weak var database: Database? }
+    private enum Place: Hashable {
+        case path(String)
+        case file(FileIdentity)
+    }
+    private struct State {
+        var files: [FileIdentity: Weak] = [:]
+        var inMemory: [String: Weak] = [:]
+        /// Where threads are that open, compact or delete. Of this process, not of the one that it was forked from.
+        var taken: Set<Place> = []
+        var generation = ForkWatch.generation
+    }
+    private let state = Lock(State())
+    /// Files that somebody here is about to let go of, each with how many: the thread that syncs, while it does, and
+    /// databases that end. Of this process, not of the one that it was forked from.
+    private let lettingGo = Lock((generation: ForkWatch.generation, counts: [FileIdentity: Int]()))
+
+    /// Until `hasLetGo`.
+    func letsGo(of file: FileIdentity) { changeLettingGo { $0[file, default: 0] += 1 } }
+
+    func hasLetGo(of file: FileIdentity) {
+        changeLettingGo { counts in counts[file] = counts[file].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+
+    private func changeLettingGo(_ body: (inout [FileIdentity: Int]) -> Void) {
+        lettingGo.withLock { state in
+            if state.generation != ForkWatch.generation { state = (ForkWatch.generation, [:]) }
+            body(&state.counts)
+        }
+    }
+
+    /// Waits, a second at most, for those who are about to let go of the file: what was written last is being synced.
+    private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
+        guard let file = try? Self.identity(path, fileSystem) else { return }
+        let end = MonotonicClock.now() + 1_000_000_000
+        while MonotonicClock.now() < end {
+            var isBusy = false
+            changeLettingGo { isBusy = $0[file] != nil }
+            if !isBusy { return }
+            CurrentThread.sleep(nanoseconds: 200_000)
+        }
+    }
+
+    /// Runs `body` while no other thread is at the place. Who is at a file's path may go on to the file, and who is at
+    /// a file waits for no place. Waits by asking again, at first after 20 microseconds, later every millisecond.
+    private func alone<R>(at place: Place, _ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+        var pause: UInt64 = 20_000
+        while !take(place) {
+            CurrentThread.sleep(nanoseconds: pause)
+            pause = min(pause * 2, 1_000_000)
+        }
+        defer { state.withLock { _ = $0.taken.remove(place) } }
+        return try body()
+    }
+
+    private func take(_ place: Place) -> Bool {
+        state.withLock { state in
+            if state.generation != ForkWatch.generation {
+                // Threads of the parent, which will never leave here.
+                state.taken = []
+                state.generation = ForkWatch.generation
+            }
+            return state.taken.insert(place).inserted
+        }
+    }
+
+    /// What this process has open of the file.
+    private func openDatabase(_ file: FileIdentity) -> Database? {
+        guard let open = state.withLock({ $0.files[file]?.database }), !open.isForked else { return nil }
+        return open
+    }
+
+    func open(
+        path: String, fileSystem: any FileSystem, options: Database.OpenOptions
+    ) throws(EngineError) -> Database {
+        while true {
+            let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+            let file = opening.file.identity
+            if let open = openDatabase(file) { return try join(open, opening) }
+            let opened = try alone(at: .path(opening.path)) { () throws(EngineError) in
+                try alone(at: .file(file)) { () throws(EngineError) -> Database? in
+                    if let open = openDatabase(file) { return try join(open, opening) }
+                    guard let database = try opening.makeDatabase() else { return nil }
+                    state.withLock { state in
+                        state.files = state.files.filter { $0.value.database != nil }
+                        state.files[file] = Weak(database: database)
+                    }
+                    return database
+                }
+            }
+            if let opened { return opened }
+        }
+    }
+
+    private func join(_ open: Database, _ opening: Opening) throws(EngineError) -> Database {
+        opening.file.close()
+        guard open.fits(opening.options.encryptionKey) else {
+            throw .encryption(path: opening.path, .otherKeyInUse)
+        }
+        return open
+    }
+
+    /// Calls `body` with the file at `path` if nobody has it open, in this process or another, and while nobody opens
+    /// it. Nil where that is not so, or where there is no file.
+    func whileClosed<R>(
+        path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
+        _ body: (Database) throws(EngineError) -> R
+    ) throws(EngineError) -> R? {
+        waitForLettingGo(path, fileSystem)
+        return try alone(at: .path(fileSystem.linked(path))) { () throws(EngineError) -> R? in
+            while true {
+                do throws(SystemError) {
+                    if try fileSystem.status(path) == nil { return nil }
+                } catch { throw EngineError.system(error) }
+                let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+                let file = opening.file.identity
+                var isMoved = false
+                let result = try alone(at: .file(file)) { () throws(EngineError) -> R? in
+                    if openDatabase(file) != nil {
+                        opening.file.close()
+                        return nil
+                    }
+                    return try opening.whileClosed(isMoved: &isMoved, body)
+                }
+                if !isMoved { return result }
+            }
+        }
+    }
+
+    func openedInMemory(_ identifier: String) -> Database? {
+        state.withLock { $0.inMemory[identifier]?.database }
+    }
+
+    func whileUnused<R>(
+        path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
+    ) throws(EngineError) -> R? {
+        waitForLettingGo(path, fileSystem)
+        return try alone(at: .path(fileSystem.linked(path))) { () throws(EngineError) -> R? in
+            while true {
+                if let file = try Self.identity(path, fileSystem), openDatabase(file) != nil { return nil }
+                guard let (file, canLock) = try Self.openIfThere(path, fileSystem) else { return body(false) }
+                defer { file.close() }
+                var isMoved = false
+                let result = try alone(at: .file(file.identity)) { () throws(EngineError) -> R? in
+                    if openDatabase(file.identity) != nil { return nil }
+                    let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
+                    func look() throws(EngineError) -> Bool {
+                        // A compacted copy may have come to the path meanwhile.
+                        isMoved = try Self.identity(path, fileSystem) != file.identity
+                        if isMoved { return false }
+                        return try !shared.hasOthers()
+                    }
+                    if canLock {
+                        return try shared.whileOpening { () throws(EngineError) -> R? in
+                            try look() ? body(true) : nil
+                        }
+                    }
+                    return try look() ? body(true) : nil
+                }
+                if !isMoved { return result }
+            }
+        }
+    }
+
+    private static func identity(_ path: String, _ fileSystem: any FileSystem) throws(EngineError) -> FileIdentity? {
+        do { return try fileSystem.status(path)?.identity } catch { throw .system(error) }
+    }
+
+    /// Nil where nothing is at the path. Who may not write to the file cannot lock its bytes, but can see who does.
+    private static func openIfThere(
+        _ path: String, _ fileSystem: any FileSystem
+    ) throws(EngineError) -> (file: any File, canLock: Bool)? {
+        do throws(SystemError) {
+            return (try fileSystem.open(path, .readWrite), true)
+        } catch {
+            if error.kind == .notFound || error.kind == .notDirectory { return nil }
+            if error.kind != .permissionDenied { throw .system(error) }
+        }
+        do throws(SystemError) {
+            return (try fileSystem.open(path, .readOnly), false)
+        } catch {
+            if error.kind == .notFound { return nil }
+            throw .system(error)
+        }
+    }
+
+    func openInMemory(_ identifier: String) throws(EngineError) -> Database {
+        try state.withLock { state throws(EngineError) in
+            if let open = state.inMemory[identifier]?.database, !open.isForked { return open }
+            var options = Database.OpenOptions()
+            options.isVolatile = true
+            let opening = try Opening(path: identifier, fileSystem: MemoryFileSystem(), options: options)
+            guard let database = try opening.makeDatabase() else { fatalError("a file in memory that has moved") }
+            state.inMemory = state.inMemory.filter { $0.value.database != nil }
+            state.inMemory[identifier] = Weak(database: database)
+            return database
+        }
+    }
+}
