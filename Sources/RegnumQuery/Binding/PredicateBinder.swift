@@ -124,6 +124,7 @@ package struct PredicateBinder {
     private func compare(
         _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
     ) throws(QueryError) -> BoundPredicate {
+        if let bound = ownValue(written, comparison, constant, queryClass) { return bound }
         if let bound = try elementItself(written, comparison, constant, queryClass) { return bound }
         let path = try resolve(written, queryClass)
         if let aggregate = path.aggregate { return try compare(aggregate, path, comparison, constant) }
@@ -141,6 +142,28 @@ package struct PredicateBinder {
             ])
         }
         return .test(path.bound, try constants.test(comparison.comparison, constant))
+    }
+
+    /// What programs ask most, a number or a text property of the object itself against a constant of its type, without
+    /// the path that all else is resolved to. Nil for all else.
+    private func ownValue(
+        _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
+    ) -> BoundPredicate? {
+        guard scopes.isEmpty, written.variable == nil, written.segments.count == 1, comparison.modifier == .direct,
+            comparison.options.isEmpty, comparison.comparison == .equal || comparison.comparison.isOrdering
+        else { return nil }
+        guard written.segments[0].subscripts.isEmpty,
+            case .column(let number, let definition)? = queryClass.properties[written.segments[0].name],
+            definition.collection == .none
+        else { return nil }
+        let test: ValueTest
+        switch (definition.type, constant) {
+        case (.int, .int(let value)): test = .int(comparison.comparison, value)
+        case (.string, .string(let text)):
+            test = .bytes(BytesTest(comparison.comparison, Array(text.utf8), comparison.options))
+        default: return nil
+        }
+        return .test(BoundPath(end: .column(number, definition.type)), test)
     }
 
     func checkModifier(_ path: ResolvedPath, _ comparison: Comparison) throws(QueryError) {

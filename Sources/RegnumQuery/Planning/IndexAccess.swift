@@ -147,6 +147,7 @@ extension Access {
     private static func estimate(
         _ ranges: IndexRanges, _ column: Int, _ table: Table
     ) throws(EngineError) -> Int {
+        if case .made(let all) = ranges, all.count == 1 { return try table.count(inIndexOf: column, all[0]) }
         let sample = 32
         var sum = 0
         for range in ranges.prefix(sample) { sum += try table.count(inIndexOf: column, range) }
