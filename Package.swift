@@ -71,7 +71,7 @@ let package = Package(
 
         tests("RegnumSystemTests", ["RegnumSystem"]),
         tests("RegnumSimulationTests", ["RegnumSimulation", "RegnumSystem"]),
-        tests("RegnumEngineTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
+        tests("RegnumEngineTests", ["RegnumEngine", "RegnumInspect", "RegnumSystem", "RegnumSimulation"]),
         tests("RegnumQueryTests", ["RegnumQuery", "RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("RegnumObservationTests",
             ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
@@ -83,7 +83,7 @@ let package = Package(
         .testTarget(name: "SeedTests", dependencies: ["RealmSwift", "RegnumTestKit"], swiftSettings: articleSettings),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
-        tests("RegnumInspectTests", ["RegnumInspect", "Regnum"]),
+        tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
     ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }

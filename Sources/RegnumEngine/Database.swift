@@ -24,6 +24,9 @@ package final class Database: @unchecked Sendable {
         /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
         /// it off to meet damage later.
         package var checksSmallFiles = true
+        /// Where the catalog or the schema of the newest commit cannot be read, the commit before it is shown
+        /// (`passedOver`): for whoever saves what is left of a file. Only with `isReadOnly`.
+        package var takesOlderCommit = false
         /// Encrypts a file that is made, opens one that is encrypted; the database does not keep it.
         package var encryptionKey: EncryptionKey?
         /// Sizes that large collections are cut to; tests make them small to get deep trees.
@@ -51,6 +54,8 @@ package final class Database: @unchecked Sendable {
     let seal: FileSeal
     package let reader: BlockReader
     package let versions: VersionRegistry
+    /// The newest commit, where an older one is shown in its place. Set once, before anybody else sees this object.
+    package internal(set) var passedOver: PassedCommit?
     /// The writer's turn.
     let gate = Gate()
     /// Who has the turn. Any thread reads it.
@@ -228,7 +233,7 @@ package final class Database: @unchecked Sendable {
         // A process has ended between writing its slot and saying so.
         if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
-        if isFound {
+        if isFound, options.mutant != .ghostCommit {
             // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never
             // count. Where the slot cannot be read, somebody has ended in clearing it.
             let other = slots.first { $0.byteOffset != found.byteOffset }

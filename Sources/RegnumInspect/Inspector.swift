@@ -24,8 +24,9 @@ public final class Inspector {
     /// Opens the file at `path`, which must exist.
     ///
     /// With `isReadOnly` nothing is written, not even a lock file beside it: right for files that nobody
-    /// writes meanwhile, and for damaged ones, which opening for writing may repair. Otherwise the file is
-    /// opened as any other process would open it, and may be in use.
+    /// writes meanwhile, and for damaged ones, which opening for writing may repair. Where the catalog or the schema of
+    /// the newest commit cannot be read, the commit before it is shown, and `integrityFindings()` and `salvage` say so.
+    /// Otherwise the file is opened as any other process would open it, and may be in use.
     ///
     /// `encryptionKey` are the 64 bytes of an encrypted file.
     ///
@@ -42,6 +43,7 @@ public final class Inspector {
             var options = Database.OpenOptions(isReadOnly: isReadOnly)
             // Damage is what an inspector is to find.
             options.checksSmallFiles = false
+            options.takesOlderCommit = isReadOnly
             options.encryptionKey = key
             return try Database.openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
         }
@@ -60,7 +62,8 @@ public final class Inspector {
         try self.init(path: fileURL.path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
     }
 
-    /// What the integrity check finds wrong, one sentence each, at most 100; empty where the file is whole.
+    /// What the integrity check finds wrong, one sentence each, at most 100; empty where the file is whole. Each begins
+    /// with the number of the law that is broken (`Documentation/FORMAT.md`) and the way to what breaks it.
     /// Reads everything once; memory is one byte a page of the file.
     public func integrityFindings() -> [String] {
         IntegrityCheck.run(database).findings.map(\.description)

@@ -3,7 +3,7 @@
 // among them, which need the new objects' keys.
 
 public import Foundation
-internal import RegnumEngine
+package import RegnumEngine
 internal import RegnumSystem
 
 /// What was saved of a damaged file and what was not. **Unstable**, as `Inspector` is.
@@ -38,10 +38,11 @@ extension Inspector {
     /// Writes every object that can be read into a new file at `path` and says what is missing. The file that is
     /// inspected stays as it is. Values that cannot be read become null, zero or empty; links to objects that are
     /// lost become null, and leave lists and sets. Embedded objects whose owners are lost have no place in a file:
-    /// `losses` has each as JSON, with what it owns. Needs a readable catalog, else nothing tells what the bytes mean.
+    /// `losses` has each as JSON, with what it owns. Where the newest commit's catalog or schema is damaged, what the
+    /// commit before it holds is saved, if the inspector reads only; without either nothing tells what the bytes mean.
     ///
-    /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, the
-    /// catalog cannot be read, or the new file cannot be written. O(file).
+    /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, no
+    /// catalog can be read, or the new file cannot be written. O(file).
     public func salvage(to path: String, encryptionKey: Data? = nil) throws -> SalvageReport {
         let key = try Self.engineKey(encryptionKey, path)
         let source = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
@@ -74,21 +75,25 @@ extension Inspector {
     }
 }
 
-private struct Salvage {
-    let source: Session
-    let target: Session
-    var report = SalvageReport()
+/// One salvage, from any file system into any other.
+package struct Salvage {
+    private let source: Session
+    private let target: Session
+    package private(set) var report = SalvageReport()
     /// New keys by old ones, by table.
     private var keys: [TableKey: [ObjectKey: ObjectKey]] = [:]
     /// Embedded objects that have an owner in the new file, by the old table.
     private var owned: [TableKey: Set<ObjectKey>] = [:]
 
-    init(source: Session, target: Session) {
+    /// `target` shows a new database without tables.
+    package init(source: Session, target: Session) {
         self.source = source
         self.target = target
     }
 
-    mutating func run() throws(EngineError) {
+    /// Writes what can be read into the target, in one transaction. Throws where the target cannot be written.
+    package mutating func run() throws(EngineError) {
+        if let passed = source.database.passedOver { report.lose(passed.words) }
         try target.beginWrite()
         do throws(EngineError) {
             try target.addTables(source.tables.map { newTable($0.definition) })

@@ -7,57 +7,65 @@ extension IntegrityCheck.Walk {
     mutating func checkElements(_ table: Table, _ column: Int) throws(EngineError) {
         let definition = table.definition.columns[column]
         guard definition.collection != .none || definition.type == .mixed else { return }
-        let name = "\(table.definition.name).\(definition.name)"
-        var unreadable = 0
-        var unordered = 0
-        var miscounted = 0
+        let path = "\(table.definition.name).\(definition.name)"
+        var (unreadable, unordered, miscounted) = (Offenders(), Offenders(), Offenders())
         // For all rows together: each may lead to the same blocks of a damaged file.
         var left = ElementTree.blockLimit(table.session.space)
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 if definition.collection == .none {
-                    do throws(EngineError) { _ = try table.value(column, at: location) } catch { unreadable += 1 }
+                    do throws(EngineError) { _ = try table.value(column, at: location) } catch {
+                        unreadable.add(location)
+                    }
                     continue
                 }
                 if case .ref(let ref) = try table.storedCollection(column, location) {
                     let tree = table.elementTree(column)
                     try ElementTree.forEachBlock(ref, tree.space, &left) { _, _ in }
-                    if try tree.countedAnew(ref) == nil { miscounted += 1 }
+                    if try tree.countedAnew(ref) == nil { miscounted.add(location) }
                 }
-                if definition.type == .mixed || definition.type == .string {
-                    unreadable += try CollectionCheck.unreadable(table, column, location)
-                }
+                if try !CollectionCheck.isReadable(table, column, location) { unreadable.add(location) }
                 switch definition.collection {
-                case .set where try !CollectionCheck.isAscendingSet(table, column, location): unordered += 1
+                case .set where try !CollectionCheck.isAscendingSet(table, column, location): unordered.add(location)
                 case .dictionary where try !CollectionCheck.isAscendingDictionary(table, column, location):
-                    unordered += 1
+                    unordered.add(location)
                 default: break
                 }
             }
             return true
         }
-        if unreadable > 0 { find(7, "\(name): \(unreadable) values cannot be read") }
-        if miscounted > 0 { find(8, "\(name): \(miscounted) objects whose elements are counted wrong") }
-        if unordered > 0 { find(8, "\(name): \(unordered) objects whose elements do not ascend") }
+        tell(15, path, unreadable, table, ("has values that cannot be read", "have values that cannot be read"))
+        tell(13, path, miscounted, table, ("counts its elements wrong", "count their elements wrong"))
+        tell(11, path, unordered, table, ("has elements that do not ascend", "have elements that do not ascend"))
     }
 }
 
 enum CollectionCheck {
-    static func unreadable(_ table: Table, _ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
-        let isMixed = table.definition.columns[column].type == .mixed
-        var count = 0
-        try table.forEachLeaf(column, location) { leaf in
+    /// True where keys and texts are UTF-8 and mixed values can be decoded.
+    static func isReadable(_ table: Table, _ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
+        let definition = table.definition.columns[column]
+        if definition.collection == .dictionary {
+            let hasKeys = try table.forEachDictionaryLeaf(column, location) { leaf in
+                for i in 0..<leaf.keys.count where String(validating: leaf.keys.bytes(i), as: UTF8.self) == nil {
+                    return false
+                }
+                return true
+            }
+            if !hasKeys { return false }
+        }
+        let isMixed = definition.type == .mixed
+        guard isMixed || definition.type == .string else { return true }
+        return try table.forEachLeaf(column, location) { leaf in
             for i in 0..<leaf.count {
                 if isMixed {
-                    do throws(EngineError) { _ = try MixedCodec.decode(leaf.bytes(i)) } catch { count += 1 }
+                    do throws(EngineError) { _ = try MixedCodec.decode(leaf.bytes(i)) } catch { return false }
                 } else if String(validating: leaf.bytes(i), as: UTF8.self) == nil {
-                    count += 1
+                    return false
                 }
             }
             return true
         }
-        return count
     }
 
     static func isAscendingSet(_ table: Table, _ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof that a database is whole, over everything that its newest version reaches. Laws, by number in findings:
-//
-//  1  every page from 16 to the high-water mark is reachable once, or free, or pending: never two, never none
-//  2  every reachable block matches its checksum and its kind's layout
-//  3  no block is younger than the block that refers to it, none is younger than the version
-//  4  a table's rows are as many as its record and its nodes say; keys ascend; the next key is above all
-//  5  an index holds exactly the values of its column; a primary key value is there once, as are the values of the
-//     columns of a unique constraint
-//  6  a link leads to an object that is there, and has exactly its entry in the backlink tree, and the reverse
-//  7  zone maps bound the values; texts are UTF-8; mixed values can be read
-//  8  the elements of a set and the keys of a dictionary ascend, none is there twice; a node of a large collection
-//     counts the elements below it, and no leaf is empty
-//  9  exactly one link leads to each row of an embedded table
+// The proof that a database is whole, over everything that its newest version reaches. Findings have the numbers of
+// the laws in `Documentation/FORMAT.md`: 1 to 3 and 8 to 15. Here are pages, blocks and what a table consists of; the
+// laws of rows are in `GroupCheck`, those of indexes and links in `IndexCheck`, of collections in `CollectionCheck`, of
+// embedded rows in `OwnershipCheck`.
 //
 // Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
 
 import RegnumSystem
 
 package struct Finding: Sendable, Equatable, CustomStringConvertible {
+    /// As in `Documentation/FORMAT.md`.
     package var law: Int
+    /// The way to what breaks it, with the first object or page that does, and how.
     package var text: String
     package var description: String { "law \(law): \(text)" }
 }
@@ -48,7 +41,18 @@ package enum IntegrityCheck {
     }
 
     struct Walk {
-        private enum PageUse: UInt8 { case none = 0, reachable, free, pending }
+        private enum PageUse: UInt8 {
+            case none = 0, reachable, free, pending
+
+            var words: String {
+                switch self {
+                case .none: "unused"
+                case .reachable: "part of another block"
+                case .free: "free"
+                case .pending: "pending"
+                }
+            }
+        }
 
         let database: Database
         let session: Session?
@@ -76,12 +80,13 @@ package enum IntegrityCheck {
         }
 
         mutating func run() throws(EngineError) {
+            if let passed = database.passedOver { find(2, passed.words) }
             guard let session else { return }
             pages = [UInt8](repeating: 0, count: Int(session.current.highWater))
             try markSpace()
-            try mark(session.current.catalog, parentBirth: session.current.number)
+            try mark(session.current.catalog, parentBirth: session.current.number, "catalog")
             let catalog = try Catalog.read(session.current.catalog, try session.space.bytes(session.current.catalog))
-            try mark(catalog.schema, parentBirth: session.current.catalog.birth)
+            try mark(catalog.schema, parentBirth: session.current.catalog.birth, "schema")
             for (table, record) in zip(session.tables, catalog.tables) { check(table, record, session) }
             if !database.isVolatile || database.recorded != nil {
                 for page in Int(FormatLimits.reservedPages)..<pages.count where pages[page] == PageUse.none.rawValue {
@@ -99,32 +104,34 @@ package enum IntegrityCheck {
                 : RecordedSpace.load(
                     database.versions.newest.freeLog, highWater: database.versions.newest.highWater, database.reader)
             try database.reclaim(&space.free)
-            for extent in space.free.freeExtents { mark(extent, .free) }
-            for entry in space.free.pending { mark(entry.extent, .pending) }
-            for ref in space.chain { mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable) }
+            for extent in space.free.freeExtents { mark(extent, .free, "free pages") }
+            for entry in space.free.pending { mark(entry.extent, .pending, "pending pages") }
+            for ref in space.chain { mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, "free log") }
             report.freePages = space.free.freePages
             report.pendingPages = space.free.pending.reduce(0) { $0 + $1.extent.pageCount }
         }
 
-        private mutating func mark(_ extent: Extent, _ use: PageUse) {
+        private mutating func mark(_ extent: Extent, _ use: PageUse, _ path: String) {
             guard extent.end <= UInt64(pages.count) else {
-                find(1, "pages \(extent.page)..<\(extent.end) lie beyond the high-water mark")
+                find(1, "\(path): pages \(extent.page)..<\(extent.end) lie beyond the high-water mark")
                 return
             }
             for page in Int(extent.page)..<Int(extent.end) {
                 // A block may be met as often as there are rows: no words that nobody reads.
-                if pages[page] != 0, !isFull {
-                    find(1, "page \(page) is used twice (\(pages[page]) and \(use.rawValue))")
+                if let other = PageUse(rawValue: pages[page]), other != PageUse.none, !isFull {
+                    find(1, "\(path): page \(page) is \(other.words) as well")
                 }
                 pages[page] = use.rawValue
             }
         }
 
-        mutating func mark(_ ref: BlockRef, parentBirth: UInt64) throws(EngineError) {
-            if ref.birth > parentBirth { find(3, "the block at page \(ref.page) is younger than its parent") }
+        mutating func mark(_ ref: BlockRef, parentBirth: UInt64, _ path: String) throws(EngineError) {
+            if ref.birth > parentBirth {
+                find(3, "\(path): the block at page \(ref.page) is younger than the one that leads to it")
+            }
             _ = try database.reader.bytes(ref)
             report.blocks += 1
-            mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable)
+            mark(Extent(page: ref.page, pageCount: ref.pageCount), .reachable, path)
         }
 
         // MARK: Tables
@@ -144,22 +151,22 @@ package enum IntegrityCheck {
                 try table.groups.forEachBlock { blocks.append($0) }
                 for ref in blocks {
                     walk.attempt("\(name) > objects") { (walk) throws(EngineError) in
-                        try walk.mark(ref, parentBirth: limit)
+                        try walk.mark(ref, parentBirth: limit, "\(name) > objects")
                     }
                 }
             }
             for (i, column) in table.definition.columns.enumerated() {
                 let path = "\(name).\(column.name)"
-                if let tree = table.indexes[i]?.tree { check(tree, "\(path) > index", limit) }
-                if let tree = table.contentIndexes[i]?.tree { check(tree, "\(path) > contents", limit) }
+                if let tree = table.indexes[i]?.tree { check(tree, "\(path) > index", 9, limit) }
+                if let tree = table.contentIndexes[i]?.tree { check(tree, "\(path) > contents", 14, limit) }
                 attempt("\(path) > backlinks") { walk throws(EngineError) in
                     if let tree = try table.backlinkTrees[i]?.settled() {
-                        walk.check(tree, "\(path) > backlinks", limit)
+                        walk.check(tree, "\(path) > backlinks", 10, limit)
                     }
                 }
             }
             for unique in table.uniques {
-                if let tree = unique.tree { check(tree, "\(name) > \(unique.shown)", limit) }
+                if let tree = unique.tree { check(tree, "\(name) > \(unique.shown)", 9, limit) }
             }
             tellLostGroups(table)
             sharesBlocks = false
@@ -167,7 +174,7 @@ package enum IntegrityCheck {
             if sharesBlocks { return }
             for unique in table.uniques {
                 attempt("\(name) > \(unique.shown)") { (walk) throws(EngineError) in
-                    for text in try table.findings(unique) { walk.find(5, "\(name) > \(unique.shown): \(text)") }
+                    for text in try table.findings(unique) { walk.find(9, "\(name) > \(unique.shown): \(text)") }
                 }
             }
             for (i, column) in table.definition.columns.enumerated() {
@@ -178,7 +185,7 @@ package enum IntegrityCheck {
                 attempt(path) { (walk) throws(EngineError) in try walk.checkElements(table, i) }
                 if table.contentIndexes[i] != nil {
                     attempt("\(path) > contents") { (walk) throws(EngineError) in
-                        for text in try table.contentFindings(i) { walk.find(5, "\(path): \(text)") }
+                        for text in try table.contentFindings(i) { walk.find(14, "\(path) > contents: \(text)") }
                     }
                 }
                 if table.backlinkTrees[i] != nil {
@@ -192,14 +199,15 @@ package enum IntegrityCheck {
             }
         }
 
-        private mutating func check(_ tree: IndexTree, _ path: String, _ limit: UInt64) {
+        /// `law`: of what the tree is for.
+        private mutating func check(_ tree: IndexTree, _ path: String, _ law: Int, _ limit: UInt64) {
             attempt(path) { walk throws(EngineError) in
                 var blocks: [BlockRef] = []
                 try tree.forEachBlock { blocks.append($0) }
                 for ref in blocks {
-                    walk.attempt(path) { (walk) throws(EngineError) in try walk.mark(ref, parentBirth: limit) }
+                    walk.attempt(path) { (walk) throws(EngineError) in try walk.mark(ref, parentBirth: limit, path) }
                 }
-                for text in try tree.findings() { walk.find(5, "\(path): \(text)") }
+                for text in try tree.findings() { walk.find(law, "\(path): \(text)") }
             }
         }
 
@@ -219,147 +227,45 @@ package enum IntegrityCheck {
 
         private mutating func checkRows(_ table: Table, _ record: TableRecord, _ session: Session) {
             let name = table.definition.name
-            var rows = 0
-            var last: UInt64 = 0
-            var blobs: [BlockRef] = []
-            var findings: [Finding] = []
+            var groups = GroupCheck(table)
             var isWhole = false
             // The blobs of the groups before a damaged one are counted too: what is checked next reads them.
             attempt("\(name) > objects") { _ throws(EngineError) in
-                try table.forEachGroup { group throws(EngineError) in
-                    rows += group.pointee.count
-                    if group.pointee.key(at: 0) <= last {
-                        findings.append(Finding(law: 4, text: "\(name): keys do not ascend"))
-                    }
-                    last = group.pointee.key(at: group.pointee.count - 1)
-                    for column in table.definition.columns.indices {
-                        GroupCheck.check(group, column, table, &findings, &blobs)
-                    }
-                    return true
-                }
+                try groups.run()
                 isWhole = true
             }
-            for finding in findings { find(finding.law, finding.text) }
+            for finding in groups.findings { find(finding.law, finding.text) }
             // Each block belongs to one value, so there are no more of them, and no more pages, than the file has.
             var left = ElementTree.blockLimit(session.space)
             var pagesLeft = Int(clamping: session.current.highWater)
-            for blob in blobs {
+            for blob in groups.blobs {
                 // One that is damaged counts as well, and does not hide what is behind it.
-                pagesLeft -= blob.pageCount
-                attempt("\(name) > objects") { (walk) throws(EngineError) in
+                pagesLeft -= blob.ref.pageCount
+                let path = "\(name).\(table.definition.columns[blob.column].name) of object \(blob.key)"
+                attempt(path) { (walk) throws(EngineError) in
                     var blocks: [(BlockRef, UInt64)] = []
-                    try ElementTree.forEachBlock(blob, session.space, &left) { ref, birth in
-                        blocks.append((ref, birth))
+                    try ElementTree.forEachBlock(blob.ref, session.space, &left) { ref, birth in
+                        // The first one hangs on the row.
+                        blocks.append((ref, min(birth, blob.parentBirth)))
                     }
-                    pagesLeft += blob.pageCount
+                    pagesLeft += blob.ref.pageCount
                     for (ref, birth) in blocks {
                         pagesLeft -= ref.pageCount
                         guard pagesLeft >= 0 else { throw corrupted("values share their blocks", page: ref.page) }
-                        try walk.mark(ref, parentBirth: birth)
+                        try walk.mark(ref, parentBirth: birth, path)
                     }
                 }
                 if left < 0 || pagesLeft < 0 { break }
             }
             sharesBlocks = left < 0 || pagesLeft < 0
             guard isWhole else { return }
-            if rows != Int(record.count) { find(4, "\(name): \(rows) rows, the catalog says \(record.count)") }
-            if last >= record.nextObjectKey { find(4, "\(name): key \(last) is not below the next key") }
-            report.objects += rows
-        }
-
-        private mutating func checkIndex(_ table: Table, _ column: Int) throws(EngineError) {
-            guard let index = table.indexes[column] else { return }
-            let name = "\(table.definition.name).\(table.definition.columns[column].name)"
-            if Int(index.tree.count) != table.count {
-                find(5, "\(name): \(index.tree.count) entries for \(table.count) objects")
+            if groups.rows != Int(record.count) {
+                find(8, "\(name) > objects: \(groups.rows) rows, the catalog says \(record.count)")
             }
-            var missing = 0
-            var doubled = 0
-            let isUnique = table.definition.columns[column].isPrimaryKey
-            try table.forEachGroup { group throws(EngineError) in
-                for row in 0..<group.pointee.count {
-                    let location = RowLocation(group: group, row: row)
-                    if try !index.contains(location, column, group.pointee.key(at: row), table) { missing += 1 }
-                    // Two are enough: where many are equal, each would look at all of them.
-                    if isUnique, try index.all(table.value(column, at: location), table, limit: 2).count > 1 {
-                        doubled += 1
-                    }
-                }
-                return true
+            if groups.lastKey >= record.nextObjectKey {
+                find(8, "\(name) > objects: key \(groups.lastKey) is not below the next key")
             }
-            if missing > 0 { find(5, "\(name): \(missing) objects are not in the index") }
-            if doubled > 0 { find(5, "\(name): \(doubled) objects share their primary key") }
+            report.objects += groups.rows
         }
-
-        private mutating func checkLinks(_ table: Table, _ column: Int, _ session: Session) throws(EngineError) {
-            let target = table.definition.columns[column].target
-            guard let tree = try table.backlinkTrees[column]?.settled(),
-                target.flatMap({ session.table($0) }) != nil || table.definition.columns[column].type == .mixed
-            else { return find(6, "\(table.definition.name): a link column without a target") }
-            let name = "\(table.definition.name).\(table.definition.columns[column].name)"
-            var links: [UInt64: [UInt64]] = [:]
-            var count = 0
-            try table.forEachGroup { group throws(EngineError) in
-                for row in 0..<group.pointee.count {
-                    let location = RowLocation(group: group, row: row)
-                    for link in try table.links(column, location) {
-                        links[link, default: []].append(group.pointee.key(at: row))
-                        count += 1
-                    }
-                }
-                return true
-            }
-            if count != Int(tree.count) { find(6, "\(name): \(count) links, \(tree.count) backlinks") }
-            for (link, origins) in links {
-                // A mixed column says in each link which table it leads to.
-                let targetTable = session.table(target ?? TableKey(UInt32(link >> 48)))
-                if try targetTable?.contains(ObjectKey(target == nil ? link & (1 << 48 - 1) : link)) != true {
-                    find(6, "\(name): a link leads to object \(link), which is not there")
-                }
-                var entries: [UInt64] = []
-                try tree.forEachKey(value: link) { entries.append($0) }
-                if entries.sorted() != origins.sorted() { find(6, "\(name): backlinks of object \(link) are wrong") }
-            }
-        }
-    }
-}
-
-/// The laws of one column of one row group.
-enum GroupCheck {
-    static func check(
-        _ group: UnsafeMutablePointer<GroupView>, _ column: Int, _ table: Table, _ findings: inout [Finding],
-        _ blobs: inout [BlockRef]
-    ) {
-        let view = group.pointee.columns[column]
-        let definition = table.definition.columns[column]
-        let name = "\(table.definition.name).\(definition.name)"
-        let count = group.pointee.count
-        if definition.writableForm == .slots {
-            for row in 0..<count {
-                let bytes = view.bytes(row)
-                if view.isBlob(row) {
-                    if let record = bytes.baseAddress { blobs.append(BlockRef(reading: record)) }
-                } else if definition.type == .string, definition.collection == .none,
-                    String(validating: bytes, as: UTF8.self) == nil
-                {
-                    findings.append(Finding(law: 7, text: "\(name): row \(row) is not UTF-8"))
-                }
-            }
-        }
-        guard view.hasZone else { return }
-        for row in 0..<count where !view.isNull(row) {
-            let isInside =
-                switch view.form {
-                case .float64, .float32:
-                    inZone(view.form == .float64 ? view.double(row) : Double(view.float(row)), view)
-                default: view.integer(row) >= view.zoneMin && view.integer(row) <= view.zoneMax
-                }
-            if !isInside { findings.append(Finding(law: 7, text: "\(name): row \(row) lies outside of its zone")) }
-        }
-    }
-
-    private static func inZone(_ value: Double, _ view: ColumnView) -> Bool {
-        value >= Double(bitPattern: UInt64(bitPattern: view.zoneMin))
-            && value <= Double(bitPattern: UInt64(bitPattern: view.zoneMax))
     }
 }

@@ -10,10 +10,10 @@ extension IntegrityCheck.Walk {
             for row in 0..<group.pointee.count {
                 let key = ObjectKey(group.pointee.key(at: row))
                 let owners = try table.ownerCount(of: key)
-                if owners != 1 { wrong.append("object \(key.rawValue) has \(owners) owners") }
+                if owners != 1 { wrong.append("\(table.placeWords(key)) has \(owners) owners") }
             }
             return wrong.count < IntegrityCheck.findingLimit
         }
-        for text in wrong { find(9, "\(table.definition.name): \(text)") }
+        for text in wrong { find(12, "\(table.definition.name): \(text)") }
     }
 }

@@ -7,9 +7,19 @@
 //
 // Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and
 // every run of its manifest hashes to what the slot says; else the other. A rejected slot is cleared before
-// anything is written, or a later crash could complete it.
+// anything is written, or a later crash could complete it. A file whose newest commit counts, but has a catalog or
+// schema that cannot be read, is refused, as a program must not go on without what was acknowledged. Inspectors see the
+// commit before it (`takesOlderCommit`).
 
 import RegnumSystem
+
+/// A commit whose slot holds, and whose catalog or schema cannot be read.
+package struct PassedCommit: Sendable {
+    package var number: UInt64
+    package var why: EngineError
+    /// For people.
+    package var words: String { "commit \(number): \(why.damage); the commit before it is shown" }
+}
 
 struct Opening {
     /// Length of a file just made: reserved pages, first commit, room.
@@ -269,6 +279,7 @@ struct Opening {
         let reader = try makeReader(seal)
 
         var rejected: [CommitSlot.Placed] = []
+        var passedOver: PassedCommit?
         let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
@@ -279,7 +290,13 @@ struct Opening {
                 rejected.append(placed)
                 continue
             }
-            try checkFeatures(slot, reader)
+            do throws(EngineError) { try checkFeatures(slot, reader) } catch {
+                guard options.takesOlderCommit, options.isReadOnly, passedOver == nil, case .corrupted = error else {
+                    throw passedOver?.why ?? error
+                }
+                passedOver = PassedCommit(number: slot.version, why: error)
+                continue
+            }
             if slot.version == 1, !isNew, !options.isReadOnly {
                 // Who made the file may have ended before its name was on the medium.
                 do { try fileSystem.syncDirectory(containing: path) } catch {
@@ -291,11 +308,19 @@ struct Opening {
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                 reader: reader, slot: slot, shared: shared)
+            database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
-            if !options.isReadOnly, options.mutant != .ghostCommit { for bad in rejected { try clear(bad) } }
+            if !options.isReadOnly, options.mutant != .ghostCommit {
+                for bad in rejected { try clear(bad) }
+                if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
+                    try clear(placed)
+                    try replace(placed, by: placed.bytes)
+                }
+            }
             return database
         }
+        if let passedOver { throw passedOver.why }
         if rejected.contains(where: { $0.slot.highWater > UInt64(count >> 12) }) {
             throw corrupted("the file ends before its content does")
         }
@@ -366,11 +391,15 @@ struct Opening {
     }
 
     private func clear(_ slot: CommitSlot.Placed) throws(EngineError) {
-        let zeros = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-        defer { zeros.deallocate() }
-        zeros.initializeMemory(as: UInt8.self, repeating: 0)
-        try write(UnsafeRawBufferPointer(zeros), at: slot.byteOffset)
-        do { try file.sync(.data) } catch { throw .system(error) }
+        try replace(slot, by: [UInt8](repeating: 0, count: CommitSlot.byteCount))
+    }
+
+    /// Returns when it is on the medium.
+    private func replace(_ slot: CommitSlot.Placed, by bytes: [UInt8]) throws(EngineError) {
+        do throws(SystemError) {
+            try file.write(bytes, at: slot.byteOffset)
+            try file.sync(.data)
+        } catch { throw .system(error) }
     }
 
     private func byteCount() throws(EngineError) -> Int {

@@ -182,12 +182,13 @@ extension Table {
     func placeFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try placeTree(column)
         var entries = 0
-        var missing = 0
+        var missing = Offenders()
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
-                guard let cell = try placeCell(RowLocation(group: group, row: row), column) else { continue }
+                let location = RowLocation(group: group, row: row)
+                guard let cell = try placeCell(location, column) else { continue }
                 entries += 1
-                if try !tree.contains(value: cell, key: group.pointee.key(at: row)) { missing += 1 }
+                if try !tree.contains(value: cell, key: group.pointee.key(at: row)) { missing.add(location) }
             }
             return true
         }
@@ -195,7 +196,9 @@ extension Table {
         if entries != Int(clamping: tree.count) {
             findings.append("\(tree.count) entries of places, the objects have \(entries)")
         }
-        if missing > 0 { findings.append("places of \(missing) objects are not in the index") }
+        if let words = missing.words(self, ("has a place that is not in it", "have places that are not in it")) {
+            findings.append(words)
+        }
         return findings
     }
 }

@@ -8,7 +8,7 @@ extension Table {
     func textFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try textTree(column)
         var entries = 0
-        var missing = 0
+        var missing = Offenders()
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let key = group.pointee.key(at: row)
@@ -22,7 +22,7 @@ extension Table {
                 }
                 if words > 0, try !tree.containsNull(key: TextIndex.entryKey(key, words)) { isWhole = false }
                 entries += words + (words > 0 ? 1 : 0)
-                if !isWhole { missing += 1 }
+                if !isWhole { missing.add(location) }
             }
             return true
         }
@@ -30,7 +30,9 @@ extension Table {
         if entries != Int(clamping: tree.count) {
             findings.append("\(tree.count) entries of words, the texts have \(entries)")
         }
-        if missing > 0 { findings.append("words of \(missing) objects are not in the full-text index") }
+        if let words = missing.words(self, ("has words that are not in it", "have words that are not in it")) {
+            findings.append(words)
+        }
         return findings
     }
 }

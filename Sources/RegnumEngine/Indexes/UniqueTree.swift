@@ -252,14 +252,15 @@ extension Table {
 
     /// What is wrong with a constraint and its tree.
     func findings(_ unique: UniqueTree) throws(EngineError) -> [String] {
-        var (entries, missing, doubled) = (0, 0, 0)
+        var entries = 0
+        var (missing, doubled) = (Offenders(), Offenders())
         try forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 guard let bytes = try bytes(unique, location) else { continue }
                 entries += 1
-                if try !isEntered(location, bytes, in: unique) { missing += 1 }
-                if try holders(unique, location, limit: 2).count > 1 { doubled += 1 }
+                if try !isEntered(location, bytes, in: unique) { missing.add(location) }
+                if try holders(unique, location, limit: 2).count > 1 { doubled.add(location) }
             }
             return true
         }
@@ -267,8 +268,8 @@ extension Table {
         if let tree = unique.tree, Int(tree.count) != entries {
             found.append("\(tree.count) entries for \(entries) objects")
         }
-        if missing > 0 { found.append("\(missing) objects are not in the tree") }
-        if doubled > 0 { found.append("\(doubled) objects share their values") }
+        if let words = missing.words(self, ("is not in the tree", "are not in the tree")) { found.append(words) }
+        if let words = doubled.words(self, ("shares its values", "share their values")) { found.append(words) }
         return found
     }
 

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each law that the integrity check proves, broken on purpose: the finding has the law's number in
+// `Documentation/FORMAT.md`, the way to what breaks it, and the first object that does. Rows and trees are broken by a
+// commit that leaves out what keeps the law; blocks by new bytes behind fresh checksums. Law 12 is in `OwnershipTests`,
+// what a constraint forbids in `UniqueConstraintTests`.
+
+@testable import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct IntegrityLawTests {
+    private static let columns: [NewColumn] = [
+        NewColumn(name: "id", type: .int, isPrimaryKey: true),
+        NewColumn(name: "name", type: .string, isIndexed: true),
+        NewColumn(name: "text", type: .string, isContentIndexed: true),
+        NewColumn(name: "place", type: .double, collection: .list, isContentIndexed: true),
+        NewColumn(name: "code", type: .int),
+        NewColumn(name: "link", type: .link, targetName: "Row"),
+        NewColumn(name: "any", type: .mixed, isNullable: true),
+        NewColumn(name: "set", type: .int, collection: .set),
+        NewColumn(name: "list", type: .int, collection: .list),
+        NewColumn(name: "dictionary", type: .int, collection: .dictionary),
+        NewColumn(name: "plain", type: .string),
+    ]
+    private enum Column {
+        static let id = 0
+        static let name = 1
+        static let text = 2
+        static let place = 3
+        static let code = 4
+        static let link = 5
+        static let mixed = 6
+        static let elements = 7
+        static let list = 8
+        static let entries = 9
+        static let plain = 10
+    }
+
+    /// 20 objects of every sort of column, with keys from 1, and a table of two row groups under a node.
+    private static let good: HostileFile = {
+        do { return try HostileFile(write()) } catch { fatalError("\(error)") }
+    }()
+
+    private static func write() throws -> [UInt8] {
+        let files = SimulatedFileSystem(seed: 3, reservedByteCount: 64 << 20)
+        var options = Database.OpenOptions()
+        // An element node over a few hundred elements.
+        options.elementTreeLimits.leafByteCount = 300
+        options.elementTreeLimits.fanOut = 5
+        let session = try Database.open(path: HostileFile.path, fileSystem: files, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(name: "Row", columns: columns),
+            NewTable(name: "Many", columns: [NewColumn(name: "n", type: .int)]),
+        ])
+        var definition = try #require(session.table(named: "Row")).definition
+        let code = definition.columns[Column.code].key
+        definition.uniques = [UniqueDefinition(key: ColumnKey(definition.nextColumnKey), columns: [code])]
+        definition.nextColumnKey += 1
+        try session.reshape([definition])
+        let rows = try #require(session.table(named: "Row"))
+        // The links need them all.
+        for i in 0..<20 {
+            _ = try DatabaseTests.insert(
+                rows, [.int(Int64(i)), .string("name \(i)"), .string("alpha word\(i)")])
+            try rows.set(.int(Int64(100 + i)), Column.code, of: ObjectKey(UInt64(i + 1)))
+        }
+        for i in 0..<20 { try fill(rows, i) }
+        let many = try #require(session.table(named: "Many"))
+        for i in 0..<1100 { _ = try DatabaseTests.insert(many, [.int(Int64(i))]) }
+        try session.commitWrite()
+        // So that pages come free, and damage of the first commit is not taken for one that was cut short.
+        for i in 0..<3 {
+            try session.beginWrite()
+            try #require(session.table(named: "Row")).set(.string("plain \(i)"), Column.plain, of: ObjectKey(20))
+            try session.commitWrite()
+        }
+        return try #require(files.contents(of: HostileFile.path))
+    }
+
+    private static func fill(_ rows: Table, _ i: Int) throws {
+        let key = ObjectKey(UInt64(i + 1))
+        try rows.listInsert([.double(Double(i)), .double(Double(2 * i))], Column.place, of: key, at: 0)
+        if i < 19 { try rows.set(.link(ObjectKey(UInt64(i + 2))), Column.link, of: key) }
+        try rows.set(.int(Int64(i)), Column.mixed, of: key)
+        for element in [1, 2, 10 + i] { _ = try rows.setInsert(.int(Int64(element)), Column.elements, of: key) }
+        try rows.dictionarySet("key", .int(Int64(i)), Column.entries, of: key)
+        try rows.set(.string("plain"), Column.plain, of: key)
+        if i == 0 {
+            let elements = (0..<200).map { Value.int(Int64($0) * 1_000_003) }
+            try rows.listInsert(elements, Column.list, of: key, at: 0)
+        }
+    }
+
+    // MARK: Breaking
+
+    private static func open(_ file: HostileFile) throws -> Database {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        files.setContents(of: HostileFile.path, file.bytes)
+        var options = Database.OpenOptions()
+        options.checksSmallFiles = false
+        return try Database.open(path: HostileFile.path, fileSystem: files, options: options)
+    }
+
+    /// What the check finds after a commit that has done that to the rows, and the block that they lie in then.
+    private static func findings(
+        after change: (Table) throws -> Void
+    ) throws -> (findings: [Finding], block: String) {
+        let database = try open(good)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        let rows = try #require(session.table(named: "Row"))
+        try rows.set(.string("changed"), Column.plain, of: ObjectKey(20))
+        try change(rows)
+        try session.commitWrite()
+        let root = try #require(session.table(named: "Row")?.rowsStamp)
+        try #require(root.kind == BlockKind.rowGroup.rawValue)
+        return (IntegrityCheck.run(database).findings, "(block at page \(root.page))")
+    }
+
+    private static func findings(_ file: HostileFile) throws -> [Finding] {
+        IntegrityCheck.run(try open(file)).findings
+    }
+
+    private static func expect(
+        _ findings: [Finding], _ law: Int, _ text: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(
+            findings.contains(Finding(law: law, text: text)), "\(findings)", sourceLocation: sourceLocation)
+    }
+
+    /// Stores bytes as they are, whatever the column's trees say.
+    private static func put(_ bytes: [UInt8], _ column: Int, of key: UInt64, in table: Table) throws {
+        let group = try #require(try table.groups.dirtyGroup(for: key))
+        group.makeWritable(column)
+        let row = group.view.pointee.row(of: key)
+        bytes.withUnsafeBytes { group.setBytes(column, row, $0) }
+        group.setValid(column, row, true)
+    }
+
+    private static func put<T>(_ value: T, _ offset: Int, _ file: inout HostileFile) {
+        file.bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+    }
+
+    private static func word(_ offset: Int, _ file: HostileFile) -> UInt64 {
+        file.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+    }
+
+    /// First pages of the node of the large table and of the two groups below it.
+    private static func manyPages() throws -> (node: Int, groups: [Int]) {
+        let session = try open(good).makeSession()
+        let root = try #require(session.table(named: "Many")?.rowsStamp)
+        try #require(root.kind == BlockKind.groupNode.rawValue)
+        let refs = Int(root.page) * 4096 + GroupNodeLayout.refs
+        return (Int(root.page), [Int(word(refs, good) >> 16), Int(word(refs + 40, good) >> 16)])
+    }
+
+    /// Byte offset of the newest free log, which is a snapshot, and how many extents it has.
+    private static func freeLog() throws -> (offset: Int, freed: Int) {
+        let offset = Int(try open(good).versions.newest.freeLog.page) * 4096
+        try #require(good.bytes[offset + 32] == 1, "no snapshot")
+        return (offset, Int(UInt32(truncatingIfNeeded: word(offset + 96, good))))
+    }
+
+    @Test("nothing is found in a file that nobody has broken")
+    func whole() throws {
+        #expect(try Self.findings(Self.good) == [])
+        #expect(try Self.findings(after: { _ in }).findings == [])
+        var file = Self.good
+        for page in file.usedBlocks { file.retag(page) }
+        #expect(try Self.findings(file) == [])
+    }
+
+    // MARK: Pages and blocks
+
+    @Test("law 1: a page that nothing leads to and that is not free")
+    func lostPage() throws {
+        let (log, freed) = try Self.freeLog()
+        try #require(freed > 0)
+        let last = log + 104 + 32 * (freed - 1)
+        let pages = Self.word(last, Self.good)..<Self.word(last, Self.good) + Self.word(last + 8, Self.good)
+        var file = Self.good
+        Self.put(UInt32(freed - 1), log + 96, &file)
+        file.retag(log / 4096)
+        let findings = try Self.findings(file)
+        #expect(
+            findings == pages.map { Finding(law: 1, text: "page \($0) is neither reachable nor free nor pending") })
+    }
+
+    @Test("law 1: a page that is in use and free")
+    func freePageInUse() throws {
+        let (log, freed) = try Self.freeLog()
+        let page = try Self.manyPages().groups[1]
+        var file = Self.good
+        for (i, value) in [UInt64(page), 1, 0, 0].enumerated() {
+            Self.put(value, log + 104 + 32 * freed + 8 * i, &file)
+        }
+        Self.put(UInt32(freed + 1), log + 96, &file)
+        file.retag(log / 4096)
+        Self.expect(try Self.findings(file), 1, "Many > objects: page \(page) is free as well")
+    }
+
+    @Test("law 1: a block that two others lead to")
+    func sharedBlock() throws {
+        let (node, groups) = try Self.manyPages()
+        var file = Self.good
+        let refs = node * 4096 + GroupNodeLayout.refs
+        file.bytes.replaceSubrange(refs + 40..<refs + 80, with: Array(file.bytes[refs..<refs + 40]))
+        file.retag(node)
+        let findings = try Self.findings(file)
+        Self.expect(findings, 1, "Many > objects: page \(groups[0]) is part of another block as well")
+        Self.expect(findings, 1, "page \(groups[1]) is neither reachable nor free nor pending")
+    }
+
+    @Test("law 2: a block that does not match its checksum, with the way to it")
+    func checksum() throws {
+        let (node, groups) = try Self.manyPages()
+        var file = Self.good
+        file.bytes[groups[1] * 4096 + 2000] ^= 1
+        let way = "Many > block at page \(node) > block at page \(groups[1]): a block does not match its checksum"
+        let findings = try Self.findings(file)
+        #expect(findings.contains { $0.law == 2 && $0.text.hasPrefix(way) }, "\(findings)")
+    }
+
+    @Test("law 3: a block that is younger than the one that leads to it")
+    func birth() throws {
+        let (node, groups) = try Self.manyPages()
+        var file = Self.good
+        let birth = Self.word(groups[1] * 4096 + 16, file) + 1
+        Self.put(birth, groups[1] * 4096 + 16, &file)
+        for holder in try #require(file.holders[groups[1]]) { Self.put(birth, holder + 8, &file) }
+        file.retag(groups[1])
+        Self.expect(
+            try Self.findings(file), 3,
+            "Many > block at page \(node): the block at page \(groups[1]) is younger than the one that leads to it")
+    }
+
+    // MARK: Rows
+
+    @Test("law 8: more objects in the record than rows")
+    func recordCount() throws {
+        let findings = try Self.findings { $0.count += 1 }.findings
+        Self.expect(findings, 8, "Row > objects: 20 rows, the catalog says 21")
+    }
+
+    @Test("law 8: a next key that is in use")
+    func nextKey() throws {
+        let findings = try Self.findings { $0.nextKey = 20 }.findings
+        #expect(findings == [Finding(law: 8, text: "Row > objects: key 20 is not below the next key")])
+    }
+
+    // The check compared the rows with the record alone: a node could count what it liked, and positions were wrong.
+    @Test("law 8: a node that counts other rows than there are below it")
+    func nodeCount() throws {
+        let (node, groups) = try Self.manyPages()
+        var file = Self.good
+        Self.put(UInt64(1000), node * 4096 + GroupNodeLayout.counts, &file)
+        file.retag(node)
+        #expect(
+            try Self.findings(file) == [
+                Finding(
+                    law: 8,
+                    text: "Many > block at page \(node): 1000 rows are counted at page \(groups[0]), there are 1024")
+            ])
+    }
+
+    // Nor did it look at the keys in nodes, by which lookups find their way.
+    @Test("law 8: a node that leads lookups past a row")
+    func nodeKey() throws {
+        let (node, groups) = try Self.manyPages()
+        var file = Self.good
+        Self.put(UInt64(1050), node * 4096 + GroupNodeLayout.firstKeys + 8, &file)
+        file.retag(node)
+        let way = "Many > block at page \(node): "
+        let words = "key 1025 lies in another block than the node says, in that at page \(groups[1])"
+        #expect(try Self.findings(file) == [Finding(law: 8, text: way + words)])
+    }
+
+    @Test("law 8: keys that do not ascend from one group to the next")
+    func keyOrder() throws {
+        let (_, groups) = try Self.manyPages()
+        var file = Self.good
+        try #require(file.bytes[groups[1] * 4096 + 34] == KeyForm.dense.rawValue)
+        Self.put(UInt64(7), groups[1] * 4096 + 40, &file)
+        file.retag(groups[1])
+        Self.expect(
+            try Self.findings(file), 8,
+            "Many > block at page \(groups[1]): key 7 is not above 1024, which comes before it")
+    }
+
+    // MARK: Indexes
+
+    @Test("law 9: an object that is not in an index")
+    func missingEntry() throws {
+        let (findings, block) = try Self.findings { rows in
+            let removed = try Array("name 3".utf8).withUnsafeBytes { bytes in
+                try rows.indexes[Column.name]?.tree.remove(bytes: bytes, key: 4)
+            }
+            try #require(removed == true)
+        }
+        #expect(
+            findings == [
+                Finding(law: 9, text: "Row.name > index: 19 entries for 20 objects"),
+                Finding(law: 9, text: "Row.name > index: object 4 \(block) is not in the index"),
+            ])
+    }
+
+    @Test("law 9: an entry too many in an index")
+    func extraEntry() throws {
+        let (findings, _) = try Self.findings { rows in
+            let ghost = try #require(rows.indexes[Column.id])
+            try ghost.tree.insert(value: IndexKey.encode(99), key: 77)
+        }
+        #expect(findings == [Finding(law: 9, text: "Row.id > index: 21 entries for 20 objects")])
+    }
+
+    @Test("law 9: a primary key that is there twice")
+    func primaryKeyTwice() throws {
+        let (findings, block) = try Self.findings { try $0.set(.int(3), Column.id, of: ObjectKey(6)) }
+        #expect(
+            findings == [
+                Finding(
+                    law: 9, text: "Row.id > index: 2 objects share their primary key: object 4 \(block) and others")
+            ])
+    }
+
+    @Test("law 9: an object that is not in the tree of its unique constraint")
+    func missingInUnique() throws {
+        let (findings, block) = try Self.findings { rows in
+            let value = try #require(UniqueTree.bytes([.int(103)]))
+            let removed = try value.withUnsafeBytes { bytes in
+                try rows.uniques[0].tree?.remove(bytes: bytes, key: 4)
+            }
+            try #require(removed == true)
+        }
+        #expect(
+            findings == [
+                Finding(law: 9, text: "Row > unique (code): 19 entries for 20 objects"),
+                Finding(law: 9, text: "Row > unique (code): object 4 \(block) is not in the tree"),
+            ])
+    }
+
+    // MARK: Links
+
+    @Test("law 10: a link that leads to nothing")
+    func danglingLink() throws {
+        let (findings, block) = try Self.findings { rows in
+            let group = try #require(try rows.groups.dirtyGroup(for: 20))
+            group.makeWritable(Column.link)
+            let row = group.view.pointee.row(of: 20)
+            group.view.pointee.columns[Column.link].data.storeBytes(
+                of: UInt64(999), toByteOffset: row * 8, as: UInt64.self)
+            group.setValid(Column.link, row, true)
+        }
+        Self.expect(findings, 10, "Row.link: object 20 \(block) links to object 999, which is not there")
+        Self.expect(
+            findings, 10,
+            "Row.link > backlinks: those of object 999, to which object 20 \(block) links, are wrong")
+    }
+
+    @Test("law 10: a link without its backlink, and a backlink without its link", arguments: [false, true])
+    func backlinks(isExtra: Bool) throws {
+        let (findings, block) = try Self.findings { rows in
+            let tree = try #require(rows.backlinkTrees[Column.link])
+            if isExtra {
+                try tree.insert(target: 3, origin: 9)
+            } else {
+                let isRemoved = try tree.remove(target: 3, origin: 2)
+                try #require(isRemoved)
+            }
+        }
+        #expect(
+            findings == [
+                Finding(law: 10, text: "Row.link > backlinks: \(isExtra ? 20 : 18) entries for 19 links"),
+                Finding(
+                    law: 10,
+                    text: "Row.link > backlinks: those of object 3, to which object 2 \(block) links, are wrong"),
+            ])
+    }
+
+    // MARK: Collections
+
+    @Test(
+        "law 11: elements of a set that do not ascend, or are there twice", arguments: [[2, 1], [1, 1]] as [[Int64]])
+    func setOrder(elements: [Int64]) throws {
+        let (findings, block) = try Self.findings { rows in
+            let bytes = ListCodec.encode(elements.map { .int($0) }, .int)
+            try Self.put(bytes, Column.elements, of: 2, in: rows)
+        }
+        #expect(
+            findings == [Finding(law: 11, text: "Row.set: object 2 \(block) has elements that do not ascend")])
+    }
+
+    @Test("law 11: keys of a dictionary that do not ascend, or are there twice", arguments: [["b", "a"], ["a", "a"]])
+    func dictionaryOrder(keys: [String]) throws {
+        let (findings, block) = try Self.findings { rows in
+            let bytes = DictionaryCodec.encode(keys, [.int(1), .int(2)], .int)
+            try Self.put(bytes, Column.entries, of: 2, in: rows)
+        }
+        #expect(
+            findings == [Finding(law: 11, text: "Row.dictionary: object 2 \(block) has elements that do not ascend")])
+    }
+
+    @Test("law 13: a node that counts other elements than there are below it")
+    func elementCount() throws {
+        var file = Self.good
+        let node = try #require(file.usedBlocks.last { file.kind($0) == BlockKind.elementNode.rawValue })
+        let first = node * 4096 + ElementNodeLayout.ends
+        Self.put(Self.word(first, file) + 1, first, &file)
+        file.retag(node)
+        let session = try Self.open(file).makeSession()
+        let root = try #require(session.table(named: "Row")?.rowsStamp)
+        let words = "Row.list: object 1 (block at page \(root.page)) counts its elements wrong"
+        #expect(try Self.findings(file) == [Finding(law: 13, text: words)])
+    }
+
+    // MARK: Indexes of contents
+
+    @Test("law 14: a word that is not in the full-text index, and one that no text has", arguments: [false, true])
+    func words(isExtra: Bool) throws {
+        let (findings, block) = try Self.findings { rows in
+            let tree = try #require(rows.contentIndexes[Column.text]).tree
+            let isDone = try Array("alpha".utf8).withUnsafeBytes { bytes in
+                guard isExtra else { return try tree.remove(bytes: bytes, key: TextIndex.entryKey(4, 0)) }
+                try tree.insert(bytes: bytes, key: TextIndex.entryKey(4, 7))
+                return true
+            }
+            try #require(isDone)
+        }
+        // Two words a text, and one entry for each text.
+        let count = Finding(
+            law: 14, text: "Row.text > contents: \(isExtra ? 61 : 59) entries of words, the texts have 60")
+        let word = Finding(law: 14, text: "Row.text > contents: object 4 \(block) has words that are not in it")
+        #expect(findings == (isExtra ? [count] : [count, word]))
+    }
+
+    @Test("law 14: a place that is not in its index")
+    func place() throws {
+        let (findings, block) = try Self.findings { rows in
+            let cell = try #require(try rows.placeCell(try rows.place(ObjectKey(4)), Column.place))
+            let isRemoved = try #require(rows.contentIndexes[Column.place]).tree.remove(value: cell, key: 4)
+            try #require(isRemoved)
+        }
+        #expect(
+            findings == [
+                Finding(law: 14, text: "Row.place > contents: 19 entries of places, the objects have 20"),
+                Finding(law: 14, text: "Row.place > contents: object 4 \(block) has a place that is not in it"),
+            ])
+    }
+
+    // MARK: Values
+
+    @Test("law 15: a text that is not UTF-8")
+    func text() throws {
+        let (findings, block) = try Self.findings { try Self.put([0x61, 0xc3], Column.plain, of: 2, in: $0) }
+        let way = block.dropFirst().dropLast()
+        #expect(
+            findings == [
+                Finding(
+                    law: 15, text: "Row > \(way): plain: texts that are not UTF-8: 1, the first is that of object 2")
+            ])
+    }
+
+    @Test("law 15: a key of a dictionary that is not UTF-8")
+    func keyOfDictionary() throws {
+        let (findings, block) = try Self.findings { rows in
+            var bytes = DictionaryCodec.encode(["a"], [.int(1)], .int)
+            // The head, the head of the keys, one end, the key.
+            let key = 8 + 8 + 1
+            try #require(bytes[key] == 0x61)
+            bytes[key] = 0xff
+            try Self.put(bytes, Column.entries, of: 2, in: rows)
+        }
+        #expect(
+            findings == [Finding(law: 15, text: "Row.dictionary: object 2 \(block) has values that cannot be read")])
+    }
+
+    @Test("law 15: a mixed value that is none")
+    func mixed() throws {
+        let (findings, block) = try Self.findings { try Self.put([0xff, 1, 2], Column.mixed, of: 2, in: $0) }
+        Self.expect(findings, 15, "Row.any: object 2 \(block) has values that cannot be read")
+    }
+
+    @Test("law 15: a value outside of its zone")
+    func zone() throws {
+        let group = try Self.manyPages().groups[0]
+        var file = Self.good
+        let column = group * 4096 + RowGroupLayout.headByteCount
+        try #require(file.bytes[column + 1] & RowGroupLayout.Flags.zone != 0)
+        Self.put(Int64(9), column + 24, &file)
+        file.retag(group)
+        #expect(
+            try Self.findings(file) == [
+                Finding(
+                    law: 15,
+                    text: "Many > block at page \(group): n: values outside of their zone: 1014, "
+                        + "the first is that of object 11")
+            ])
+    }
+}

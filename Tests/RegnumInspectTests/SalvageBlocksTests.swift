@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Salvage of files of which one kind of block after the other is damaged: exactly what lies in the block is lost, and
+// what is saved is compared value by value with what was there.
+
+import Foundation
+import RegnumEngine
+import RegnumInspect
+import Testing
+
+@Suite("Salvage, block by block") struct SalvageBlocksTests {
+    #if Encryption
+        static let encrypted = [false, true]
+    #else
+        static let encrypted = [false]
+    #endif
+
+    /// A file, what was in it, and the blocks of its large table, which are at the same pages where it is encrypted.
+    private struct Case {
+        let folder: URL
+        let key: Data?
+        let good: Data
+        let values: [Int64: [Value]]
+        let blocks: [BlockFile.Block]
+
+        init(_ folder: URL, isEncrypted: Bool) throws {
+            self.folder = folder
+            key = isEncrypted ? BlockFile.key : nil
+            let url = folder.appendingPathComponent("good.realm")
+            let plain = folder.appendingPathComponent("plain.realm")
+            try BlockFile.make(plain, nil)
+            if isEncrypted { try BlockFile.make(url, key) }
+            let pages = try BlockFile.pages(plain, nil)
+            if isEncrypted { try #require(try BlockFile.pages(url, key) == pages) }
+            good = try Data(contentsOf: isEncrypted ? url : plain)
+            values = try BlockFile.values(isEncrypted ? url : plain, key)
+            // What the first commit wrote is the large table.
+            blocks = try BlockFile.blocks(plain, at: pages).filter { $0.birth == 2 && $0.kind != .schema }
+        }
+
+        func pages(_ kinds: BlockKind...) -> [Int] { blocks.filter { kinds.contains($0.kind) }.map(\.page) }
+
+        /// What is saved with a byte of each of these blocks changed: the report, objects that are missing, and values
+        /// of others that are not what they were.
+        func salvage(damaging pages: [Int]) throws -> (report: SalvageReport, missing: Int, changed: Int) {
+            let name = UUID().uuidString
+            let url = folder.appendingPathComponent("\(name).realm")
+            let saved = folder.appendingPathComponent("\(name)-saved.realm")
+            var bytes = good
+            for page in pages { bytes[page * 4096 + 100] ^= 0x40 }
+            try bytes.write(to: url)
+            let inspector = try Inspector(fileURL: url, isReadOnly: true, encryptionKey: key)
+            let findings = inspector.integrityFindings()
+            let isTold = findings.contains { finding in
+                pages.contains { finding.contains("block at page \($0)") }
+            }
+            #expect(isTold != pages.isEmpty, "\(findings)")
+            let report = try inspector.salvage(to: saved.path, encryptionKey: key)
+            #expect(try Inspector(fileURL: saved, encryptionKey: key).integrityFindings() == [])
+            let there = try BlockFile.values(saved, key)
+            var changed = 0
+            for (id, row) in there {
+                guard let before = values[id] else {
+                    Issue.record("object \(id) was never there")
+                    continue
+                }
+                changed += zip(row, before).filter { $0 != $1 }.count
+            }
+            return (report, values.count - there.count, changed)
+        }
+
+        func expect(
+            _ pages: [Int], missing: Int = 0, changed: Int = 0, losses: Int,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let (report, gone, other) = try salvage(damaging: pages)
+            #expect(gone == missing && other == changed, "\(report.losses)", sourceLocation: sourceLocation)
+            #expect(report.lossCount == losses, "\(report.losses)", sourceLocation: sourceLocation)
+            let table = try #require(report.tables.first { $0.name == "All" })
+            #expect(table.objects == BlockFile.rows - missing, sourceLocation: sourceLocation)
+            #expect(table.expected == BlockFile.rows, sourceLocation: sourceLocation)
+            #expect(report.isComplete == (losses == 0), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("a damaged row group costs its objects, a node of row groups those below it", arguments: encrypted)
+    func rowGroups(isEncrypted: Bool) throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: isEncrypted)
+            let groups = file.blocks.filter { $0.kind == .rowGroup }
+            try #require(groups.map(\.rows).sorted() == [76, 1024])
+            for group in groups { try file.expect([group.page], missing: group.rows, losses: 1) }
+            let nodes = file.pages(.groupNode)
+            try #require(nodes.count == 1)
+            try file.expect(nodes, missing: BlockFile.rows, losses: 1)
+            // Two damages: both are named.
+            try file.expect(groups.map(\.page), missing: BlockFile.rows, losses: 2)
+        }
+    }
+
+    @Test("damaged indexes, of words, places, constraints and links too, cost nothing", arguments: encrypted)
+    func indexes(isEncrypted: Bool) throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: isEncrypted)
+            let pages = file.pages(.indexLeaf, .indexBranch)
+            // Primary key, index, words, places, constraint, backlinks.
+            try #require(pages.count >= 6)
+            try file.expect([], losses: 0)
+            try file.expect(pages, losses: 0)
+        }
+    }
+
+    @Test("a damaged block of a long value or a large collection costs that value", arguments: encrypted)
+    func values(isEncrypted: Bool) throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: isEncrypted)
+            let nodes = file.pages(.elementNode)
+            try #require(nodes.count == BlockFile.nodes)
+            for node in nodes { try file.expect([node], changed: 1, losses: 1) }
+            let blobs = file.pages(.blob)
+            try #require(blobs.count > BlockFile.longValues)
+            try file.expect([blobs[0]], changed: 1, losses: 1)
+            try file.expect(blobs, changed: BlockFile.longValues, losses: BlockFile.longValues)
+        }
+    }
+
+    @Test(
+        "where the newest commit's catalog or schema is damaged, what the commit before it holds is saved",
+        arguments: [BlockKind.catalog, .schema])
+    func olderCommit(kind: BlockKind) throws {
+        try BlockFile.withFolder { folder in
+            let url = folder.appendingPathComponent("a.realm")
+            let saved = folder.appendingPathComponent("saved.realm")
+            try Self.makeTwoCommits(url)
+            var bytes = try Data(contentsOf: url)
+            let blocks = try BlockFile.blocks(url).filter { $0.kind == kind }
+            let victim = try #require(blocks.max { $0.birth < $1.birth })
+            try #require(victim.birth == 3)
+            bytes[victim.page * 4096 + 100] ^= 0x40
+            try bytes.write(to: url)
+            #expect(throws: InspectionError.self) { try Inspector(fileURL: url) }
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            let findings = inspector.integrityFindings()
+            #expect(findings.first?.hasPrefix("law 2: commit 3: ") == true, "\(findings)")
+            let report = try inspector.salvage(to: saved.path)
+            #expect(report.tables.map(\.name) == ["Row"])
+            #expect(report.tables.map { [$0.objects, $0.expected] } == [[50, 50]])
+            #expect(report.lossCount == 1 && !report.isComplete)
+            let loss = report.losses.first ?? ""
+            #expect(loss.hasPrefix("commit 3: ") && loss.contains("block at page \(victim.page)"), "\(loss)")
+            let table = try #require(try BlockFile.open(saved).makeSession().table(named: "Row"))
+            #expect(try table.value(0, of: ObjectKey(1)) == .data([0]))
+
+            // Without either nothing tells what the bytes mean.
+            for block in blocks where block.page != victim.page { bytes[block.page * 4096 + 100] ^= 0x40 }
+            try bytes.write(to: url)
+            #expect(throws: InspectionError.self) { try Inspector(fileURL: url, isReadOnly: true) }
+        }
+    }
+
+    /// The second adds a table and writes more than 1 MiB: it has no manifest, by which damage would be taken for a
+    /// commit that was cut short.
+    private static func makeTwoCommits(_ url: URL) throws {
+        let session = try BlockFile.open(url).makeSession()
+        try session.beginWrite()
+        try session.addTables([NewTable(name: "Row", columns: [NewColumn(name: "data", type: .data)])])
+        let table = try #require(session.table(named: "Row"))
+        for i in 0..<50 {
+            let row = try table.insertRow()
+            let key = row.key
+            try table.finishInsert(row)
+            try table.set(.data([UInt8(i)]), 0, of: key)
+        }
+        try session.commitWrite()
+        try session.beginWrite()
+        try session.addTables([NewTable(name: "Later", columns: [NewColumn(name: "n", type: .int)])])
+        try #require(session.table(named: "Row")).set(
+            .data([UInt8](repeating: 7, count: 2 << 20)), 0, of: ObjectKey(1))
+        try session.commitWrite()
+    }
+}
