@@ -24,8 +24,9 @@ package final class Schedule: @unchecked Sendable {
         var isDead = false
         var priority = 0
         var steps = 0
-        /// It is killed at this one of its steps.
+        /// It is killed at this one of its steps, or the first one after `sparedStep`.
         var lastStep = Int.max
+        var sparedStep = 0
         var files: [any File] = []
     }
 
@@ -113,7 +114,7 @@ package final class Schedule: @unchecked Sendable {
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
         steps += 1
         process.steps += 1
-        if mayDie, process.steps >= process.lastStep { kill(index) }
+        if mayDie, process.steps >= process.lastStep, process.steps > process.sparedStep { kill(index) }
         if steps > stepLimit { abort("no end after \(stepLimit) steps") }
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
         if index != lastIndex { stretch = 0 }
@@ -125,6 +126,9 @@ package final class Schedule: @unchecked Sendable {
         pass(index, to: choose(current: index))
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
     }
+
+    /// The process does not die at its next step.
+    func spare(_ index: Int) { processes[index].sparedStep = processes[index].steps + 1 }
 
     /// Waits until somebody gives a lock back.
     func wait(_ index: Int) throws(SystemError) {

@@ -24,6 +24,7 @@ final class SimulatedFile: File {
         self.path = path
         self.isWritable = isWritable
         toldFailures = Atomic(node.failedSyncs)
+        fileSystem.openCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
     }
 
     deinit { close() }
@@ -132,6 +133,7 @@ final class SimulatedFile: File {
     func close() {
         if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
         node.locks.unlockAll(owner: ObjectIdentifier(self))
+        fileSystem.openCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
     }
 
     /// Counts the call, and does it where it is not to fail.
@@ -163,7 +165,10 @@ final class SimulatedRegion: MappedRegion, @unchecked Sendable {
         self.node = node
         self.live = live
         self.path = path
+        fileSystem.openCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
     }
+
+    deinit { fileSystem.openCount.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
 
     var base: UnsafeRawPointer { UnsafeRawPointer(live.base) }
 

@@ -16,6 +16,7 @@ package final class SimulatedFileSystem: FileSystem {
     /// of a commit is issued and nothing confirmed, so that one run yields the images of all its prefixes.
     package let beforeSync = Mutex<(@Sendable (SimulatedFileSystem) -> Void)?>(nil)
     let reservedByteCount: Int
+    let openCount = Atomic<Int>(0)
     private let device: UInt64
 
     /// `reservedByteCount` is the address space for each open file, the length it cannot exceed.
@@ -201,6 +202,10 @@ extension SimulatedFileSystem {
 extension SimulatedFileSystem {
     /// All files, sorted. Not counted as a call.
     package var paths: [String] { disk.withLock { $0.names.keys.sorted() } }
+
+    /// Files that are open, each with the locks that it holds, and regions, which keep a file of the system open too.
+    /// Not counted as a call.
+    package var openFileCount: Int { openCount.load(ordering: .acquiring) }
 
     /// The bytes of a file as programs see them; nil where there is none. Not counted as a call.
     package func contents(of path: String) -> [UInt8]? {

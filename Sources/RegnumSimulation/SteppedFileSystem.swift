@@ -110,7 +110,12 @@ final class SteppedFile: File {
 
     func sync(_ kind: SyncKind) throws(SystemError) {
         try step()
-        try base.sync(kind)
+        do throws(SystemError) { try base.sync(kind) } catch {
+            // Until it has said so: what fails is told to who has called and to the files that are open, and to nobody
+            // who opens the file after both are gone.
+            fileSystem.schedule.spare(fileSystem.process)
+            throw error
+        }
     }
 
     func makeRegion() throws(SystemError) -> any MappedRegion {

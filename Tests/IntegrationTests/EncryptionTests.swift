@@ -18,9 +18,9 @@ class EncryptionRow: Object {
 @Suite("Encryption") struct EncryptionTests {
     let folder = TestFolder()
 
-    func configuration(_ key: UInt8?) -> Realm.Configuration {
+    func configuration(_ key: UInt8?, _ name: String = "a.realm") -> Realm.Configuration {
         Realm.Configuration(
-            fileURL: folder.file("a.realm"), encryptionKey: key.map { Data(repeating: $0, count: 64) },
+            fileURL: folder.file(name), encryptionKey: key.map { Data(repeating: $0, count: 64) },
             objectTypes: [EncryptionRow.self])
     }
 
@@ -67,6 +67,42 @@ class EncryptionRow: Object {
                     #expect(bytes.range(of: Data(word.utf8)) == nil, "\(word) in \(name)")
                 }
             }
+            expectIntegrity(of: configuration(1))
+        }
+
+        @Test(
+            "a copy is encrypted with the key that it is given, or with none, whatever the Realm has",
+            arguments: [nil, 1] as [UInt8?], [nil, 1, 2] as [UInt8?])
+        func rekeyed(from old: UInt8?, to new: UInt8?) throws {
+            try make(old)
+            let target = configuration(new, "b.realm")
+            try {
+                let realm = try Realm(configuration: configuration(old))
+                try realm.writeCopy(toFile: folder.file("b.realm"), encryptionKey: target.encryptionKey)
+                try realm.writeCopy(configuration: configuration(new, "c.realm"))
+            }()
+            for name in ["b.realm", "c.realm"] {
+                let bytes = try Data(contentsOf: folder.file(name))
+                #expect((bytes.range(of: Data("Vertraulich".utf8)) == nil) == (new != nil))
+                for key in [nil, 1, 2] as [UInt8?] where key != new {
+                    let error = #expect(throws: Realm.Error.self) {
+                        try Realm(configuration: configuration(key, name))
+                    }
+                    let reason: Realm.Error.Reason =
+                        new == nil ? .notEncrypted : key == nil ? .encryptedWithoutKey : .wrongKey
+                    #expect(error?.reason == reason)
+                }
+                try {
+                    let realm = try Realm(configuration: configuration(new, name))
+                    #expect(realm.objects(EncryptionRow.self).count == 500)
+                    let row = try #require(realm.object(ofType: EncryptionRow.self, forPrimaryKey: 50))
+                    #expect(row.words.last == "Vertraulich 199" && row.data.count == 12_000)
+                    try realm.write { _ = realm.create(EncryptionRow.self, value: ["id": 1000]) }
+                }()
+                expectIntegrity(of: configuration(new, name))
+            }
+            // The Realm that was copied has the key that it had.
+            expectIntegrity(of: configuration(old))
         }
 
         @Test("wrong key, no key, a key for a plain file and damage have one code and four reasons")
@@ -87,12 +123,22 @@ class EncryptionRow: Object {
             #expect(missing?.reason == .encryptedWithoutKey)
             #expect(missing?.localizedDescription.hasPrefix(start + "header has invalid mnemonic.") == true)
 
-            var bytes = try Data(contentsOf: folder.file("a.realm"))
-            for page in 17..<(bytes.count / 4096) { bytes[page * 4096 + 1000] ^= 1 }
-            try bytes.write(to: folder.file("a.realm"))
-            let damaged = refusal(1)
-            #expect(damaged?.code == .invalidDatabase)
-            #expect(damaged?.reason == .damaged)
+            // What the first commit wrote, and both commits that the file tells of.
+            for (pages, words) in [
+                (34..<38, "an encrypted block does not match its tag (block at page "),
+                (17..<size / 4096, "no commit of the file is whole (check "),
+            ] {
+                var bytes = try Data(contentsOf: folder.file("a.realm"))
+                for page in pages { bytes[page * 4096 + 1000] ^= 1 }
+                try bytes.write(to: folder.file("a.realm"))
+                let damaged = refusal(1)
+                #expect(damaged?.code == .invalidDatabase)
+                #expect(damaged?.reason == .damaged)
+                let text = damaged?.localizedDescription ?? ""
+                #expect(text.hasPrefix(start + words), "\(text)")
+                #expect(text.contains(". A part of the file was overwritten: keep a copy of it"), "\(text)")
+                #expect(text.contains("`regnum salvage`"), "\(text)")
+            }
 
             try FileManager.default.removeItem(at: folder.file("a.realm"))
             try make(nil)
@@ -110,6 +156,7 @@ class EncryptionRow: Object {
             let words = try misuseText { _ = try Realm(configuration: other) }
             #expect(words?.contains("already opened with different encryption key") == true)
             #expect(realm.objects(EncryptionRow.self).count == 500)
+            expectIntegrity(of: configuration(1))
         }
     #endif
 }

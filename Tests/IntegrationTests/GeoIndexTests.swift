@@ -3,6 +3,7 @@
 
 import Foundation
 import RealmSwift
+import RegnumSimulation
 import RegnumTestKit
 import Testing
 
@@ -98,9 +99,9 @@ enum GeoIndexModels {
         expect("\(corners)", all.where { $0.spot.geoWithin(polygon) }, all.where { $0.plain.geoWithin(polygon) })
     }
 
-    @Test("finds what a look at each place finds", arguments: 1...2)
-    func differential(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+    @Test("finds what a look at each place finds", arguments: RunSeed.list(1...2))
+    func differential(seed: RunSeed) throws {
+        var random = SplitMix(state: seed.value)
         try withFile(GeoIndexModels.types) { configuration in
             try autoreleasepool {
                 let realm = try Realm(configuration: configuration)

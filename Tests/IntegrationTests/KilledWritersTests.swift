@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four processes on one file, two that move money between accounts and two that watch, each killed by the system at a
-// moment that the seed chooses, round after round: nothing acknowledged is lost, no sum is ever wrong, nobody waits for
-// a dead process, and the file does not grow. `REGNUM_KILLS` says how many writers are killed.
+// One to three processes on one file that move money between accounts and relink a ring, and as many that watch, each
+// killed by the system at a moment that the seed chooses, round after round, every third one on an encrypted file:
+// nothing acknowledged is lost, no sum is ever wrong, what is held stays, nobody waits for a dead process, the versions
+// that it read are let go of, and the file does not grow. `REGNUM_KILLS` says how many writers are killed.
 
 import Foundation
 import RealmSwift
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
 import RegnumTestKit
 import Testing
 
@@ -25,94 +29,154 @@ final class TransferCount: Object {
     @Persisted var moves: List<Int>
 }
 
-@Suite(.serialized) struct KilledWritersTests {
-    static let accounts = 300
-    static let total = accounts * 1000
-    static let kills = ProcessInfo.processInfo.environment["REGNUM_KILLS"].flatMap { Int($0) } ?? 12
-    static let seed = ProcessInfo.processInfo.environment["REGNUM_SEED"].flatMap { UInt64($0) } ?? 20_261_121
+/// One of a ring: whoever follows `next` meets each of the others once, and then itself.
+final class RingNode: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var next: RingNode?
+}
 
-    static func configuration(_ folder: String, _ durability: Durability = .full) -> Realm.Configuration {
+/// A bank's file, with what is beside it in its folder.
+struct BankFile: Sendable, Codable {
+    let folder: String
+    let isEncrypted: Bool
+
+    private var key: [UInt8]? { isEncrypted ? [UInt8](repeating: 7, count: 64) : nil }
+    var path: String { folder + "/bank.realm" }
+
+    func configuration(_ durability: Durability = .full) -> Realm.Configuration {
         var configuration = Realm.Configuration(
-            fileURL: URL(fileURLWithPath: folder).appendingPathComponent("bank.realm"),
-            objectTypes: [Account.self, TransferCount.self])
+            fileURL: URL(fileURLWithPath: path), objectTypes: [Account.self, TransferCount.self, RingNode.self])
         configuration.durability = durability
+        configuration.encryptionKey = key.map { Data($0) }
         return configuration
     }
 
+    /// The open file: while it is held, the files of killed processes are not the last ones.
+    func open() throws -> Database {
+        var options = Database.OpenOptions()
+        options.encryptionKey = key.map { key in key.withUnsafeBytes { EncryptionKey($0) } }
+        return try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options)
+    }
+}
+
+@Suite(.serialized) struct KilledWritersTests {
+    static let accounts = 300
+    static let total = accounts * 1000
+    static let writers = 3
+    static let ringNodes = 12
+    /// Whether a bank's file is encrypted.
+    #if Encryption
+        static let kinds = [false, true]
+    #else
+        static let kinds = [false]
+    #endif
+    static let kills = ProcessInfo.processInfo.environment["REGNUM_KILLS"].flatMap { Int($0) } ?? 12
+
     @Test("killed writers lose nothing acknowledged and readers never see a wrong sum")
     func transfers() async throws {
-        let folder = TestFolder()
-        let path = folder.url.path
-        try Self.makeBank(path)
-        var largest = 0
-        // Each round kills two writers and two readers.
-        for round in 0..<max(1, Self.kills / 2) {
-            let seed = Self.seed &+ UInt64(round) &* 4
-            async let first: Void = Self.writer(path, 0, seed)
-            async let second: Void = Self.writer(path, 1, seed &+ 1)
-            async let third: Void = Self.reader(path, seed &+ 2)
-            async let fourth: Void = Self.reader(path, seed &+ 3)
-            _ = await (first, second, third, fourth)
+        let folders = Self.kinds.map { _ in TestFolder() }
+        let banks = zip(folders, Self.kinds).map { BankFile(folder: $0.url.path, isEncrypted: $1) }
+        for bank in banks { try Self.makeBank(bank) }
+        var (round, killed, largest) = (0, 0, 0)
+        while killed < max(1, Self.kills) {
+            let runSeed = RunSeed.ofTurn(round, from: RunSeed.ofLongRuns, step: 8)
+            let seed = runSeed.value
+            var random = Draws(seed: seed &+ 7)
+            let bank = banks[round % 3 == 2 ? banks.count - 1 : 0]
+            let writers = 1 + random.below(Self.writers)
+            let readers = 1 + random.below(3)
+            // In every other round somebody has the file open all the time.
+            let witness: Database? = try random.below(2) == 0 ? bank.open() : nil
+            await withTaskGroup(of: Void.self) { group in
+                for i in 0..<writers { group.addTask { await Self.writer(bank, i, seed &+ UInt64(i)) } }
+                for i in 0..<readers { group.addTask { await Self.reader(bank, seed &+ 3 &+ UInt64(i)) } }
+            }
+            let name = "round \(round), \(runSeed)"
             let begin = ContinuousClock.now
-            try Self.audit(path, "round \(round) of REGNUM_SEED=\(Self.seed)")
+            try Self.expectNoPins(witness, name)
+            try Self.audit(bank, name)
             #expect(ContinuousClock.now - begin < .seconds(10))
-            largest = max(largest, try Data(contentsOf: folder.file("bank.realm")).count)
+            largest = max(largest, try Data(contentsOf: URL(fileURLWithPath: bank.path)).count)
+            killed += writers
+            round += 1
         }
         // 300 accounts need 30 pages; what was written and abandoned comes free again.
         #expect(largest < 4 << 20)
-        expectIntegrity(of: Self.configuration(path))
+        for bank in banks { expectIntegrity(of: bank.configuration()) }
+        withExtendedLifetime(folders) {}
     }
 
-    private static func makeBank(_ path: String) throws {
-        let realm = try Realm(configuration: configuration(path))
+    private static func makeBank(_ bank: BankFile) throws {
+        let realm = try Realm(configuration: bank.configuration())
         try realm.write {
             for id in 0..<accounts {
                 realm.create(Account.self, value: ["id": id, "balance": 1000, "holder": "holder \(id % 7)"])
             }
-            for writer in 0..<2 { realm.create(TransferCount.self, value: ["writer": writer]) }
+            for writer in 0..<writers { realm.create(TransferCount.self, value: ["writer": writer]) }
+            let nodes = (0..<ringNodes).map { realm.create(RingNode.self, value: ["id": $0]) }
+            for (i, node) in nodes.enumerated() { node.next = nodes[(i + 1) % ringNodes] }
         }
     }
 
+    /// What killed processes have read is let go of within a second, though another process has the file open.
+    private static func expectNoPins(_ witness: Database?, _ name: String) throws {
+        guard let witness else { return }
+        let end = ContinuousClock.now + .seconds(1)
+        while try !witness.pinsOfOthers().isEmpty, ContinuousClock.now < end {
+            Thread.sleep(forTimeInterval: 0.001)
+        }
+        let left = try witness.pinsOfOthers().count
+        #expect(left == 0, "\(name): versions that killed processes have read are kept")
+    }
+
     /// The parent's look at the file after everybody has died, and one more transaction.
-    private static func audit(_ path: String, _ name: String) throws {
-        let realm = try Realm(configuration: configuration(path))
+    private static func audit(_ bank: BankFile, _ name: String) throws {
+        let realm = try Realm(configuration: bank.configuration())
         #expect(realm.objects(Account.self).sum(ofProperty: "balance") == total, "\(name): the sum")
-        for writer in 0..<2 {
+        #expect(isRing(realm), "\(name): the ring")
+        for writer in 0..<writers {
             let count = try #require(realm.object(ofType: TransferCount.self, forPrimaryKey: writer))
-            let acknowledged = Acknowledgement(path, writer).number
+            let acknowledged = Acknowledgement(bank.folder, writer).number
             // What was committed and not yet acknowledged may be there, once.
             #expect((acknowledged...acknowledged + 1).contains(count.number), "\(name): writer \(writer)")
             #expect(count.moves.last ?? 0 == count.number, "\(name): the moves of writer \(writer)")
         }
         try realm.write { realm.objects(Account.self).first?.holder = name }
-        expectIntegrity(of: configuration(path))
+        expectIntegrity(of: bank.configuration())
+    }
+
+    private static func isRing(_ realm: Realm) -> Bool {
+        var seen: Set<Int> = []
+        var node = realm.object(ofType: RingNode.self, forPrimaryKey: 0)
+        while let current = node, seen.insert(current.id).inserted { node = current.next }
+        return node?.id == 0 && seen.count == ringNodes
     }
 
     // MARK: The processes
 
-    private static func writer(_ path: String, _ writer: Int, _ seed: UInt64) async {
+    private static func writer(_ bank: BankFile, _ writer: Int, _ seed: UInt64) async {
         await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardErrorContent]) {
-            [path = path as String, writer = writer as Int, seed = seed as UInt64] in
-            try KilledWritersTests.write(path, writer, seed)
+            [bank = bank as BankFile, writer = writer as Int, seed = seed as UInt64] in
+            try KilledWritersTests.write(bank, writer, seed)
         }
     }
 
-    private static func reader(_ path: String, _ seed: UInt64) async {
+    private static func reader(_ bank: BankFile, _ seed: UInt64) async {
         await #expect(processExitsWith: .signal(SIGKILL), observing: [\.standardErrorContent]) {
-            [path = path as String, seed = seed as UInt64] in
-            try KilledWritersTests.read(path, seed)
+            [bank = bank as BankFile, seed = seed as UInt64] in
+            try KilledWritersTests.read(bank, seed)
         }
     }
 
     /// Moves money until the process is killed.
-    static func write(_ path: String, _ writer: Int, _ seed: UInt64) throws {
+    static func write(_ bank: BankFile, _ writer: Int, _ seed: UInt64) throws {
         var random = Draws(seed: seed)
         dieLater(&random)
         // No level loses anything by a kill, in whatever company.
         let level: Durability = [.full, .relaxed, .relaxed, .paranoid][random.below(4)]
-        let realm = try Realm(configuration: configuration(path, level))
+        let realm = try Realm(configuration: bank.configuration(level))
         let count = try #require(realm.object(ofType: TransferCount.self, forPrimaryKey: writer))
-        let acknowledgement = Acknowledgement(path, writer)
+        let acknowledgement = Acknowledgement(bank.folder, writer)
         // A commit that was made and not acknowledged before the last kill is acknowledged now.
         acknowledgement.number = count.number
         while true {
@@ -125,6 +189,7 @@ final class TransferCount: Object {
                     to.balance += amount
                     if amount < 10 { to.holder = "holder \(amount)" }
                 }
+                try relink(realm, random.below(ringNodes), random.below(ringNodes))
                 count.number += 1
                 if count.moves.count > 50 { count.moves.removeAll() }
                 count.moves.append(count.number)
@@ -137,27 +202,57 @@ final class TransferCount: Object {
         try #require(realm.object(ofType: Account.self, forPrimaryKey: id))
     }
 
-    /// Looks at sums and counts until the process is killed; ends it where they are wrong.
-    static func read(_ path: String, _ seed: UInt64) throws {
+    /// Takes what follows the first node out of the ring and puts it behind the second one.
+    private static func relink(_ realm: Realm, _ first: Int, _ second: Int) throws {
+        let before = try #require(realm.object(ofType: RingNode.self, forPrimaryKey: first))
+        let target = try #require(realm.object(ofType: RingNode.self, forPrimaryKey: second))
+        let moved = try #require(before.next)
+        if first == second || moved.id == second { return }
+        before.next = moved.next
+        moved.next = target.next
+        target.next = moved
+    }
+
+    /// What a reader compares of a version that it holds.
+    private static func contents(_ realm: Realm) -> [Int] {
+        let balances: [Int] = realm.objects(Account.self).map { $0.balance }
+        let ring: [Int] = realm.objects(RingNode.self).map { $0.next?.id ?? -1 }
+        let counts: [Int] = realm.objects(TransferCount.self).map { $0.number }
+        return balances + ring + counts
+    }
+
+    /// Looks at sums, counts and the ring until the process is killed; ends it where they are wrong, or where a version
+    /// that is held does not show the same again.
+    static func read(_ bank: BankFile, _ seed: UInt64) throws {
         var random = Draws(seed: seed)
         dieLater(&random)
-        let realm = try Realm(configuration: configuration(path))
-        var last = [0, 0]
+        let realm = try Realm(configuration: bank.configuration())
+        var last = [Int](repeating: 0, count: writers)
+        var held: (realm: Realm, contents: [Int])?
         while true {
             // What is acknowledged before the look must be seen by it.
-            let acknowledged = (0..<2).map { Acknowledgement(path, $0).number }
+            let acknowledged = (0..<writers).map { Acknowledgement(bank.folder, $0).number }
             realm.refresh()
             let sum: Int = realm.objects(Account.self).sum(ofProperty: "balance")
-            let counts = (0..<2).map { realm.object(ofType: TransferCount.self, forPrimaryKey: $0)?.number ?? -1 }
-            guard sum == total, zip(counts, acknowledged).allSatisfy({ $0 >= $1 }),
+            let counts = (0..<writers).map { realm.object(ofType: TransferCount.self, forPrimaryKey: $0)?.number ?? -1 }
+            guard sum == total, isRing(realm), zip(counts, acknowledged).allSatisfy({ $0 >= $1 }),
                 zip(counts, last).allSatisfy({ $0 >= $1 })
             else {
-                let words = "sum \(sum), counts \(counts), before \(last), acknowledged \(acknowledged)"
-                FileHandle.standardError.write(Data(words.utf8))
-                exit(3)
+                fail("sum \(sum), counts \(counts), before \(last), acknowledged \(acknowledged), \(isRing(realm))")
             }
             last = counts
+            if let version = held, contents(version.realm) != version.contents { fail("a held version has changed") }
+            if random.below(4) == 0 {
+                let frozen = realm.freeze()
+                held = (frozen, contents(frozen))
+            }
         }
+    }
+
+    /// Ends a process that should have been killed.
+    private static func fail(_ words: String) -> Never {
+        FileHandle.standardError.write(Data(words.utf8))
+        exit(3)
     }
 
     /// Has this process killed at a moment that `random` chooses: now and then before it has opened the file.

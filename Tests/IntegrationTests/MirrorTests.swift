@@ -5,6 +5,7 @@
 import Dispatch
 import Foundation
 import RealmSwift
+import RegnumSimulation
 import Testing
 
 class MirrorRow: Object {
@@ -46,11 +47,16 @@ enum MirrorRuns {
     static let largeLeast = 2_000
     /// A run mirrors one of so many sets of kinds of collections.
     static let kinds = 4
-    static func smallSeed(_ run: Int) -> UInt64 { UInt64(run + 1) }
-    static func largeSeed(_ run: Int) -> UInt64 { UInt64(run + 1_000_000) }
-    static func kind(of seed: UInt64) -> Int { Int(seed % UInt64(kinds)) }
+    static let smallSeeds = RunSeed.list(1...UInt64(max(1, small)))
+    static let largeSeeds = RunSeed.list(1_000_000...UInt64(999_999 + max(1, large)))
+    /// The number of a run; the sizes of collections follow from it.
+    static func rows(small seed: RunSeed) -> Int { 1 + Int((seed.value &- 1) % 40) }
+    static func rows(large seed: RunSeed) -> Int { 4_500 + Int((seed.value &- 1_000_000) % 7) * 100 }
+    static func kind(of seed: RunSeed) -> Int { Int(seed.value % UInt64(kinds)) }
     /// Runs are bundled: each case of a test costs memory until the end.
-    static func seeds(_ bundle: Int, of count: Int) -> StrideTo<Int> { stride(from: bundle, to: count, by: bundles) }
+    static func bundle(_ bundle: Int, of seeds: [RunSeed]) -> [RunSeed] {
+        stride(from: bundle, to: seeds.count, by: bundles).map { seeds[$0] }
+    }
     static let bundles = 20
 }
 
@@ -272,10 +278,10 @@ private final class SectionsMirror {
     }
 
     /// Runs `rounds` writes on a queue of its own; what went wrong, with the seed.
-    private func run(seed: UInt64, rows: Int, rounds: Int) throws -> String? {
+    private func run(seed: RunSeed, rows: Int, rounds: Int) throws -> String? {
         let stage = try MirrorStage(seed: seed, rows: rows)
         let isLarge = rows > MirrorRuns.largeLeast
-        if isLarge, let words = stage.tooSmall() { return "seed \(seed): \(words)" }
+        if isLarge, let words = stage.tooSmall() { return "\(seed): \(words)" }
         for round in 0..<rounds {
             try stage.queue.sync {
                 try stage.realm?.write {
@@ -286,36 +292,32 @@ private final class SectionsMirror {
                 }
             }
             let words = stage.check() ?? (isLarge ? stage.tooSmall() : nil)
-            if let words { return "seed \(seed), round \(round): \(words)" }
+            if let words { return "\(seed), round \(round): \(words)" }
         }
-        if let words = stage.checkLooks() { return "seed \(seed): \(words)" }
+        if let words = stage.checkLooks() { return "\(seed): \(words)" }
         stage.queue.sync { stage.end() }
         return nil
     }
 
     @Test("a tenth of the writes to each set of kinds is to large collections", arguments: 0..<MirrorRuns.kinds)
     func shares(kind: Int) {
-        let seeds = (0..<MirrorRuns.small).map { MirrorRuns.smallSeed($0) }
-        let largeSeeds = (0..<MirrorRuns.large).map { MirrorRuns.largeSeed($0) }
-        let small = seeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.rounds
-        let large = largeSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.largeRounds
+        let small = MirrorRuns.smallSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.rounds
+        let large = MirrorRuns.largeSeeds.count { MirrorRuns.kind(of: $0) == kind } * MirrorRuns.largeRounds
         #expect(large > 0 && large * 10 >= small + large)
     }
 
     @Test("change sets applied to copies give what is there, for small collections", arguments: 0..<MirrorRuns.bundles)
     func small(bundle: Int) throws {
-        for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.small) {
-            let words = try run(
-                seed: MirrorRuns.smallSeed(seed), rows: 1 + seed % 40, rounds: MirrorRuns.rounds)
+        for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.smallSeeds) {
+            let words = try run(seed: seed, rows: MirrorRuns.rows(small: seed), rounds: MirrorRuns.rounds)
             #expect(words == nil, "\(words ?? "")")
         }
     }
 
     @Test("change sets applied to copies give what is there, for large collections", arguments: 0..<MirrorRuns.bundles)
     func large(bundle: Int) throws {
-        for seed in MirrorRuns.seeds(bundle, of: MirrorRuns.large) {
-            let words = try run(
-                seed: MirrorRuns.largeSeed(seed), rows: 4_500 + seed % 7 * 100, rounds: MirrorRuns.largeRounds)
+        for seed in MirrorRuns.bundle(bundle, of: MirrorRuns.largeSeeds) {
+            let words = try run(seed: seed, rows: MirrorRuns.rows(large: seed), rounds: MirrorRuns.largeRounds)
             #expect(words == nil, "\(words ?? "")")
         }
     }
@@ -336,10 +338,10 @@ private final class MirrorStage: @unchecked Sendable {
     private let kinds: Int
     private let isLookedAtElsewhere: Bool
 
-    init(seed: UInt64, rows: Int) throws {
+    init(seed: RunSeed, rows: Int) throws {
         kinds = MirrorRuns.kind(of: seed)
-        isLookedAtElsewhere = seed / 4 % 2 == 1
-        dice = Dice(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        isLookedAtElsewhere = seed.value / 4 % 2 == 1
+        dice = Dice(state: seed.value &* 0x9E37_79B9_7F4A_7C15 | 1)
         next = rows
         try queue.sync { try open(rows) }
         settle()

@@ -3,7 +3,10 @@
 
 import Foundation
 import RealmSwift
+import RegnumEngine
+import RegnumSystem
 import RegnumTestKit
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -32,7 +35,8 @@ import Testing
     @Test("what was opened before a fork is refused in the child, which can open the file itself")
     func forked() async throws {
         try await withPath { path in
-            await #expect(processExitsWith: .success) { [path = path as String] in
+            let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+                [path = path as String] in
                 let realm = try Realm(configuration: KilledProcessTests.configuration(path))
                 try realm.write { realm.add(KilledProcessTests.row(0)) }
                 let refused = SeveralProcessesTests.fork()
@@ -56,6 +60,11 @@ import Testing
                 try realm.write { realm.add(KilledProcessTests.row(2)) }
                 exit(realm.objects(KilledRow.self).count == 3 ? 0 : 13)
             }
+            // The child has written them where its parent writes.
+            let told =
+                "Realm used in the child of a fork. What was opened before the fork belongs to the parent process: "
+                + "open the Realm again in the child, or fork before you open one."
+            #expect(words(result).contains(told), "\(words(result))")
             expectIntegrity(of: KilledProcessTests.configuration(path))
         }
     }
@@ -129,6 +138,147 @@ import Testing
         }
     }
 
+    // What 256 processes hold is one lock each of the file and of its lock file, of a byte far behind the end.
+    @Test("one process more than there is room for is told so, and gets in when another one goes")
+    func tooMany() async throws {
+        try await withPath { path in
+            let configuration = KilledProcessTests.configuration(path)
+            try {
+                let realm = try Realm(configuration: configuration)
+                try realm.write { realm.add(KilledProcessTests.row(0)) }
+            }()
+            let first = 1 << 62 + 1000
+            let others = try [path, path + ".lock"].map { try PosixFileSystem.shared.open($0, .readWrite) }
+            for byte in first..<first + 256 { for file in others { try file.lock(byte: byte) } }
+            let error = #expect(throws: Realm.Error.self) { try Realm(configuration: configuration) }
+            #expect(error?.code == .fail && error?.reason == .overLimit)
+            let told = "Failed to open Realm file at path '\(path)': More than 256 processes have the file open."
+            #expect(error?.localizedDescription.hasPrefix(told) == true, "\(error?.localizedDescription ?? "")")
+            for file in others { file.unlock(byte: first + 100) }
+            let realm = try Realm(configuration: configuration)
+            #expect(realm.objects(KilledRow.self).count == 1)
+            for file in others { file.close() }
+            expectIntegrity(of: configuration)
+        }
+    }
+
+    // MARK: Stopped writers
+
+    /// What a writer has done when it stops itself.
+    enum Write: String, CaseIterable, Codable, Sendable { case full, relaxed, paranoid, later }
+
+    /// Commits, and stops this process as soon as that is done.
+    static func writeAndStop(_ path: String, _ write: Write) throws {
+        let level: Durability
+        switch write {
+        case .full: level = .full
+        case .relaxed: level = .relaxed
+        case .paranoid: level = .paranoid
+        case .later:
+            let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared).makeSession()
+            let isDone = Atomic(false)
+            try session.beginWrite()
+            try session.commitWriteLater { _ in isDone.store(true, ordering: .releasing) }
+            while !isDone.load(ordering: .acquiring) { usleep(1000) }
+            return withExtendedLifetime(session) { _ = raise(SIGSTOP) }
+        }
+        var configuration = KilledProcessTests.configuration(path)
+        configuration.durability = level
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.add(KilledProcessTests.row(1)) }
+        withExtendedLifetime(realm) { _ = raise(SIGSTOP) }
+    }
+
+    @Test("a writer that is stopped behind its write stops nobody, at any level", arguments: Write.allCases)
+    func stoppedBehindWrite(write: Write) async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in
+                // Where somebody waits for ever.
+                alarm(120)
+                do {
+                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                    try realm.write { realm.add(KilledProcessTests.row(0)) }
+                }
+                let child = SeveralProcessesTests.fork()
+                if child == 0 {
+                    alarm(120)
+                    try? SeveralProcessesTests.writeAndStop(path, write)
+                    exit(1)
+                }
+                guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
+                let begin = ContinuousClock.now
+                let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                for id in 10..<15 { try realm.write { realm.add(KilledProcessTests.row(id)) } }
+                let time = ContinuousClock.now - begin
+                kill(child, SIGKILL)
+                _ = SeveralProcessesTests.wait(child)
+                guard time < .seconds(5) else { exit(12) }
+                exit(realm.objects(KilledRow.self).count == (write == .later ? 6 : 7) ? 0 : 13)
+            }
+            expectIntegrity(of: KilledProcessTests.configuration(path))
+        }
+    }
+
+    /// Stops this process with the turn to write: in a transaction, or behind a commit that is not on the medium.
+    static func stopWithTurn(_ path: String, isCommitted: Bool) throws {
+        if isCommitted {
+            var options = Database.OpenOptions()
+            // No thread makes it durable.
+            options.syncDelay = nil
+            let database = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options)
+            let session = try database.makeSession()
+            try session.beginWrite()
+            try session.commitWriteLater { _ in }
+            raise(SIGSTOP)
+            try database.makeDurable()
+        } else {
+            let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+            realm.beginWrite()
+            realm.add(KilledProcessTests.row(1))
+            raise(SIGSTOP)
+            try realm.commitWrite()
+        }
+    }
+
+    @Test(
+        "a writer stopped in a write, or before its commit is on the medium, has the turn until it goes on or ends",
+        arguments: [false, true], [false, true])
+    func stoppedWithTurn(isCommitted: Bool, isKilled: Bool) async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) {
+                [path = path as String, isCommitted = isCommitted as Bool, isKilled = isKilled as Bool] in
+                alarm(120)
+                do {
+                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                    try realm.write { realm.add(KilledProcessTests.row(0)) }
+                }
+                let child = SeveralProcessesTests.fork()
+                if child == 0 {
+                    alarm(120)
+                    exit((try? SeveralProcessesTests.stopWithTurn(path, isCommitted: isCommitted)) == nil ? 1 : 0)
+                }
+                guard SeveralProcessesTests.wait(child, WUNTRACED) & 0xff == 0x7f else { exit(11) }
+                let isWritten = Atomic(false)
+                Thread.detachNewThread {
+                    guard let realm = try? Realm(configuration: KilledProcessTests.configuration(path)),
+                        (try? realm.write { realm.add(KilledProcessTests.row(9)) }) != nil
+                    else { exit(12) }
+                    isWritten.store(true, ordering: .releasing)
+                }
+                usleep(300_000)
+                guard !isWritten.load(ordering: .acquiring) else { exit(13) }
+                kill(child, isKilled ? SIGKILL : SIGCONT)
+                _ = SeveralProcessesTests.wait(child)
+                let begin = ContinuousClock.now
+                while !isWritten.load(ordering: .acquiring), ContinuousClock.now - begin < .seconds(5) { usleep(1000) }
+                guard isWritten.load(ordering: .acquiring) else { exit(14) }
+                let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+                exit(realm.objects(KilledRow.self).count == (isCommitted || isKilled ? 2 : 3) ? 0 : 15)
+            }
+            expectIntegrity(of: KilledProcessTests.configuration(path))
+        }
+    }
+
     @Test("a link planted where the lock file goes is replaced, and what it leads to is left alone")
     func plantedLink() async throws {
         try await withPath { path in
@@ -140,6 +290,7 @@ import Testing
             #expect(try Data(contentsOf: URL(fileURLWithPath: victim)) == Data("precious".utf8))
             let type = try FileManager.default.attributesOfItem(atPath: path + ".lock")[.type] as? FileAttributeType
             #expect(type == .typeRegular)
+            expectIntegrity(of: KilledProcessTests.configuration(path))
         }
     }
 

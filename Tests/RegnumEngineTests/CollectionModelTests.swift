@@ -68,11 +68,12 @@ private struct CollectionRun {
         }
     }
 
-    init(seed: Int, _ size: Size) throws {
-        random = SeededRandom(seed: UInt64(seed))
+    init(seed: UInt64, _ size: Size) throws {
+        random = SeededRandom(seed: seed)
         self.size = size
-        let types = Self.types[seed / CollectionModelTests.sizes.count % Self.types.count]
-        columns = Self.columns(types, turn: seed % CollectionModelTests.sizes.count)
+        let sizes = UInt64(CollectionModelTests.sizes.count)
+        let types = Self.types[Int(seed / sizes % UInt64(Self.types.count))]
+        columns = Self.columns(types, turn: Int(seed % sizes))
         database = try Database.open(path: "/c.realm", fileSystem: files, options: size.options)
         let session = try database.makeSession()
         try session.beginWrite()
@@ -371,10 +372,10 @@ private struct CollectionRun {
     ]
 
     /// Each size with each half of the types, in turn with and without nulls.
-    @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: 0..<8)
-    func model(seed: Int) throws {
-        let size = Self.sizes[seed % Self.sizes.count]
-        var run = try CollectionRun(seed: seed, size)
+    @Test("lists, sets, dictionaries and mixed values hold what plain ones would", arguments: RunSeed.list(0...7))
+    func model(seed: RunSeed) throws {
+        let size = Self.sizes[Int(seed.value % UInt64(Self.sizes.count))]
+        var run = try CollectionRun(seed: seed.value, size)
         for step in 0..<(RunScale.isOptimized ? size.steps * 12 : size.steps) {
             try run.transaction()
             if step % 7 == 6 {

@@ -34,6 +34,30 @@ extension DurabilityTests {
         try insert(session, id, .relaxed, byteCount: 20_000)
     }
 
+    /// So a process that is suspended between its writes stops nobody.
+    @Test("others may write when a commit returns, and when one that nobody waits for is on the medium")
+    func lockBehindCommits() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let other = try open(files)
+        let shared = try #require(other.shared)
+        func isFree() throws -> Bool {
+            guard try shared.tryLockWriter() else { return false }
+            shared.unlockWriter()
+            return true
+        }
+        for (id, level) in [CommitDurability.full, .relaxed, .paranoid].enumerated() {
+            try insert(first, id, level)
+            #expect(try isFree(), "\(level)")
+        }
+        let done = Done()
+        try insertLater(first, 3, done)
+        #expect(try !isFree())
+        try first.database.makeDurable()
+        #expect(done.durable == 1)
+        #expect(try isFree())
+    }
+
     enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone, opensWhileOneLeaves }
 
     /// The system may have dropped the pages, and another process's sync of them confirms nothing.

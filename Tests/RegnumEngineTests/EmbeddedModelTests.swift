@@ -44,8 +44,8 @@ private struct EmbeddedRun {
     let options: Database.OpenOptions
 
     /// Every second seed has trees of many levels, every third one writes ahead of its commits.
-    init(seed: Int) throws {
-        random = SeededRandom(seed: UInt64(seed))
+    init(seed: UInt64) throws {
+        random = SeededRandom(seed: seed)
         var options = Database.OpenOptions()
         if seed % 2 == 1 {
             options.elementTreeLimits.leafByteCount = 40
@@ -291,9 +291,9 @@ private struct EmbeddedRun {
 }
 
 @Suite struct EmbeddedModelTests {
-    @Test("embedded objects are where plain trees would have them, and nowhere else", arguments: 0..<6)
-    func model(seed: Int) throws {
-        var run = try EmbeddedRun(seed: seed)
+    @Test("embedded objects are where plain trees would have them, and nowhere else", arguments: RunSeed.list(0...5))
+    func model(seed: RunSeed) throws {
+        var run = try EmbeddedRun(seed: seed.value)
         for step in 0..<(RunScale.isOptimized ? 60 : 10) {
             try run.transaction()
             if step % 5 == 4 {

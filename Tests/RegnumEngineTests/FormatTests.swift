@@ -17,6 +17,13 @@ import Testing
                 16384, 32768, 49152,
             ])
         #expect(FormatLimits.rowsPerGroup == 1024 && FormatLimits.nodeFanOut == 64)
+        #expect(FormatLimits.sectionPages == 16384)
+        #expect(FormatLimits.inlineValueByteCount == 2048)
+        // RealmSwift's own limits: 16 MiB less some bytes.
+        #expect(FormatLimits.stringByteCount == 0xFF_FFEF && FormatLimits.dataByteCount == 0xFF_FFF0)
+        #expect(FormatLimits.tableNameByteCount == 57 && FormatLimits.columnNameByteCount == 63)
+        #expect(FormatLimits.treeDepth == 12 && FormatLimits.treeEntryCount == 1 << 44)
+        #expect(FormatLimits.manifestByteCount == 1 << 20)
         #expect(BlockRef.byteCount == 40 && BlockHeader.byteCount == 32 && BlobRecord.byteCount == 48)
         #expect(RowGroupLayout.headByteCount == 64 && RowGroupLayout.descriptorByteCount == 48)
         #expect(GroupNodeLayout.refs + FormatLimits.nodeFanOut * BlockRef.byteCount <= GroupNodeLayout.byteCount)

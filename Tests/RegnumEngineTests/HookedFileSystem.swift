@@ -27,6 +27,8 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
     var refusal: (Request, String) -> SystemError? = { _, _ in nil }
     /// Called before such a call; the path is that by which the file was opened.
     var before: (Call, String) -> Void = { _, _ in }
+    /// Bytes to fill all random ones with, in place of those of the file system.
+    var random: UInt8?
     /// Called after it.
     var after: (Call, String) -> Void = { _, _ in }
 
@@ -52,7 +54,10 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
         if let error = refusal(.syncDirectory, path) { throw error }
         try base.syncDirectory(containing: path)
     }
-    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
+        guard let random else { return base.fillRandom(buffer) }
+        for index in buffer.indices { buffer[index] = random }
+    }
 }
 
 private final class HookedFile: File {

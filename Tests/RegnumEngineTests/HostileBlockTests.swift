@@ -213,7 +213,7 @@ import Testing
         #expect(try table.listCount(1, of: ObjectKey(UInt64(rows))) == elements)
         let findings = IntegrityCheck.run(database).findings
         #expect(findings.contains { $0.law == 2 }, "\(findings)")
-        #expect(!findings.contains { $0.law == 6 }, "\(findings)")
+        #expect(!findings.contains { $0.law == 10 }, "\(findings)")
         try session.beginWrite()
         #expect(throws: EngineError.self) { try table.deleteAll() }
         #expect(session.space.freed.count <= ElementTree.blockLimit(session.space))

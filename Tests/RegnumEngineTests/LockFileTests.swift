@@ -150,7 +150,9 @@ import Testing
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 1 << 20)
         var open: [Database] = []
         for _ in 0..<256 { open.append(try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)) }
-        #expect(throws: EngineError.self) { try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files) }
+        #expect(throws: EngineError.limit("More than 256 processes have the file open.")) {
+            try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files)
+        }
         open.remove(at: 100)
         open.append(try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files))
         let pin = try open[7].makeSession()
@@ -158,6 +160,31 @@ import Testing
         try insert(writer, 5)
         #expect(pin.tables.isEmpty)
         #expect(IntegrityCheck.run(open[3]).isClean)
+    }
+
+    // Its name has 64 random bits: nobody can plant a link there but who sees it being made.
+    @Test("a link planted where a lock file is being made is not followed", arguments: [true, false])
+    func plantedInTheMaking(isThere: Bool) throws {
+        let victim = folder + "/victim"
+        if isThere { try write([1, 2, 3], to: victim) }
+        let planted = path + ".lock." + String(0x0707_0707_0707_0707 as UInt64, radix: 16) + ".tmp"
+        try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: victim)
+        let hooked = HookedFileSystem(files)
+        hooked.random = 7
+        let error = #expect(throws: EngineError.self) {
+            try Database.openAsOtherProcess(path: self.path, fileSystem: hooked)
+        }
+        guard case .system(let refusal)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(refusal.kind == .exists)
+        if isThere { #expect(try bytes(victim) == [1, 2, 3]) } else { #expect(try files.status(victim) == nil) }
+        // With another name it is made.
+        let session = try open()
+        try insert(session, 3)
+        #expect(IntegrityCheck.run(session.database).isClean)
+        #expect(try files.status(victim)?.byteCount == (isThere ? 3 : nil))
     }
 
     // Each use of the shared memory asks first whether the file is still long enough: without that a cut file ends the

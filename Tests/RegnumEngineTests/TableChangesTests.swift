@@ -106,22 +106,22 @@ private struct ChangeRun {
         #expect(changes.columns == wanted.columns)
     }
 
-    @Test("the difference of two versions is the difference of their values", arguments: [0, 30, 3000])
-    func model(rows: Int) throws {
-        for seed in UInt64(1)...(RunScale.isOptimized ? 12 : 2) {
-            var run = try ChangeRun(seed: seed, rows: rows)
-            var versions = [(session: try run.writer.freeze(), copy: try ChangeRun.copy(run.writer))]
-            for _ in 0..<6 {
-                try run.writer.beginWrite()
-                let most = [0, 1, 4, 40, 400][run.random.below(5)]
-                for _ in 0..<most { try run.change() }
-                try run.writer.commitWrite()
-                let copy = try ChangeRun.copy(run.writer)
-                for (session, before) in versions {
-                    Self.expectSame(try run.writer.changes(since: session), Self.expected(before, copy))
-                }
-                versions.append((try run.writer.freeze(), copy))
+    @Test(
+        "the difference of two versions is the difference of their values", arguments: [0, 30, 3000],
+        RunSeed.list(1...(RunScale.isOptimized ? 12 : 2)))
+    func model(rows: Int, seed: RunSeed) throws {
+        var run = try ChangeRun(seed: seed.value, rows: rows)
+        var versions = [(session: try run.writer.freeze(), copy: try ChangeRun.copy(run.writer))]
+        for _ in 0..<6 {
+            try run.writer.beginWrite()
+            let most = [0, 1, 4, 40, 400][run.random.below(5)]
+            for _ in 0..<most { try run.change() }
+            try run.writer.commitWrite()
+            let copy = try ChangeRun.copy(run.writer)
+            for (session, before) in versions {
+                Self.expectSame(try run.writer.changes(since: session), Self.expected(before, copy))
             }
+            versions.append((try run.writer.freeze(), copy))
         }
     }
 

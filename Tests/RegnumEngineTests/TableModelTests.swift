@@ -263,11 +263,12 @@ private struct ModelRun {
 
 @Suite struct TableModelTests {
     @Test(
-        "a table holds what a dictionary would, written ahead of its commits or not", arguments: 1...4,
+        "a table holds what a dictionary would, written ahead of its commits or not", arguments: RunSeed.list(1...4),
         [false, true])
-    func model(seed: Int, hasEveryType: Bool) throws {
+    func model(seed: RunSeed, hasEveryType: Bool) throws {
         let shape = hasEveryType ? ModelRun.everyType : ModelRun.people
-        var run = try ModelRun(seed: UInt64(seed), shape, writesAhead: seed > 2)
+        // Two seeds of four: 3 and 4 of the fixed ones.
+        var run = try ModelRun(seed: seed.value, shape, writesAhead: (seed.value &- 1) % 4 > 1)
         for step in 0..<(RunScale.isOptimized ? 40 : 8) {
             try run.transaction()
             if step % 5 == 4 {

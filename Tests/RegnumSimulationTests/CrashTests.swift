@@ -280,6 +280,27 @@ struct FailureTests {
         #expect(images(files, .writes) == [filled(1, 8_192), filled(2) + filled(1)])
     }
 
+    @Test("counts what is open: files until they are closed, regions as long as they live")
+    func openFiles() throws {
+        let files = SimulatedFileSystem()
+        do {
+            let file = try files.open("a", .readWriteCreate)
+            #expect(files.openFileCount == 1)
+            let region = try file.makeRegion()
+            #expect(files.openFileCount == 2)
+            file.close()
+            file.close()
+            #expect(files.openFileCount == 1)
+            withExtendedLifetime(region) {}
+        }
+        #expect(files.openFileCount == 0)
+        files.failure = SimulatedFailure(call: 0, kind: .io, operation: "open")
+        #expect(errorKind { _ = try files.open("a", .readWrite) } == nil)
+        files.failure = SimulatedFailure(call: files.operationCount(of: "open"), kind: .io, operation: "open")
+        #expect(errorKind { _ = try files.open("a", .readWrite) } == .io)
+        #expect(files.openFileCount == 0)
+    }
+
     @Test("draws random bytes from the seed")
     func seededBytes() {
         func draw(_ seed: UInt64) -> [UInt8] {

@@ -8,28 +8,28 @@ import RegnumSystem
 import Testing
 
 @Suite struct CrashImageTests {
-    @Test("every image of a crash opens with the old state or the new one")
-    func images() throws {
-        let seed = RunSize.seed
-        let run = CrashRun(seed: seed, budget: RunSize.images)
+    @Test("every image of a crash opens with the old state or the new one", arguments: RunSeed.ofLongRuns)
+    func images(seed: RunSeed) throws {
+        let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed)
         do {
             try run.run()
         } catch {
-            Issue.record("seed \(seed): \(error)")
+            Issue.record("\(seed): \(error)")
         }
-        #expect(run.images >= RunSize.images)
+        #expect(run.images >= RunSize.imagesOfSeed)
     }
 
-    @Test("with commits of every level, and some not waited for, an image holds the last durable state or a later one")
-    func levels() throws {
-        let seed = RunSize.seed
-        let run = CrashRun(seed: seed, budget: RunSize.images / 4, levels: true)
+    @Test(
+        "with commits of every level, and some not waited for, an image holds the last durable state or a later one",
+        arguments: RunSeed.ofLongRuns)
+    func levels(seed: RunSeed) throws {
+        let run = CrashRun(seed: seed.value, budget: RunSize.imagesOfSeed / 4, levels: true)
         do {
             try run.run()
         } catch {
-            Issue.record("seed \(seed): \(error)")
+            Issue.record("\(seed): \(error)")
         }
-        #expect(run.images >= RunSize.images / 4)
+        #expect(run.images >= RunSize.imagesOfSeed / 4)
     }
 
     static let levelMutants: [ProtocolMutant] = [
@@ -38,7 +38,7 @@ import Testing
     /// Those that take minutes of images to be found in a debug build.
     static let rareMutants: [ProtocolMutant] = levelMutants + [.freeLogNotInManifest]
     static let mutants = ProtocolMutant.allCases.filter {
-        $0 != .ghostCommit && !ProtocolMutant.amongProcesses.contains($0)
+        !ProtocolMutant.arranged.contains($0) && !ProtocolMutant.amongProcesses.contains($0)
             && (RunSize.isOptimized || !rareMutants.contains($0))
     }
 

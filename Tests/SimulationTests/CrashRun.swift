@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random workload on a simulated disk. At every sync, what a power loss could leave of each prefix of the
 // writes is opened: it must hold the state before the running commit or after it, pass the integrity check and
-// take further commits. At times the run goes on from such an image, so that crashes follow crashes.
+// take further commits. At times what a second power loss leaves of the recovery is opened too, and the run goes on
+// from an image, so that crashes follow crashes.
 
 import RegnumEngine
 import RegnumSimulation
@@ -16,6 +17,7 @@ struct ModelState: Equatable {
         var list: [Int64] = []
     }
     var rows: [UInt64: Row] = [:]
+    var things: [UInt64: Thing] = [:]
     var commits: Int64 = 0
 }
 
@@ -32,9 +34,8 @@ enum RunSize {
     static var images: Int {
         CurrentProcess.environment("REGNUM_CRASH_IMAGES").flatMap { Int($0) } ?? (isOptimized ? 20_000 : 400)
     }
-    static var seed: UInt64 {
-        CurrentProcess.environment("REGNUM_SEED").flatMap { UInt64($0) } ?? 20_261_121
-    }
+    /// Of each of the seeds of a long run.
+    static var imagesOfSeed: Int { images / RunSeed.ofLongRuns.count }
 }
 
 struct RunFailure: Error, CustomStringConvertible {
@@ -66,11 +67,19 @@ final class CrashRun: @unchecked Sendable {
     private var failure: RunFailure?
     /// Databases opened.
     private var opened = 0
+    /// Files made.
+    private var lives = 0
+    /// True where the file has a table of things too.
+    private var hasThings = false
     /// True where commits stand in line that nobody waits for.
     private var isLineOpen = false
+    private var files = SimulatedFileSystem(reservedByteCount: 1 << 20)
+    private var database: Database?
+    /// What the file holds.
+    private var state = ModelState()
     /// The states that an image may hold now.
     private var allowed: [ModelState] = []
-    /// Images of the making of a file, looked at when it is made: opening is not entered twice.
+    /// Images of an opening, looked at when it is over: opening is not entered twice.
     private var deferred: [SimulatedFileSystem]?
     /// An image to go on from.
     private var chosen: SimulatedFileSystem?
@@ -87,57 +96,101 @@ final class CrashRun: @unchecked Sendable {
 
     /// Runs until the budget of images is used up; throws at the first wrong image.
     func run() throws {
+        defer { leave() }
         while images < budget { try life() }
     }
 
     // MARK: One life of a file
 
     private func life() throws {
-        var files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 64 << 20)
-        var state = ModelState()
-        allowed = [state]
-        isLineOpen = false
-        watch(files)
-        deferred = []
-        var database: Database? = try open(files)
-        let made = deferred ?? []
-        deferred = nil
-        for image in made { examine(image) }
-        if let failure { throw failure }
-        try check(database)
+        lives += 1
+        // Not where a bug is looked for: there each page counts.
+        hasThings = mutant == nil && lives % 3 == 1
+        files = SimulatedFileSystem(seed: random.next(), reservedByteCount: 64 << 20)
+        chosen = nil
+        try begin()
         for _ in 0..<(20 + random.below(60)) {
-            guard images < budget, let current = database else { break }
-            let session = try current.makeSession()
-            var next = state
-            try session.beginWrite()
-            try change(session, &next)
-            // What a power loss may leave: the last durable state, or a later one, in order.
-            allowed.append(next)
-            if try commit(session) {
-                allowed = [next]
-            } else {
-                imagesOfNow(files, every: 1 + files.pendingOperationCount / 4)
-            }
-            if let failure { throw failure }
-            state = next
-            if random.below(4) == 0 { examine(files.crash(model: .garbage, random: &random)) }
-            if let failure { throw failure }
-            if let image = chosen {
-                chosen = nil
-                files.beforeSync.withLock { $0 = nil }
-                files = image
-                watch(files)
-                database = nil
-                isLineOpen = false
-                deferred = []
-                let reopened = try open(files)
-                deferred = nil
-                state = try read(reopened)
-                allowed = [state]
-                database = reopened
+            if images >= budget { break }
+            try step()
+            if chosen != nil {
+                try begin()
+            } else if hasThings, random.below(30) == 0 {
+                try compact()
             }
         }
+        leave()
+    }
+
+    /// Closes the file, and looks at nothing meanwhile.
+    private func leave() {
         files.beforeSync.withLock { $0 = nil }
+        database = nil
+    }
+
+    /// Opens the file, or the image that was chosen to go on from.
+    private func begin() throws {
+        repeat {
+            leave()
+            if let image = chosen { files = image }
+            chosen = nil
+            isLineOpen = false
+            var meanwhile: [SimulatedFileSystem] = []
+            let opened = try openWatched(files, &meanwhile)
+            database = opened
+            state = try read(opened)
+            allowed = [state]
+            try check(opened)
+            // From one of them at times, however many there are: the making of a file leaves some sixty.
+            let next = random.below(4) == 0 ? random.below(meanwhile.count + 1) : meanwhile.count
+            for (number, image) in meanwhile.enumerated() {
+                let copy = number == next ? image.crash(model: .everything, random: &random) : nil
+                examine(image, among: allowed)
+                if let failure { throw failure }
+                if let copy { chosen = copy }
+            }
+        } while chosen != nil
+    }
+
+    private func step() throws {
+        guard let database else { return }
+        let session = try database.makeSession()
+        var next = state
+        try session.beginWrite()
+        try change(session, &next)
+        // What a power loss may leave: the last durable state, or a later one, in order.
+        allowed.append(next)
+        if try commit(session) {
+            allowed = [next]
+        } else {
+            imagesOfNow(files, every: 1 + files.pendingOperationCount / 4)
+        }
+        if let failure { throw failure }
+        state = next
+        if random.below(4) == 0 {
+            let image = files.crash(model: .garbage, random: &random)
+            examine(image, among: allowed)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Replaces the file by a copy without free space.
+    private func compact() throws {
+        try database?.makeDurable()
+        if let failure { throw failure }
+        chosen = nil
+        database = nil
+        deferred = []
+        let isDone = try Database.compact(path: Self.path, fileSystem: files, options: options())
+        let meanwhile = deferred ?? []
+        deferred = nil
+        guard isDone else { throw RunFailure(text: "a file that nobody has open was not compacted", images: images) }
+        for image in meanwhile {
+            examine(image, among: [state])
+            if let failure { throw failure }
+        }
+        let before = state
+        try begin()
+        guard state == before else { throw RunFailure(text: "a compacted file holds another state", images: images) }
     }
 
     /// Ends the write; true where all is durable then.
@@ -161,8 +214,16 @@ final class CrashRun: @unchecked Sendable {
         return true
     }
 
-    private func watch(_ files: SimulatedFileSystem) {
+    /// Opens a file and watches it from then on; `images` of what a power loss would leave of the opening.
+    private func openWatched(
+        _ files: SimulatedFileSystem, _ images: inout [SimulatedFileSystem]
+    ) throws -> Database {
         files.beforeSync.withLock { $0 = { [unowned self] files in self.imagesOfNow(files) } }
+        deferred = []
+        defer { deferred = nil }
+        let database = try open(files)
+        images = deferred ?? []
+        return database
     }
 
     /// At a sync: images of every prefix of what is pending, by two models each.
@@ -177,36 +238,37 @@ final class CrashRun: @unchecked Sendable {
                     deferred?.append(image)
                     continue
                 }
-                let copy = image.crash(model: .everything, random: &random)
-                examine(image)
-                if failure == nil, random.below(150) == 0 { chosen = copy }
+                let copy = random.below(150) == 0 ? image.crash(model: .everything, random: &random) : nil
+                examine(image, among: allowed)
                 if failure != nil { return }
+                if let copy { chosen = copy }
             }
         }
     }
 
-    private func examine(_ image: SimulatedFileSystem) {
+    /// Opens an image, which must hold one of the states. Of some that a first power loss left it is also looked at
+    /// what a second one leaves of the recovery: that must hold the state that was found.
+    private func examine(_ image: SimulatedFileSystem, among states: [ModelState], isSecond: Bool = false) {
         images += 1
         do {
-            let database = try open(image)
+            let database: Database
+            var meanwhile: [SimulatedFileSystem] = []
+            if !isSecond, random.below(8) == 0 {
+                database = try openWatched(image, &meanwhile)
+                image.beforeSync.withLock { $0 = nil }
+            } else {
+                database = try open(image)
+            }
             let state = try read(database)
-            guard allowed.contains(state) else {
+            guard states.contains(state) else {
                 throw RunFailure(text: "an image holds neither the old state nor the new one", images: images)
             }
             try check(database)
-            if random.below(8) == 0 {
-                var next = state
-                for _ in 0..<3 {
-                    let session = try database.makeSession()
-                    try session.beginWrite()
-                    try change(session, &next)
-                    try session.commitWrite()
-                }
-                guard try read(database) == next else {
-                    throw RunFailure(text: "commits after recovery went wrong", images: images)
-                }
-                try check(database)
+            for second in meanwhile {
+                examine(second, among: [state], isSecond: true)
+                if failure != nil { return }
             }
+            if random.below(8) == 0 { try goOn(database, from: state) }
         } catch let error as RunFailure {
             failure = error
         } catch {
@@ -214,9 +276,29 @@ final class CrashRun: @unchecked Sendable {
         }
     }
 
+    /// Some commits after a recovery.
+    private func goOn(_ database: Database, from state: ModelState) throws {
+        var next = state
+        for _ in 0..<3 {
+            let session = try database.makeSession()
+            try session.beginWrite()
+            try change(session, &next)
+            try session.commitWrite()
+        }
+        guard try read(database) == next else {
+            throw RunFailure(text: "commits after recovery went wrong", images: images)
+        }
+        try check(database)
+    }
+
     // MARK: Database
 
-    func open(_ files: SimulatedFileSystem) throws -> Database {
+    private func open(_ files: SimulatedFileSystem) throws -> Database {
+        try Database.open(path: Self.path, fileSystem: files, options: options())
+    }
+
+    /// Other ones for each opening.
+    private func options() -> Database.OpenOptions {
         var options = Database.OpenOptions()
         options.mutant = mutant
         options.syncDelay = nil
@@ -231,16 +313,15 @@ final class CrashRun: @unchecked Sendable {
         // Trees of some levels from few elements.
         options.elementTreeLimits.leafByteCount = 120
         options.elementTreeLimits.fanOut = 3
-        return try Database.open(path: Self.path, fileSystem: files, options: options)
+        return options
     }
 
-    func check(_ database: Database?) throws {
-        guard let database else { return }
+    private func check(_ database: Database) throws {
         let report = IntegrityCheck.run(database)
         guard report.isClean else { throw RunFailure(text: "integrity: \(report.findings.prefix(3))", images: images) }
     }
 
-    func read(_ database: Database) throws -> ModelState {
+    private func read(_ database: Database) throws -> ModelState {
         let session = try database.makeSession()
         var state = ModelState()
         guard let rows = session.table(named: "Row"), let counter = session.table(named: "Counter") else {
@@ -261,14 +342,16 @@ final class CrashRun: @unchecked Sendable {
             }
             return true
         }
+        if let things = session.table(named: "Thing") { state.things = try Thing.readAll(things) }
         if case .int(let commits) = try counter.value(0, of: ObjectKey(1)) { state.commits = commits }
         return state
     }
 
     /// Some random changes, in the database and in the model.
-    func change(_ session: Session, _ state: inout ModelState) throws {
+    private func change(_ session: Session, _ state: inout ModelState) throws {
         if session.tables.isEmpty {
             try session.addTables([Self.rows, Self.counter])
+            if hasThings { try Thing.makeTable(session) }
             let counter = session.table(named: "Counter").unsafelyUnwrapped
             try counter.finishInsert(try counter.insertRow())
         }
@@ -280,18 +363,19 @@ final class CrashRun: @unchecked Sendable {
             case 0: try update(rows, key, &state)
             case 1:
                 try rows.delete(ObjectKey(key))
-                state.rows[key] = nil
+                state.forget(key, of: rows)
             case 2 where mutant == nil:
                 // The runs that look for seeded bugs stay with small commits, where each page counts.
                 try changeList(rows, key, &state)
             default: break
             }
         }
+        if let things = session.table(named: "Thing"), random.below(2) == 0 { try changeThings(things, rows, &state) }
         state.commits += 1
         try counter.set(.int(state.commits), 0, of: ObjectKey(1))
     }
 
-    private func text() -> String {
+    func text() -> String {
         let length = random.below(60) == 0 ? 2000 + random.below(9000) : random.below(40)
         return String((0..<length).map { _ in Character(UnicodeScalar(UInt8(97 + random.below(26)))) })
     }

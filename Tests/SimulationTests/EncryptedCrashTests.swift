@@ -8,17 +8,18 @@
     import Testing
 
     @Suite struct EncryptedCrashTests {
-        @Test("every image of a crash of an encrypted file opens with the old state or the new one")
-        func images() throws {
-            let seed = RunSize.seed ^ 0xE
+        @Test(
+            "every image of a crash of an encrypted file opens with the old state or the new one",
+            arguments: RunSeed.ofLongRuns)
+        func images(seed: RunSeed) throws {
             let key = [UInt8](0..<64).withUnsafeBytes { EncryptionKey($0) }
-            let run = CrashRun(seed: seed, budget: RunSize.images / 4, key: key)
+            let run = CrashRun(seed: seed.value ^ 0xE, budget: RunSize.imagesOfSeed / 4, key: key)
             do {
                 try run.run()
             } catch {
-                Issue.record("seed \(RunSize.seed): \(error)")
+                Issue.record("\(seed): \(error)")
             }
-            #expect(run.images >= RunSize.images / 4)
+            #expect(run.images >= RunSize.imagesOfSeed / 4)
         }
     }
 #endif

@@ -14,13 +14,13 @@ import Testing
 
     @Test("in no order of their steps do processes lose a commit, read a torn one, or wait for ever")
     func orders() throws {
-        let seed = RunSize.seed
         var steps = 0
         for i in 0..<Self.count {
+            let seed = RunSeed.ofTurn(i, from: RunSeed.ofLongRuns)
             do {
-                steps += try InterleavingRun(seed: seed &+ UInt64(i)).run()
+                steps += try InterleavingRun(seed: seed.value).run()
             } catch {
-                Issue.record("\(error)")
+                Issue.record("\(seed) REGNUM_INTERLEAVINGS=1: \(error)")
                 return
             }
         }

@@ -15,8 +15,9 @@ extension Realm {
     ///   - onComplete: called there once the changes are durable, or with the error for which there are none.
     /// - Returns: what `cancelAsyncWrite` takes.
     ///
-    /// The Realm stays open until then. Misuse on frozen and read-only Realms, and where nothing can call back: on a
-    /// thread without a run loop.
+    /// The Realm stays open until then, and other processes wait until then with their writes: a program that may be
+    /// suspended waits for `onComplete` first. Misuse on frozen and read-only Realms, and where nothing can call back:
+    /// on a thread without a run loop.
     @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil

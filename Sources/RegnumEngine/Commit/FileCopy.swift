@@ -73,9 +73,12 @@ struct FileCopy {
         _ database: Database, _ path: String, _ fileSystem: any FileSystem, _ replacing: Bool
     ) throws -> (path: String, file: any File) {
         if replacing {
-            // There is one at a time, so what a killed one has left is found.
+            // There is one at a time, so what a killed one has left is found. Of a link it is the link that goes, also
+            // where it leads nowhere.
             let temporary = path + ".compacting"
-            if try fileSystem.status(temporary) != nil { try fileSystem.remove(temporary) }
+            do throws(SystemError) { try fileSystem.remove(temporary) } catch {
+                if error.kind != .notFound { throw error }
+            }
             let file = try fileSystem.open(temporary, .createNew(permissions: 0o600))
             guard file.takeAccess(of: database.file, asReplacement: true) else {
                 file.close()

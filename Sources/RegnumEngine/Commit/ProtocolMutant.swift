@@ -19,6 +19,10 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case freeLogNotInManifest
     /// No nonce in blocks, and rejected slots are left in place: an abandoned commit can come back.
     case ghostCommit
+    /// Of the two defences against that, the clearing of rejected slots is left: no image may show anything.
+    case nonceRepeated
+    /// Where recovery rejects a slot, it also writes the one that counts anew in its place.
+    case countingSlotRewritten
     /// The manifest of a slot names the pages of its own commit only, not of those before it that are not durable.
     case ownPagesInManifest
     /// Space that a commit freed is used again before that commit is durable.
@@ -41,6 +45,9 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case failureNotMet
     /// What a process has left that ended between its slot and its number is not published.
     case unfinishedNotPublished
+
+    /// Those that random images show too rarely: `GhostCommitTests` arranges them.
+    package static let arranged: [ProtocolMutant] = [.ghostCommit, .nonceRepeated]
 
     /// Bugs among processes: no crash shows them, the interleavings do.
     package static let amongProcesses: [ProtocolMutant] = [

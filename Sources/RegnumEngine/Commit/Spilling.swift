@@ -112,7 +112,8 @@ extension Database {
     func makeNonce() -> UInt64 {
         var nonce: UInt64 = 0
         withUnsafeMutableBytes(of: &nonce) { fileSystem.fillRandom($0) }
-        return options.mutant == .ghostCommit ? 7 : nonce
+        if options.mutant == .ghostCommit || options.mutant == .nonceRepeated { return 7 }
+        return nonce
     }
 
     /// The transaction is rolled back: its pages are as free as they were. Guard: gate.

@@ -9,9 +9,16 @@ package final class EncryptionKey: Sendable {
 
     /// Immutable after `init`, overwritten by `deinit`.
     private nonisolated(unsafe) let storage: UnsafeMutableRawPointer
+    /// Gives the overwritten memory back.
+    private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
-    /// Copies the key. `bytes` must be 64.
-    package init(_ bytes: UnsafeRawBufferPointer) {
+    /// Copies the key. `bytes` must be 64. `release` gives the memory back that held the copy, on any thread: tests
+    /// look at what is left in it before.
+    package init(
+        _ bytes: UnsafeRawBufferPointer,
+        release: @escaping @Sendable (UnsafeMutableRawPointer) -> Void = { $0.deallocate() }
+    ) {
+        self.release = release
         precondition(bytes.count == Self.byteCount, "an encryption key of \(bytes.count) bytes")
         storage = .allocate(byteCount: Self.byteCount, alignment: 16)
         storage.copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: Self.byteCount)
@@ -19,7 +26,7 @@ package final class EncryptionKey: Sendable {
 
     deinit {
         Memory.wipe(storage, Self.byteCount)
-        storage.deallocate()
+        release(storage)
     }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: Self.byteCount) }

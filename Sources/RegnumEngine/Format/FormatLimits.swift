@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number that the file format fixes, in one place. `FormatLimitsTests` pins them and what derives from them.
+// Every number that the file format fixes, in one place. `FormatTests.sizes` pins them and what derives from them.
 
 @usableFromInline
 package enum FormatLimits {

@@ -140,14 +140,14 @@ import Testing
         .phrase(TextWords.words("z z z"), isOpen: false),
     ]
 
-    @Test("finds what a look at each text finds, after every kind of change", arguments: 1...2)
-    func model(seed: Int) throws {
+    @Test("finds what a look at each text finds, after every kind of change", arguments: RunSeed.list(1...2))
+    func model(seed: RunSeed) throws {
         let database = try Database.open(path: "/t.realm", fileSystem: MemoryFileSystem())
         let session = try database.makeSession()
         try session.beginWrite()
         try session.addTables([Self.table])
         try session.commitWrite()
-        var model = Model(random: SeededRandom(seed: UInt64(seed)))
+        var model = Model(random: SeededRandom(seed: seed.value))
         for step in 0..<8 {
             let before = model
             try session.beginWrite()

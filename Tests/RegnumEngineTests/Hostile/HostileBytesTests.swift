@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that somebody has changed, with and without fresh checksums: a thrown error or an answer, never a trap, a
-// hang or much memory. A case is a number; `REGNUM_HOSTILE_CASES` says how many of each sort are run, REGNUM_SEED
-// where they begin, REGNUM_HOSTILE_TRACE=1 prints each before it runs, so that the last one is the culprit.
+// hang or much memory. Where the checksums were left as they were, the error names the block, and the answer is that
+// of the newest state or of the one before.
+//
+// A case is a sort and a number; `REGNUM_HOSTILE_CASES` says how many of each sort are run (of random ones at most
+// 20,000), REGNUM_SEED where they begin, REGNUM_HOSTILE_ONLY runs the one of that number, REGNUM_HOSTILE_TRACE=1 prints
+// each before it runs, so that the last one is the culprit.
 
 import Foundation
 import RegnumEngine
@@ -14,37 +18,81 @@ import Testing
     static let file = HostileFile.good
     static let cases =
         CurrentProcess.environment("REGNUM_HOSTILE_CASES").flatMap { Int($0) } ?? (RunScale.isOptimized ? 2000 : 2)
-    static let seed = CurrentProcess.environment("REGNUM_SEED").flatMap { UInt64($0) } ?? 20_261_121
     /// Where no other tests run beside these: see `PeakMemory`.
     static let measuresMemory = CurrentProcess.environment("REGNUM_HOSTILE_MEMORY") != nil
     static let isTraced = CurrentProcess.environment("REGNUM_HOSTILE_TRACE") != nil
 
-    /// Runs `count` cases, spread over `0..<total` from a place that the seed chooses, all of them where they fit.
+    /// Whether a case has made the checksums hold again.
+    enum Sealing { case fresh, left }
+
+    /// Runs cases, spread over `0..<total` from places that the seeds choose, all of them where they fit. `body`
+    /// changes the bytes and says what it did.
     static func forEachCase(
-        _ name: String, of total: Int, _ body: (Int, inout HostileFile) -> Void
+        _ name: String, of total: Int, sealing: Sealing, atMost limit: Int = .max, mayLackHeader: Bool = false,
+        _ body: (Int, inout HostileFile) -> String
     ) {
-        let count = min(cases, total)
-        let start = Int(seed % UInt64(total))
-        let only = CurrentProcess.environment("REGNUM_HOSTILE_ONLY").flatMap { Int($0) }
-        for i in 0..<count {
-            let number = only ?? (start + Int((UInt64(i) * UInt64(total)) / UInt64(count))) % total
-            var file = file
-            body(number, &file)
-            if isTraced { trace("\(name) \(number)\n") }
-            let clock = ContinuousClock()
-            let begin = clock.now
-            let before = measuresMemory ? PeakMemory.begin() : 0
-            HostileUse.run(file.bytes)
-            let took = clock.now - begin
-            if measuresMemory {
-                let grown = PeakMemory.byteCount() - before
-                if grown > 64 << 20 + 4 * file.bytes.count { Issue.record("\(name) \(number) took \(grown) bytes") }
-                largest.withLock { $0 = max($0, grown) }
+        forEachNumber(of: total, atMost: limit) { number in
+            var file = Self.file
+            let change = body(number, &file)
+            run(name, number, change, file.bytes) {
+                guard sealing == .left else {
+                    HostileUse.run(file.bytes)
+                    return []
+                }
+                return faults(file.bytes, states, nil, mayLackHeader: mayLackHeader)
             }
-            if took > .seconds(RunScale.isOptimized ? 2 : 30) { Issue.record("\(name) \(number) took \(took)") }
-            if only != nil { break }
         }
     }
+
+    private static func forEachNumber(of total: Int, atMost limit: Int = .max, _ body: (Int) -> Void) {
+        if let only { return body(only % total) }
+        let count = min(cases, total, limit)
+        // Where all fit, one begins, so that none is left out.
+        let seeds = count < total ? RunSeed.ofLongRuns : [RunSeed.ofLongRuns[0]]
+        for i in 0..<count {
+            let start = Int(seeds[i % seeds.count].value % UInt64(total))
+            body((start + Int(UInt64(i) * UInt64(total) / UInt64(count))) % total)
+        }
+    }
+
+    private static let only = CurrentProcess.environment("REGNUM_HOSTILE_ONLY").flatMap { Int($0) }
+
+    /// Both ways of opening the file.
+    private static func faults(
+        _ bytes: [UInt8], _ states: HostileUse.States, _ key: EncryptionKey?, mayLackHeader: Bool
+    ) -> [String] {
+        [true, false].flatMap { checksSmallFiles -> [String] in
+            let outcome = HostileUse.outcome(bytes, checksSmallFiles: checksSmallFiles, key: key)
+            // An empty file is a new one.
+            if bytes.isEmpty { return outcome.errors.map { "\($0.step): the error \($0.error)" } }
+            return states.faults(outcome, mayLackHeader: mayLackHeader)
+                .map { checksSmallFiles ? "read whole when opened: \($0)" : $0 }
+        }
+    }
+
+    /// Records what `body` finds wrong, with all that it takes to do it again, and how long and how much it took.
+    private static func run(
+        _ name: String, _ number: Int, _ change: String, _ bytes: [UInt8], _ body: () -> [String]
+    ) {
+        let label = "'\(name)' \(number) (REGNUM_HOSTILE_ONLY=\(number)): \(change)"
+        if isTraced { trace("\(label)\n") }
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let before = measuresMemory ? PeakMemory.begin() : 0
+        for fault in body() { Issue.record("\(label): \(fault)") }
+        let took = clock.now - begin
+        if measuresMemory {
+            let grown = PeakMemory.byteCount() - before
+            if grown > 64 << 20 + 4 * bytes.count { Issue.record("\(label) took \(grown) bytes") }
+            largest.withLock { $0 = max($0, grown) }
+        }
+        if took > .seconds(RunScale.isOptimized ? 2 : 30) { Issue.record("\(label) took \(took)") }
+    }
+
+    /// What a file that is damaged behind checksums that do not hold may show.
+    private static let states: HostileUse.States = {
+        do { return try HostileUse.States(file.bytes) } catch { fatalError("\(error)") }
+    }()
 
     private static let largest = Mutex(0)
 
@@ -54,62 +102,92 @@ import Testing
 
     @Test("the file holds every kind of block, and reads also with fresh checksums")
     func undamaged() {
-        #expect(HostileUse.run(Self.file.bytes))
+        for checksSmallFiles in [true, false] {
+            let outcome = HostileUse.outcome(Self.file.bytes, checksSmallFiles: checksSmallFiles)
+            #expect(outcome.isRight, "\(outcome)")
+            #expect(Self.states.faults(outcome) == [])
+        }
+        #expect(Self.states.count == 2)
         var file = Self.file
         for page in file.usedBlocks { file.retag(page) }
         file.retagHeaders()
         #expect(HostileUse.run(file.bytes))
         let kinds = Set(file.usedBlocks.map { file.kind($0) })
         #expect(kinds == Set(BlockKind.allCases.map(\.rawValue)).subtracting([BlockKind.manifest.rawValue]))
+        // So the flips of bits reach what counts.
+        let reached = Set(Self.samplePages.map { file.kind(file.blocks[$0]) })
+        #expect(reached == kinds)
     }
 
     static let fixedPages = [0, 4, 8, 12]
 
+    private static func flip(_ number: Int, of pages: [Int], _ bytes: inout [UInt8]) -> (page: Int, what: String) {
+        let (page, bit) = (pages[number / 32768], number % 32768)
+        bytes[page * 4096 + bit / 8] ^= 1 << UInt8(bit % 8)
+        return (page, "page \(page), byte \(bit / 8), bit \(bit % 8)")
+    }
+
     @Test("each bit of the headers and slots", arguments: [false, true])
     func fixedBits(isRetagged: Bool) {
-        Self.forEachCase("fixed \(isRetagged)", of: Self.fixedPages.count * 4096 * 8) { number, file in
-            let page = Self.fixedPages[number / 32768]
-            file.bytes[page * 4096 + number % 32768 / 8] ^= 1 << UInt8(number % 8)
-            guard isRetagged else { return }
+        Self.forEachCase(
+            "fixed \(isRetagged)", of: Self.fixedPages.count * 32768, sealing: isRetagged ? .fresh : .left
+        ) { number, file in
+            let (page, what) = Self.flip(number, of: Self.fixedPages, &file.bytes)
+            guard isRetagged else { return what }
             if page == 0 || page == 12 {
                 file.retag(page * 4096, 4080, ContentHash(seedLow: 0, seedHigh: 0))
             } else {
                 file.retag(page * 4096, 4080, file.hash)
             }
+            return what
         }
     }
 
-    /// One block of each kind, the newest.
-    static let samplePages: [Int] = BlockKind.allCases.compactMap { kind in
-        file.usedBlocks.last { file.kind($0) == kind.rawValue }
-    }
+    /// All pages of the longest block of each kind that the newest version needs.
+    static let samplePages: [Int] = {
+        let reachable = (try? HostileFile.reachablePages(file.bytes)) ?? []
+        let blocks = Set(reachable.map { file.blocks[$0] }).sorted()
+        return BlockKind.allCases.flatMap { kind -> [Int] in
+            let longest = blocks.filter { file.kind($0) == kind.rawValue }
+                .max { file.pages(of: $0).count < file.pages(of: $1).count }
+            return longest.map { Array(file.pages(of: $0)) } ?? []
+        }
+    }()
 
     @Test("each bit of a block of each kind", arguments: [false, true])
     func blockBits(isRetagged: Bool) {
-        Self.forEachCase("block \(isRetagged)", of: Self.samplePages.count * 4096 * 8) { number, file in
-            let page = Self.samplePages[number / 32768]
-            file.bytes[page * 4096 + number % 32768 / 8] ^= 1 << UInt8(number % 8)
-            if isRetagged { file.retag(page) }
+        Self.forEachCase(
+            "block \(isRetagged)", of: Self.samplePages.count * 32768, sealing: isRetagged ? .fresh : .left
+        ) { number, file in
+            let (page, what) = Self.flip(number, of: Self.samplePages, &file.bytes)
+            if isRetagged { file.retag(file.blocks[page]) }
+            return "\(what), kind of block \(file.kind(file.blocks[page]))"
         }
     }
 
     @Test("random damage anywhere behind fresh checksums")
     func randomDamage() {
-        Self.forEachCase("random", of: 1 << 40) { number, file in
+        Self.forEachCase("random", of: 1 << 40, sealing: .fresh, atMost: Self.mostRandom) { number, file in
             var random = SeededRandom(seed: UInt64(number))
             let pages = file.usedBlocks
+            var places: [Int] = []
             for _ in 0..<(1 + random.below(3)) {
                 let page = pages[random.below(pages.count)]
-                let end = (Self.file.blocks.lastIndex(of: page) ?? page) + 1
+                let end = Self.file.pages(of: page).upperBound
                 let start = page * 4096 + 32
                 for _ in 0..<(1 + random.below(4)) {
                     let limit = random.below(2) == 0 ? 400 : end * 4096 - start - 8
-                    Self.damage(&file.bytes, start + random.below(limit), &random)
+                    places.append(start + random.below(limit))
+                    Self.damage(&file.bytes, places[places.count - 1], &random)
                 }
                 file.retag(page)
             }
+            return "at the bytes \(places)"
         }
     }
+
+    /// More random cases than that find nothing that those of another seed would not.
+    private static let mostRandom = 20_000
 
     private static func damage(_ bytes: inout [UInt8], _ at: Int, _ random: inout SeededRandom) {
         let words: [UInt64] = [0, 1, .max, 1 << 31, 1 << 32, 1 << 63, 0x7fff_ffff_ffff_ffff, 0xffff_ffff, 0xffff]
@@ -133,31 +211,71 @@ import Testing
     func exchangedReferences() {
         let file = Self.file
         let refs = file.usedBlocks.flatMap { page in (file.holders[page] ?? []) }
-        Self.forEachCase("refs", of: refs.count * refs.count) { number, file in
+        Self.forEachCase(
+            "refs", of: refs.count * refs.count, sealing: .fresh, atMost: Self.mostRandom
+        ) { number, file in
             let (to, from) = (refs[number / refs.count], refs[number % refs.count])
             let ref = Array(file.bytes[from..<from + 40])
             file.bytes.replaceSubrange(to..<to + 40, with: ref)
             if to / 4096 >= 16 { file.retag(file.blocks[to / 4096]) } else { file.retagSlots() }
+            return "the one at byte \(from) over the one at byte \(to)"
         }
     }
 
     @Test("random bytes without fresh checksums")
     func unsealedDamage() {
-        Self.forEachCase("unsealed", of: 1 << 40) { number, file in
+        Self.forEachCase(
+            "unsealed", of: 1 << 40, sealing: .left, atMost: Self.mostRandom, mayLackHeader: true
+        ) { number, file in
             var random = SeededRandom(seed: UInt64(number))
+            var places: [Int] = []
             for _ in 0..<(1 + random.below(20)) {
-                file.bytes[random.below(file.bytes.count)] = UInt8(truncatingIfNeeded: random.next())
+                places.append(random.below(file.bytes.count))
+                file.bytes[places[places.count - 1]] = UInt8(truncatingIfNeeded: random.next())
             }
+            return "at the bytes \(places)"
         }
     }
 
     @Test("files cut off at and around every page")
     func truncated() {
-        Self.forEachCase("cut", of: Self.file.bytes.count / 4096 * 3) { number, file in
+        Self.forEachCase(
+            "cut", of: Self.file.bytes.count / 4096 * 3, sealing: .left, mayLackHeader: true
+        ) { number, file in
             let count = max(0, number / 3 * 4096 + number % 3 - 1)
             file.bytes.removeSubrange(min(count, file.bytes.count)...)
+            return "to \(count) bytes"
         }
     }
+
+    #if Encryption
+        private static let encryptedStates: HostileUse.States = {
+            do { return try HostileUse.States(HostileFile.encrypted, key: HostileFile.key) } catch {
+                fatalError("\(error)")
+            }
+        }()
+
+        @Test("an encrypted file reads and writes whole, in its newest state and in the one before")
+        func undamagedEncrypted() {
+            let outcome = HostileUse.outcome(HostileFile.encrypted, checksSmallFiles: false, key: HostileFile.key)
+            #expect(outcome.isRight, "\(outcome)")
+            #expect(Self.encryptedStates.count == 2)
+        }
+
+        @Test("each bit of the headers, slots and blocks of an encrypted file")
+        func encryptedBits() throws {
+            let good = HostileFile.encrypted
+            let reachable = try HostileFile.reachablePages(good, key: HostileFile.key)
+            let pages = Self.fixedPages + reachable
+            Self.forEachNumber(of: pages.count * 32768) { number in
+                var bytes = good
+                let (_, what) = Self.flip(number, of: pages, &bytes)
+                Self.run("encrypted", number, what, bytes) {
+                    Self.faults(bytes, Self.encryptedStates, HostileFile.key, mayLackHeader: false)
+                }
+            }
+        }
+    #endif
 
     /// The last of the suite; it says what the others have found.
     @Test("no case takes much memory", .enabled(if: measuresMemory))

@@ -1,150 +1,332 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be done with a file, done with one that may be damaged: each step throws or answers.
+// Everything that can be done with a file, done with one that may be damaged: each step throws or answers. What the
+// questions are is in `HostileQuestions`.
 
 import RegnumEngine
+import RegnumInspect
 import RegnumSimulation
 import RegnumSystem
 
 enum HostileUse {
+    /// What has come of each step.
+    struct Outcome: Sendable {
+        private(set) var errors: [(step: String, error: EngineError)] = []
+        /// All that a step has seen, in one number that is the same for the same within a process.
+        private(set) var digests: [(step: String, digest: Int)] = []
+        /// Of the integrity check.
+        fileprivate(set) var findings: [String] = []
+        /// Of a salvage that came to its end.
+        fileprivate(set) var losses: [String] = []
+
+        var isRight: Bool { errors.isEmpty && findings.isEmpty && losses.isEmpty }
+
+        fileprivate mutating func attempt(_ step: String, _ body: () throws -> Int) {
+            do {
+                let digest = try body()
+                digests.append((step, digest))
+            } catch let error as EngineError {
+                errors.append((step, error))
+            } catch {
+                fatalError("an error of another type: \(error)")
+            }
+        }
+    }
+
     /// Opens, checks, reads everything, writes and commits. True where nothing was found wrong on the way.
     @discardableResult
     static func run(_ bytes: [UInt8]) -> Bool {
         // As users open it; then so that damage is met by whoever comes to it first.
-        let isWhole = run(bytes, checksSmallFiles: true)
-        return run(bytes, checksSmallFiles: false) || isWhole
+        let early = outcome(bytes, checksSmallFiles: true)
+        let late = outcome(bytes, checksSmallFiles: false)
+        return early.isRight || late.isRight
     }
 
-    private static func run(_ bytes: [UInt8], checksSmallFiles: Bool) -> Bool {
+    static func outcome(_ bytes: [UInt8], checksSmallFiles: Bool, key: EncryptionKey? = nil) -> Outcome {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
         files.setContents(of: HostileFile.path, bytes)
         var options = Database.OpenOptions()
         options.checksSmallFiles = checksSmallFiles
-        guard let database = try? Database.open(path: HostileFile.path, fileSystem: files, options: options) else {
-            return false
+        options.encryptionKey = key
+        var outcome = Outcome()
+        var opened: Database?
+        outcome.attempt("open") {
+            opened = try Database.open(path: HostileFile.path, fileSystem: files, options: options)
+            return 0
         }
-        var isRight = attempt {
-            let session = try database.makeSession(); for table in session.tables { try read(table) }
+        guard let database = opened else { return outcome }
+        outcome.attempt("values") { try values(try database.makeSession()) }
+        outcome.attempt("answers") { try HostileQuestions.ask(try database.makeSession()) }
+        outcome.findings = IntegrityCheck.run(database).findings.map(\.description)
+        // The same for both ways of opening.
+        if !checksSmallFiles {
+            outcome.attempt("copy") { try writeCopy(database, files) }
+            salvage(database, files, &outcome)
         }
-        isRight =
-            attempt {
-                let session = try database.makeSession(); for table in session.tables { try look(table, session) }
-            } && isRight
-        isRight = IntegrityCheck.run(database).isClean && isRight
-        isRight = attempt { try write(database) } && isRight
-        return attempt {
-            let session = try database.makeSession(); for table in session.tables { try read(table) }
-        } && isRight
+        write(database, "changed", &outcome) { session in
+            for table in session.tables { try change(table, session) }
+        }
+        write(database, "reshaped", &outcome) { session in try reshape(session) }
+        write(database, "emptied", &outcome) { session in
+            for table in session.tables where !table.definition.isEmbedded { try table.deleteAll() }
+        }
+        outcome.attempt("after") { try values(try database.makeSession()) }
+        if outcome.isRight { outcome.findings = IntegrityCheck.run(database).findings.map(\.description) }
+        return outcome
     }
 
-    private static func attempt(_ body: () throws -> Void) -> Bool {
-        do {
-            try body()
-            return true
-        } catch is EngineError {
-            return false
-        } catch {
-            fatalError("an error of another type: \(error)")
-        }
-    }
+    // MARK: Reading
 
     /// Every value of every object.
-    private static func read(_ table: Table) throws {
+    static func values(_ session: Session) throws(EngineError) -> Int {
+        var hasher = Hasher()
+        for table in session.tables { try read(table, &hasher) }
+        return hasher.finalize()
+    }
+
+    private static func read(_ table: Table, _ hasher: inout Hasher) throws(EngineError) {
+        hasher.combine(table.definition.name)
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
+                hasher.combine(location.key)
                 for (column, definition) in table.definition.columns.enumerated() {
                     switch definition.collection {
-                    case .none: _ = try table.value(column, at: location)
-                    case .list, .set: _ = try table.listValues(column, at: location)
-                    case .dictionary: _ = try table.dictionaryEntries(column, of: location.key)
+                    case .none: mix(try table.value(column, at: location), &hasher)
+                    case .list, .set: mix(.list(try table.listValues(column, at: location)), &hasher)
+                    case .dictionary: mix(.dictionary(try table.dictionaryEntries(column, of: location.key)), &hasher)
                     }
                 }
-                _ = try table.locate(location.key)
+                hasher.combine(try table.locate(location.key) != nil)
             }
             return true
         }
     }
 
-    /// By position, by key, by index, by link.
-    private static func look(_ table: Table, _ session: Session) throws {
-        for position in stride(from: 0, to: min(table.count, 3000), by: 7) {
-            let key = try table.key(atPosition: position)
-            _ = try table.position(of: key)
-        }
-        for key in [0, 1, 7, 1024, 5000, 1 << 40, UInt64.max - 1] { _ = try table.locate(ObjectKey(key)) }
-        for (column, definition) in table.definition.columns.enumerated() {
-            if table.hasIndex(column) {
-                for value in samples(definition.type) { _ = try table.keys(inIndexOf: column, equalTo: value) }
-                _ = try table.orderedKeys(inIndexOf: column, isAscending: true)
-                _ = try table.extremeKeys(inIndexOf: column, isAscending: false, limit: 5, most: 100)
+    /// Every bit of a value: `==` takes some for equal that are not.
+    static func mix(_ value: Value, _ hasher: inout Hasher) {
+        switch value {
+        case .float(let number): hasher.combine(number.bitPattern)
+        case .double(let number): hasher.combine(number.bitPattern)
+        case .string(let text): hasher.combine(Array(text.utf8))
+        case .list(let values):
+            hasher.combine(values.count)
+            for value in values { mix(value, &hasher) }
+        case .dictionary(let entries):
+            hasher.combine(entries.count)
+            for entry in entries {
+                hasher.combine(Array(entry.key.utf8))
+                mix(entry.value, &hasher)
             }
-            if definition.type == .link || definition.type == .mixed {
-                for target in session.tables {
-                    for key in 1..<20 {
-                        let key = ObjectKey(UInt64(key))
-                        if definition.type == .mixed || definition.target == target.definition.key {
-                            _ = try target.backlinks(to: key, from: table, column: column)
-                        }
-                    }
-                }
+        default: hasher.combine(value)
+        }
+    }
+
+    // MARK: Copies
+
+    private static func writeCopy(_ database: Database, _ files: SimulatedFileSystem) throws -> Int {
+        let path = "/d/copy.realm"
+        try database.makeSession().writeCopy(to: path, in: files)
+        return try values(try Database.open(path: path, fileSystem: files).makeSession())
+    }
+
+    private static func salvage(_ database: Database, _ files: SimulatedFileSystem, _ outcome: inout Outcome) {
+        var losses: [String] = []
+        outcome.attempt("salvage") {
+            let target = try Database.open(path: "/d/saved.realm", fileSystem: files).makeSession()
+            var salvage = Salvage(source: try database.makeSession(), target: target)
+            try salvage.run()
+            losses = salvage.report.losses
+            if losses.isEmpty, !salvage.report.isComplete { losses = ["objects that nothing is said of"] }
+            // What is left of a damaged file is no state that it ever had.
+            return try losses.isEmpty ? values(target) : 0
+        }
+        outcome.losses = losses
+    }
+
+    // MARK: Writing
+
+    /// One transaction, and what has changed in it.
+    private static func write(
+        _ database: Database, _ step: String, _ outcome: inout Outcome, _ body: (Session) throws -> Void
+    ) {
+        var shown: (older: Session, newer: Session)?
+        outcome.attempt(step) {
+            let (older, session) = (try database.makeSession(), try database.makeSession())
+            try session.beginWrite()
+            do {
+                try body(session)
+                try session.commitWrite()
+            } catch {
+                if session.isWriting { session.rollbackWrite() }
+                throw error
             }
+            shown = (older, session)
+            return try values(session)
+        }
+        guard let shown else { return }
+        outcome.attempt("differences, \(step)") {
+            var hasher = Hasher()
+            for changes in try shown.newer.changes(since: shown.older) {
+                hasher.combine(changes.table)
+                hasher.combine(changes.deleted)
+                hasher.combine(changes.inserted)
+                hasher.combine(changes.modified)
+                hasher.combine(changes.columns)
+            }
+            return hasher.finalize()
         }
     }
 
-    private static func samples(_ type: ColumnType) -> [Value] {
-        switch type {
-        case .int: (-1...10).map { .int($0) }
-        case .string: (0..<11).map { .string("text \($0)") }
-        case .uuid: (0..<5).map { .uuid($0, 1) }
-        default: []
-        }
-    }
-
-    /// Changes, adds and deletes objects, and commits.
-    private static func write(_ database: Database) throws {
-        let session = try database.makeSession()
-        try session.beginWrite()
-        do {
-            for table in session.tables { try change(table) }
-            try session.commitWrite()
-        } catch {
-            if session.isWriting { session.rollbackWrite() }
-            throw error
-        }
-        try session.beginWrite()
-        do {
-            for table in session.tables { try table.deleteAll() }
-            try session.commitWrite()
-        } catch {
-            if session.isWriting { session.rollbackWrite() }
-            throw error
-        }
-    }
-
-    private static func change(_ table: Table) throws {
+    /// Changes each sort of column, adds and deletes objects.
+    private static func change(_ table: Table, _ session: Session) throws {
         var keys: [ObjectKey] = []
-        for position in stride(from: 0, to: min(table.count, 1000), by: 97) {
+        for position in stride(from: 0, to: min(table.count, 1000), by: table.count > 100 ? 97 : 3) {
             keys.append(try table.key(atPosition: position))
         }
         for (i, key) in keys.enumerated() where try table.contains(key) {
             if i % 3 == 2 {
-                try table.delete(key)
+                let plan = try session.planDelete([RowKey(table: table.definition.key, key: key)])
+                if plan.denials.isEmpty { try table.delete(key) }
                 continue
             }
             for (column, definition) in table.definition.columns.enumerated() where !definition.isPrimaryKey {
-                switch (definition.collection, definition.type) {
-                case (.none, .int): try table.set(.int(77), column, of: key)
-                case (.none, .string): try table.set(.string("changed"), column, of: key)
-                case (.list, .string): try table.listInsert([.string("more")], column, of: key, at: 0)
-                case (.list, .int):
-                    if try table.listCount(column, of: key) > 0 { try table.listRemove(0..<1, column, of: key) }
-                case (.set, .double): _ = try table.setInsert(.double(9), column, of: key)
-                case (.dictionary, .mixed): try table.dictionarySet("other", .int(4), column, of: key)
-                default: break
+                switch definition.collection {
+                case .none:
+                    if let value = try newValue(column, i, table, session) { try table.set(value, column, of: key) }
+                case .list: try changeList(column, key, i, table, session)
+                case .set: try changeSet(column, key, i, table, session)
+                case .dictionary:
+                    if let value = try newValue(column, i, table, session) {
+                        try table.dictionarySet("other", value, column, of: key)
+                    }
+                    try table.dictionaryRemove("key 0", column, of: key)
                 }
             }
         }
+        if table.definition.isEmbedded { return }
         let location = try table.insertRow()
+        let key = location.key
         try table.finishInsert(location)
+        if let column = table.definition.primaryKey {
+            try table.set(HostileContent.otherValue(table.definition.columns[column].type, 999), column, of: key)
+        }
+    }
+
+    private static func changeList(
+        _ column: Int, _ key: ObjectKey, _ i: Int, _ table: Table, _ session: Session
+    ) throws {
+        guard let value = try newValue(column, i, table, session) else { return }
+        try table.listInsert([value], column, of: key, at: 0)
+        if let other = try newValue(column, i + 1, table, session) {
+            try table.listSet(other, column, of: key, at: 0)
+        }
+        let count = try table.listCount(column, of: key)
+        if count > 1 { try table.listMove(column, of: key, from: 0, to: count - 1) }
+        if count > 2 { try table.listRemove(1..<2, column, of: key) }
+    }
+
+    private static func changeSet(
+        _ column: Int, _ key: ObjectKey, _ i: Int, _ table: Table, _ session: Session
+    ) throws {
+        if let value = try newValue(column, i, table, session) { try table.setInsert(value, column, of: key) }
+        if let first = try table.listValues(column, of: key).first { try table.setRemove(first, column, of: key) }
+    }
+
+    /// What no other object of the table has, as far as the type has so much. An embedded object is a new one; nil
+    /// where there is nothing to link to.
+    private static func newValue(_ column: Int, _ i: Int, _ table: Table, _ session: Session) throws -> Value? {
+        let definition = table.definition.columns[column]
+        guard definition.type == .link else { return HostileContent.otherValue(definition.type, i) }
+        guard let target = definition.target.flatMap({ session.table($0) }) else { return nil }
+        if table.ownsTargets(of: column) {
+            let location = try target.insertRow()
+            let key = location.key
+            try target.finishInsert(location)
+            return .link(key)
+        }
+        guard target.count > 0 else { return nil }
+        return .link(try target.key(atPosition: 0))
+    }
+
+    /// The last column goes, another one comes, and so do indexes.
+    private static func reshape(_ session: Session) throws {
+        var definitions: [TableDefinition] = []
+        for table in session.tables where !table.definition.isEmbedded && table.definition.uniques.isEmpty {
+            var definition = table.definition
+            if definition.columns.count > 1 { definition.columns.removeLast() }
+            for i in definition.columns.indices
+            where definition.columns[i].mayBeIndexed && !definition.columns[i].isPrimaryKey {
+                definition.columns[i].isIndexed.toggle()
+            }
+            definition.columns.append(
+                ColumnDefinition(
+                    key: ColumnKey(definition.nextColumnKey), name: "added later", type: .date, isIndexed: true))
+            definition.nextColumnKey += 1
+            definitions.append(definition)
+        }
+        try session.reshape(definitions)
+    }
+}
+
+// MARK: What may come of damage
+
+extension HostileUse {
+    /// What a file whose checksums were left as they were may show: of each step what it gives of the newest state and
+    /// of the one before.
+    struct States: Sendable {
+        private var digests: [String: Set<Int>] = [:]
+        /// States that are different.
+        var count: Int { digests["values"]?.count ?? 0 }
+
+        init(_ bytes: [UInt8], key: EncryptionKey? = nil) throws {
+            for bytes in [bytes, try HostileFile.withoutNewestSlot(bytes, key: key)] {
+                for step in HostileUse.outcome(bytes, checksSmallFiles: false, key: key).digests {
+                    digests[step.step, default: []].insert(step.digest)
+                }
+            }
+            // A transaction that has failed has left things as they were.
+            let transactions = ["values", "changed", "reshaped", "emptied"]
+            digests["after"] = Set(transactions.flatMap { digests[$0] ?? [] })
+        }
+
+        /// What is wrong with an outcome, in words: neither an error that damage may give, nor one of these states.
+        func faults(_ outcome: Outcome, mayLackHeader: Bool = false) -> [String] {
+            var faults: [String] = []
+            for (step, error) in outcome.errors
+            where !HostileUse.mayComeOfDamage(error, mayLackHeader: mayLackHeader) {
+                faults.append("\(step): the error \(error)")
+            }
+            for (step, digest) in outcome.digests where !isKnown(step, digest, outcome) {
+                faults.append("\(step): neither the newest state nor the one before")
+            }
+            let readers = ["values", "answers", "copy", "salvage"]
+            let hasMetDamage = outcome.errors.contains { readers.contains($0.step) } || !outcome.losses.isEmpty
+            if hasMetDamage, outcome.findings.isEmpty {
+                faults.append("damage that the integrity check does not find: \(outcome.errors) \(outcome.losses)")
+            }
+            return faults
+        }
+
+        private func isKnown(_ step: String, _ digest: Int, _ outcome: Outcome) -> Bool {
+            if step == "salvage", !outcome.losses.isEmpty { return true }
+            if let known = digests[step], known.contains(digest) { return true }
+            // Where one transaction has failed, the next is built on another state.
+            let ofReading = ["open", "values", "answers", "copy", "salvage"]
+            return !ofReading.contains(step) && !outcome.errors.isEmpty
+        }
+    }
+
+    /// True for the errors of damage behind checksums that do not hold: a block that is named, or the file as a whole.
+    static func mayComeOfDamage(_ error: EngineError, mayLackHeader: Bool) -> Bool {
+        switch error {
+        case .corrupted(let damage):
+            let ofTheFile = [
+                "no commit of the file is whole", "the file ends before its content does",
+                "the file ends before its first commit",
+            ]
+            return damage.page != nil || ofTheFile.contains(damage.what)
+        case .notADatabase: return mayLackHeader
+        default: return false
+        }
     }
 }

@@ -3,6 +3,7 @@
 // or they are read without leaving the block.
 
 import RegnumEngine
+import RegnumSimulation
 import RegnumSystem
 import Testing
 
@@ -41,14 +42,14 @@ import Testing
         #expect(try home.tree.findings() == [])
     }
 
-    static let seeds: [(IndexTree.Kind, UInt64)] = (0..<(RunScale.isOptimized ? 24 : 3)).flatMap {
+    static let seeds: [(IndexTree.Kind, RunSeed)] = RunSeed.list(0...(RunScale.isOptimized ? 23 : 2)).flatMap {
         [(.fixed, $0), (.bytes, $0)]
     }
 
     @Test("damage under a recomputed tag is refused or read within the block", arguments: seeds)
-    func craftedDamage(_ kind: IndexTree.Kind, _ seed: UInt64) throws {
-        let home = try Self.home(kind, seed)
-        var random = SeededNumbers(seed + 77)
+    func craftedDamage(_ kind: IndexTree.Kind, _ seed: RunSeed) throws {
+        let home = try Self.home(kind, seed.value)
+        var random = SeededNumbers(seed.value &+ 77)
         var refs: [BlockRef] = []
         try home.tree.forEachBlock { (ref) throws(EngineError) in refs.append(ref) }
         for _ in 0..<(RunScale.isOptimized ? 60 : 20) {

@@ -2,6 +2,7 @@
 // The index tree against a sorted array, through commits, rollbacks and reopenings.
 
 import RegnumEngine
+import RegnumSimulation
 import Testing
 
 @Suite struct IndexTreeModelTests {
@@ -10,8 +11,10 @@ import Testing
         case sequential, random64, fewValues, oneValue, sameEntry, nullable, clustered
     }
 
-    static let cases: [(IndexTree.Kind, Pattern, UInt64)] = [IndexTree.Kind.fixed, .bytes].flatMap { kind in
-        Pattern.allCases.flatMap { pattern in (1...(RunScale.isOptimized ? 3 : 1)).map { (kind, pattern, UInt64($0)) } }
+    static let cases: [(IndexTree.Kind, Pattern, RunSeed)] = [IndexTree.Kind.fixed, .bytes].flatMap { kind in
+        Pattern.allCases.flatMap { pattern in
+            RunSeed.list(1...(RunScale.isOptimized ? 3 : 1)).map { (kind, pattern, $0) }
+        }
     }
 
     struct Source {
@@ -55,10 +58,10 @@ import Testing
     @Test(
         "agrees with a sorted array through inserts, removals, commits, rollbacks and reopenings",
         arguments: cases)
-    func agreesWithModel(_ kind: IndexTree.Kind, _ pattern: Pattern, _ seed: UInt64) throws {
+    func agreesWithModel(_ kind: IndexTree.Kind, _ pattern: Pattern, _ seed: RunSeed) throws {
         let home = try IndexTreeHome(kind)
-        var source = Source(kind: kind, pattern: pattern, random: SeededNumbers(seed))
-        var random = SeededNumbers(seed &+ 1000)
+        var source = Source(kind: kind, pattern: pattern, random: SeededNumbers(seed.value))
+        var random = SeededNumbers(seed.value &+ 1000)
         var model: [ModelEntry] = []
         var committed: [ModelEntry] = []
         for round in 0..<(RunScale.isOptimized ? 30 : 10) {

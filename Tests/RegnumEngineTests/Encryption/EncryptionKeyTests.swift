@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our own copy of a key: it is overwritten when its last holder lets go, and an open database is none of them.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Synchronization
+import Testing
+
+@Suite struct EncryptionKeyTests {
+    /// What a key has left in its memory; nil as long as it has that.
+    private final class Leavings: Sendable {
+        private let bytes = Mutex<[UInt8]?>(nil)
+
+        var found: [UInt8]? { bytes.withLock { $0 } }
+
+        func key(_ byte: UInt8) -> EncryptionKey {
+            let user = [UInt8](repeating: byte, count: EncryptionKey.byteCount)
+            return user.withUnsafeBytes { given in
+                EncryptionKey(given) { storage in
+                    let left = Array(UnsafeRawBufferPointer(start: storage, count: EncryptionKey.byteCount))
+                    self.bytes.withLock { $0 = left }
+                    storage.deallocate()
+                }
+            }
+        }
+    }
+
+    private static let zeros = [UInt8](repeating: 0, count: EncryptionKey.byteCount)
+
+    // The wiping could be taken away, and all tests passed.
+    @Test("the bytes of a key are overwritten before its memory is given back")
+    func wiped() {
+        let left = Leavings()
+        var key: EncryptionKey? = left.key(7)
+        withExtendedLifetime(key) { #expect(left.found == nil) }
+        key = nil
+        #expect(left.found == Self.zeros)
+    }
+
+    #if Encryption
+        @Test("an open database does not keep the key that it was opened with")
+        func notKept() throws {
+            let files = try EncryptedFileTests.make()
+            let left = Leavings()
+            func open() throws -> Database {
+                var options = Database.OpenOptions()
+                options.encryptionKey = left.key(1)
+                return try Database.openAsOtherProcess(
+                    path: EncryptedFileTests.path, fileSystem: files, options: options)
+            }
+            let database = try open()
+            #expect(left.found == Self.zeros)
+            #expect(try EncryptedFileTests.read(database) == EncryptedFileTests.expected())
+            #expect(IntegrityCheck.run(database).isClean)
+        }
+    #endif
+}
