@@ -100,8 +100,9 @@ struct BankFile: Sendable, Codable {
             killed += writers
             round += 1
         }
-        // 300 accounts need 30 pages; what was written and abandoned comes free again.
-        #expect(largest < 4 << 20)
+        // 300 accounts need 30 pages; what was written and abandoned comes free again. Up to 16 MiB of relaxed commits
+        // wait for a sync, and what they replace waits with them: a release build makes that many.
+        #expect(largest < 20 << 20)
         for bank in banks { expectIntegrity(of: bank.configuration()) }
         withExtendedLifetime(folders) {}
     }
