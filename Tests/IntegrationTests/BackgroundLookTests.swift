@@ -74,6 +74,16 @@ private final class LookStage: @unchecked Sendable {
         }
     }
 
+    /// On the queue: the turn that finds a large commit of another thread's Realm leaves the look at it to a thread, as the
+    /// first call did.
+    func startLook(_ realm: Realm) throws {
+        try writeElsewhere { realm in
+            for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
+        }
+        realm.startTurn()
+        #expect(realm.deliveryWork.lookedElsewhere == 2)
+    }
+
     /// What results that nobody observes show, of the version of now.
     func found(_ make: (Realm) -> Results<LookedRow>) throws -> [Int] {
         try queue.sync { make(try #require(realm)).freeze().map(\.id) }
@@ -166,11 +176,7 @@ private final class LookStage: @unchecked Sendable {
             let realm = try #require(stage.realm)
             let results = try #require(stage.results)
             let count = results.count
-            try stage.writeElsewhere { realm in
-                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
-            }
-            realm.startTurn()
-            #expect(realm.deliveryWork.lookedElsewhere == 2)
+            try stage.startLook(realm)
             #expect(results.count == count && stage.told.count == 1)
             #expect(realm.refresh())
             #expect(results.count < count && stage.told.count == 2)
@@ -186,11 +192,7 @@ private final class LookStage: @unchecked Sendable {
         stage.wait()
         try stage.queue.sync {
             let realm = try #require(stage.realm)
-            try stage.writeElsewhere { realm in
-                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
-            }
-            realm.startTurn()
-            #expect(realm.deliveryWork.lookedElsewhere == 2)
+            try stage.startLook(realm)
             try stage.writeElsewhere { $0.object(ofType: LookedRow.self, forPrimaryKey: 6_000)?.rank = 2 }
             try realm.write { realm.object(ofType: LookedRow.self, forPrimaryKey: 7_000)?.rank = 3 }
         }
@@ -232,12 +234,8 @@ private final class LookStage: @unchecked Sendable {
         try stage.observe(sorted)
         stage.wait()
         try stage.queue.sync {
-            try stage.writeElsewhere { realm in
-                for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
-            }
             let realm = try #require(stage.realm)
-            realm.startTurn()
-            #expect(realm.deliveryWork.lookedElsewhere == 2)
+            try stage.startLook(realm)
         }
         stage.end()
         let next = try Realm(configuration: stage.configuration)
@@ -252,11 +250,7 @@ private final class LookStage: @unchecked Sendable {
             stage.wait()
             try stage.queue.sync {
                 let realm = try #require(stage.realm)
-                try stage.writeElsewhere { realm in
-                    for row in realm.objects(LookedRow.self).filter("id < 5000") { row.rank = 1 }
-                }
-                realm.startTurn()
-                #expect(realm.deliveryWork.lookedElsewhere == 2)
+                try stage.startLook(realm)
                 if invalidates { realm.invalidate() } else { realm.autorefresh = false }
             }
             if !invalidates {

@@ -25,6 +25,12 @@ import Testing
         return waitpid(process, &status, options) == process ? status : -1
     }
 
+    /// A file with row 0, which nobody has open.
+    static func makeFile(_ path: String) throws {
+        let realm = try Realm(configuration: KilledProcessTests.configuration(path))
+        try realm.write { realm.add(KilledProcessTests.row(0)) }
+    }
+
     private func withPath(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("several-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -111,10 +117,7 @@ import Testing
     func suspended() async throws {
         try await withPath { path in
             await #expect(processExitsWith: .success) { [path = path as String] in
-                do {
-                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
-                    try realm.write { realm.add(KilledProcessTests.row(0)) }
-                }
+                try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     guard let realm = try? Realm(configuration: KilledProcessTests.configuration(path)) else { exit(1) }
@@ -143,10 +146,7 @@ import Testing
     func tooMany() async throws {
         try await withPath { path in
             let configuration = KilledProcessTests.configuration(path)
-            try {
-                let realm = try Realm(configuration: configuration)
-                try realm.write { realm.add(KilledProcessTests.row(0)) }
-            }()
+            try Self.makeFile(path)
             let first = 1 << 62 + 1000
             let others = try [path, path + ".lock"].map { try PosixFileSystem.shared.open($0, .readWrite) }
             for byte in first..<first + 256 { for file in others { try file.lock(byte: byte) } }
@@ -195,10 +195,7 @@ import Testing
             await #expect(processExitsWith: .success) { [path = path as String, write = write as Write] in
                 // Where somebody waits for ever.
                 alarm(120)
-                do {
-                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
-                    try realm.write { realm.add(KilledProcessTests.row(0)) }
-                }
+                try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     alarm(120)
@@ -248,10 +245,7 @@ import Testing
             await #expect(processExitsWith: .success) {
                 [path = path as String, isCommitted = isCommitted as Bool, isKilled = isKilled as Bool] in
                 alarm(120)
-                do {
-                    let realm = try Realm(configuration: KilledProcessTests.configuration(path))
-                    try realm.write { realm.add(KilledProcessTests.row(0)) }
-                }
+                try SeveralProcessesTests.makeFile(path)
                 let child = SeveralProcessesTests.fork()
                 if child == 0 {
                     alarm(120)
