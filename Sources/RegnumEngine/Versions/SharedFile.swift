@@ -101,10 +101,12 @@ final class SharedFile: @unchecked Sendable {
         file = nil
     }
 
-    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again.
+    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again. Where its
+    /// length cannot be asked for it is taken for whole: a version or a pin that is not shown to the others costs data,
+    /// and that it was cut just then as well ends the program.
     var isMapped: Bool {
         guard let file, isOurs else { return false }
-        guard let count = try? file.byteCount() else { return false }
+        guard let count = try? file.byteCount() else { return true }
         if count >= Self.byteCount { return true }
         return (try? file.allocate(Self.byteCount)) != nil
     }
