@@ -23,17 +23,26 @@ struct HotCommand: ParsableCommand {
     var prepareOnly = false
 
     func run() throws {
-        guard let name = path else { return print(HotPath.all.keys.sorted().joined(separator: "\n")) }
+        let names = (Array(HotPath.all.keys) + HotShelves.all.keys).sorted()
+        guard let name = path else { return print(names.joined(separator: "\n")) }
+        if let body = HotShelves.all[name] {
+            let shelves = try HotShelves(objects: objects)
+            return try run(name) { _ in try body(shelves) }
+        }
         guard let body = HotPath.all[name] else {
-            throw ValidationError("There is no path \(name); \(HotPath.all.keys.sorted().joined(separator: ", "))")
+            throw ValidationError("There is no path \(name); \(names.joined(separator: ", "))")
         }
         let people = People(count: objects)
         let engine = RegnumEngine(inputs: Inputs(people, rows: objects, lookups: 10_000))
         try engine.openMemory(people, indexed: name.hasPrefix("index-"))
         if name.hasPrefix("link-") { _ = try engine.linkAll(engine.inputs.friends) }
+        try run(name) { turn in try body(engine, people, turn) }
+    }
+
+    private func run(_ name: String, _ body: @escaping (Int) throws -> Void) throws {
         // The first turn pays for what is made once: caches of classes, views of row groups.
-        try body(engine, people, 0)
-        HotPath.current = { for turn in 1...max(times, 1) { try body(engine, people, turn) } }
+        try body(0)
+        HotPath.current = { for turn in 1...max(times, 1) { try body(turn) } }
         if prepareOnly { return }
         let clock = ContinuousClock()
         let time = clock.measure { runHotPath() }.components

@@ -7,6 +7,11 @@ internal import RegnumEngine
 extension List {
     /// Adds an element at the end.
     public func append(_ object: Element) {
+        if let known, known.isWriting, let value = plainValue(object) {
+            return known.withTable { table throws(EngineError) in
+                try table.listAppend(value, known.column, of: known.key)
+            }
+        }
         guard let place = writablePlace() else { return insert([object], at: nil) }
         let count = count
         place.insert([place.engineValue(object, Self.words)], at: count)

@@ -145,6 +145,17 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.listValues(column, of: key) }
     }
 
+    /// The objects that the elements, which are links, lead to.
+    func targetKeys() -> [ObjectKey] {
+        if path == nil {
+            let keys = engine { () throws(EngineError) in
+                try binding.table.listKeys(column, at: try binding.table.place(key))
+            }
+            if let keys { return keys }
+        }
+        return values().compactMap { value in if case .link(let key) = value { key } else { nil } }
+    }
+
     func insert(_ values: [Value], at index: Int) {
         if path != nil { return changeList { $0.insert(contentsOf: values, at: index) } }
         engine { () throws(EngineError) in try binding.table.listInsert(values, column, of: key, at: index) }
@@ -182,8 +193,7 @@ extension ManagedPlace {
     func value(forKey name: String) -> Value? {
         if path != nil { return nestedEntries.first { $0.key.utf8.elementsEqual(name.utf8) }?.value }
         return engine { () throws(EngineError) in
-            guard let index = try binding.table.dictionaryIndex(of: name, column, of: key) else { return nil }
-            return try binding.table.dictionaryValue(column, of: key, at: index)
+            try binding.table.dictionaryValue(for: name, column, of: key, at: try binding.table.place(key))
         }
     }
 

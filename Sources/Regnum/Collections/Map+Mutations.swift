@@ -17,6 +17,13 @@ func checkKey(_ key: String) {
 extension Map {
     /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or contains "." where the map is managed.
     public func updateValue(_ value: Value, forKey key: Key) {
+        if let known, known.isWriting, let value = plainValue(value) {
+            let name = key._mapKey
+            checkKey(name)
+            return known.withTable { table throws(EngineError) in
+                try table.dictionarySet(name, value, known.column, of: known.key)
+            }
+        }
         guard let place = writablePlace() else {
             requireClass(of: CollectionOfOne(value), .dictionary)
             entries[TextKey(key._mapKey)] = value

@@ -76,16 +76,14 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
 /// transaction, and its entries are ascending by the UTF-8 bytes of their keys; keys must not start with "$" nor
 /// contain ".". Unmanaged there is no order to rely on. A loop runs over the entries at its start. Where an object
 /// that is a value is deleted, the value becomes nil.
-public final class Map<Key: _MapKey, Value: RealmCollectionValue> {
+public final class Map<Key: _MapKey, Value: RealmCollectionValue>: _ManagedCollection {
     /// While unmanaged.
     var entries: [TextKey: Value] = [:]
-    /// Where the entries lie while they are managed.
-    private(set) var place: ManagedPlace?
     /// The name under which reads are recorded, while a key path is traced.
     private var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
 
     /// Empty and unmanaged.
-    public init() {}
+    public override init() {}
 }
 
 // MARK: Places
@@ -95,7 +93,7 @@ extension Map {
     @inline(__always)
     func checkedPlace() -> ManagedPlace? {
         guard let place else { return nil }
-        place.check(.dictionary)
+        note(place.check(.dictionary))
         return place
     }
 
@@ -103,7 +101,7 @@ extension Map {
     @inline(__always)
     func writablePlace() -> ManagedPlace? {
         guard let place else { return nil }
-        place.checkWritable(.dictionary)
+        note(place.checkWritable(.dictionary))
         return place
     }
 }
@@ -113,6 +111,7 @@ extension Map {
 extension Map: RealmKeyedCollection {
     /// How many entries there are.
     public var count: Int {
+        if let known { return known.count }
         guard let place = checkedPlace() else { return entries.count }
         return place.entryCount()
     }
@@ -135,6 +134,17 @@ extension Map: RealmKeyedCollection {
     /// `.some(nil)` keeps the key with that.
     public subscript(key: Key) -> Value? {
         get {
+            if let known {
+                let value = known.withTable { table throws(EngineError) in
+                    try table.dictionaryValue(for: key._mapKey, known.column, of: known.key, at: known.location)
+                }
+                switch value {
+                case .int(let number) where Value.self == Int.self: return unsafeBitCast(Int(number), to: Value.self)
+                case .string(let text) where Value.self == String.self: return unsafeBitCast(text, to: Value.self)
+                case nil: return nil
+                default: break
+                }
+            }
             if let traced { return tracedValue(traced) }
             guard let place = checkedPlace() else { return entries[TextKey(key._mapKey)] }
             return place.value(forKey: key._mapKey).map {
@@ -237,8 +247,6 @@ extension Map: AnyMap {
     static var elementName: String { Regnum.elementName(Value.self) }
     static var targetClass: ObjectBase.Type? { Value._shape.target }
     static var elementType: PropertyType { Value._shape.type }
-    var isManaged: Bool { place != nil }
-    func becomeManaged(_ place: ManagedPlace) { self.place = place }
     // Both in the dictionary's own order, which stays while it does not change.
     var rawItems: [_RawValue] { entries.values.map { Value._toRaw($0) } }
     var rawKeys: [String] {
@@ -320,9 +328,8 @@ extension Map: _OwnedCollection {
 
     public static var _shape: _PropertyShape { shape(of: Value.self, .dictionary) }
 
-    public var _isManaged: Bool { place != nil }
     public func _becomeManaged(_ object: ObjectBase, _ column: Int) {
-        place = ManagedPlace(object, column: column)
+        becomeManaged(ManagedPlace(object, column: column))
     }
     public func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
     public func _replaceElements(with value: Any) -> Bool { replaceElements(with: value) }

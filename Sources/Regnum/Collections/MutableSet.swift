@@ -126,6 +126,11 @@ extension MutableSet {
 extension MutableSet {
     /// Inserts an element that is not in the set yet. An object that is not managed yet is added to the Realm.
     public func insert(_ object: Element) {
+        if let known, known.isWriting, let value = plainValue(object) {
+            return known.withTable { table throws(EngineError) in
+                _ = try table.setInsert(value, known.column, of: known.key)
+            }
+        }
         guard let place = writablePlace() else { return insert(objectsIn: CollectionOfOne(object)) }
         insert([place.engineValue(object, Self.words)], place)
     }

@@ -5,9 +5,8 @@
 internal import RegnumEngine
 
 /// A collection that an object owns, as a property.
-public protocol _OwnedCollection: AnyObject, _Persistable where _Stored == Self?, PersistedType == Self {
+public protocol _OwnedCollection: _ManagedCollection, _Persistable where _Stored == Self?, PersistedType == Self {
     init()
-    var _isManaged: Bool { get }
     /// Makes it the view of a column of a managed object.
     func _becomeManaged(_ object: ObjectBase, _ column: Int)
     /// Makes its elements those of another one. The same one: nothing.
@@ -35,13 +34,25 @@ extension _OwnedCollection {
     }
 
     /// The collection of a managed object: one instance for each accessor.
+    @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self
     {
+        // One that the class's initialiser has made, as for an accessor of a class with fields of its own, is none.
+        if object.isOfThisThread, let collection = storedPointer(object, offset, Self.self).pointee,
+            collection.isManaged
+        {
+            return collection
+        }
+        return _loadSlowly(column, object, offset)
+    }
+
+    /// As `_load`, also of a frozen object, which many threads may ask at once.
+    @usableFromInline @inline(never)
+    static func _loadSlowly(_ column: UnsafeRawPointer, _ object: ObjectBase, _ offset: Int) -> Self {
         object.core.alone {
             let stored = storedPointer(object, offset, Self.self)
-            // One that the class's initialiser has made, as for an accessor of a class with fields of its own, is none.
-            if let collection = stored.pointee, collection._isManaged { return collection }
+            if let collection = stored.pointee, collection.isManaged { return collection }
             let collection = Self()
             let number =
                 (column - UnsafeRawPointer(object.rowColumns.unsafelyUnwrapped)) / MemoryLayout<ColumnView>.stride

@@ -6,16 +6,14 @@ public import Foundation
 internal import RegnumEngine
 
 /// What `List` and `MutableSet` share; made only as one of these.
-public class _StoredCollection<Element: RealmCollectionValue> {
+public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollection {
     /// While unmanaged. Of a set each element once.
     final var items: [Element] = []
-    /// Where the elements lie while they are managed.
-    final private(set) var place: ManagedPlace?
     /// The name under which reads are recorded, while a key path is traced.
     private final var traced: (recorder: _KeyPathRecorder, name: String?, depth: Int)?
 
     /// Empty and unmanaged.
-    public init() {}
+    public override init() {}
 
     /// How messages call it.
     class var words: CollectionWords { .list }
@@ -41,11 +39,12 @@ struct CollectionWords: Sendable {
 // MARK: Places
 
 extension ManagedPlace {
-    /// Misuse unless the collection can be read on this thread.
-    @inline(__always)
-    func check(_ words: @autoclosure () -> CollectionWords) {
+    /// Misuse unless the collection can be read on this thread. Where its owner lies.
+    @inline(__always) @discardableResult
+    func check(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
         core.check()
-        if locate() == nil || path != nil && !isThere(words()) { refuse(words()) }
+        guard let location = locate(), path == nil || isThere(words()) else { refuse(words()) }
+        return location
     }
 
     @inline(never)
@@ -56,13 +55,14 @@ extension ManagedPlace {
     }
 
     /// Misuse unless the collection can be changed now.
-    @inline(__always)
-    func checkWritable(_ words: @autoclosure () -> CollectionWords) {
-        check(words())
-        if core.isWriting { return }
+    @inline(__always) @discardableResult
+    func checkWritable(_ words: @autoclosure () -> CollectionWords) -> RowLocation {
+        let location = check(words())
+        if core.isWriting { return location }
         core.requireWrite(
             "Cannot modify \(words().name) outside of a write transaction. Put the change into "
                 + "`realm.write { }`.")
+        return location
     }
 
     /// An element from the engine.
@@ -109,8 +109,7 @@ extension ManagedPlace {
     /// An element for the engine; an object that is not managed yet is added. Misuse for an object of another
     /// class.
     func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
-        if Element.self == Int.self { return .int(Int64(unsafeBitCast(element, to: Int.self))) }
-        if Element.self == Double.self { return .double(unsafeBitCast(element, to: Double.self)) }
+        if let plain = plainValue(element) { return plain }
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed {
             if words.kind == CollectionWords.set.kind { mixed.requireSetElement() }
@@ -191,7 +190,7 @@ extension _StoredCollection {
     @inline(__always)
     final func checkedPlace() -> ManagedPlace? {
         guard let place else { return nil }
-        place.check(Self.words)
+        note(place.check(Self.words))
         return place
     }
 
@@ -199,7 +198,7 @@ extension _StoredCollection {
     @inline(__always)
     final func writablePlace() -> ManagedPlace? {
         guard let place else { return nil }
-        place.checkWritable(Self.words)
+        note(place.checkWritable(Self.words))
         return place
     }
 }
@@ -214,6 +213,7 @@ extension _StoredCollection {
 
     /// How many elements there are.
     public final var count: Int {
+        if let known { return known.count }
         guard let place = checkedPlace() else { return items.count }
         return place.elementCount()
     }
@@ -221,6 +221,17 @@ extension _StoredCollection {
     public final var isEmpty: Bool { count == 0 }
 
     final func element(at position: Int) -> Element {
+        if let known {
+            let value = known.withTable { table throws(EngineError) in
+                try table.elementValue(known.column, of: known.key, at: known.location, position)
+            }
+            switch value {
+            case .int(let number) where Element.self == Int.self: return unsafeBitCast(Int(number), to: Element.self)
+            case .string(let text) where Element.self == String.self: return unsafeBitCast(text, to: Element.self)
+            case nil: refuseIndex(position, count)
+            default: break
+            }
+        }
         if let traced { return tracedElement(traced) }
         guard let place = checkedPlace() else {
             checkIndex(position, count: items.count)
@@ -241,13 +252,13 @@ extension _StoredCollection {
 
     /// Iterates over the order of now.
     public final func makeIterator() -> RLMIterator<Element> {
+        if let plain = known?.plainElements(Element.self) { return RLMIterator(plain) }
         guard let place = checkedPlace() else { return RLMIterator(items) }
-        let values = place.values()
+        if let plain = known?.plainElements(Element.self) { return RLMIterator(plain) }
         if let target = Element._shape.target, !Element._shape.isCustom {
-            let keys = values.compactMap { value in if case .link(let key) = value { key } else { nil } }
-            return RLMIterator(ObjectCursor(keys, of: place.target(target)))
+            return RLMIterator(ObjectCursor(place.targetKeys(), of: place.target(target)))
         }
-        return RLMIterator(Self.numbers(values) ?? Self.elements(values, place))
+        return RLMIterator(Self.elements(place.values(), place))
     }
 
     private static func elements(_ values: [Value], _ place: ManagedPlace) -> [Element] {
@@ -257,18 +268,6 @@ extension _StoredCollection {
             elements.append(place.element(values[index], as: Element.self, at: .index(index)))
         }
         return elements
-    }
-
-    /// Of the commonest element, in a loop over a type that is known: one over any type takes ten times as long.
-    private static func numbers(_ values: [Value]) -> [Element]? {
-        guard Element.self == Int.self else { return nil }
-        var numbers: [Int] = []
-        numbers.reserveCapacity(values.count)
-        for value in values {
-            guard case .int(let number) = value else { return nil }
-            numbers.append(Int(number))
-        }
-        return unsafeBitCast(numbers, to: [Element].self)
     }
 
     /// The elements at the positions; misuse where one is out of bounds.
@@ -367,15 +366,12 @@ extension _StoredCollection {
     static var elementName: String { Regnum.elementName(Element.self) }
     static var targetClass: ObjectBase.Type? { Element._shape.target }
     static var elementType: PropertyType { Element._shape.type }
-    final var isManaged: Bool { place != nil }
     final var isTraced: Bool { traced != nil }
-    final func becomeManaged(_ place: ManagedPlace) { self.place = place }
     final var rawItems: [_RawValue] { items.map { Element._toRaw($0) } }
     final var rawKeys: [String] { [] }
 
-    public final var _isManaged: Bool { place != nil }
     public final func _becomeManaged(_ object: ObjectBase, _ column: Int) {
-        place = ManagedPlace(object, column: column)
+        becomeManaged(ManagedPlace(object, column: column))
     }
     public final func _trace(_ recorder: _KeyPathRecorder) { trace(recorder, as: nil) }
 

@@ -203,6 +203,7 @@ package final class ClassBinding {
         object.rowColumns = location.group.pointee.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
         object.rowEpoch = core.session.state.pointee.epoch
+        if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: location) }
     }
 
     /// As `rebind` with the row not known: it is looked up at the first access.
@@ -210,6 +211,26 @@ package final class ClassBinding {
     func rebind(_ object: ObjectBase, _ key: ObjectKey) {
         object.rowKey = key
         object.rowEpoch = .min
+        if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: nil) }
+    }
+
+    /// The collections that an accessor has made become those of its new row. One that somebody holds stays what it was,
+    /// and the accessor lets go of it.
+    @inline(never)
+    func repointCollections(of object: ObjectBase, at location: RowLocation?) {
+        let fields = Unmanaged.passUnretained(object).toOpaque()
+        for offset in schema.collectionOffsets {
+            let field = (fields + offset).assumingMemoryBound(to: Unmanaged<_ManagedCollection>?.self)
+            guard let collection = field.pointee else { continue }
+            if ObjectCursor.Step.isAlone(collection.toOpaque()) {
+                collection._withUnsafeGuaranteedRef {
+                    $0.repoint(to: object.rowKey, rollbacks: Int(object.rowRollbacks), at: location)
+                }
+            } else {
+                field.pointee = nil
+                collection.release()
+            }
+        }
     }
 
     /// Where the object lies now; nil where it is gone for this accessor.

@@ -156,6 +156,21 @@ extension ObjectBase {
         return binding.schema
     }
 
+    /// True where the Realm of the managed object is confined to this thread.
+    @inlinable @inline(__always)
+    final var isOfThisThread: Bool {
+        rowContext.unsafelyUnwrapped.pointee.session.pointee.owner == currentThreadWord()
+    }
+
+    /// True where one of the collections at these offsets was made.
+    @inline(__always)
+    final func hasMadeCollections(at offsets: UnsafeBufferPointer<Int>) -> Bool {
+        if offsets.isEmpty { return false }
+        let fields = Unmanaged.passUnretained(self).toOpaque()
+        for offset in offsets where fields.load(fromByteOffset: offset, as: UInt.self) != 0 { return true }
+        return false
+    }
+
     final var isTraced: Bool { rowContext?.pointee.kind == .traced }
 
     /// Looks the row up where it may have moved. False where it is gone. The caller has checked the thread.
@@ -251,7 +266,7 @@ func unmanagedSet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int, _ va
 }
 
 /// What the wrapper at `offset` holds: the first field of `Persisted`.
-@usableFromInline
+@inlinable @inline(__always)
 func storedPointer<Value: _Persistable>(
     _ object: ObjectBase, _ offset: Int, _ type: Value.Type
 ) -> UnsafeMutablePointer<Value._Stored> {

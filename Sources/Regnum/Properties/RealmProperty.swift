@@ -130,8 +130,8 @@ struct ManagedPlace {
     let core: RealmCore
     // The core owns it.
     unowned(unsafe) let binding: ClassBinding
-    let key: ObjectKey
-    let rollbacks: Int
+    private(set) var key: ObjectKey
+    private(set) var rollbacks: Int
     let column: Int
     /// The way to a collection in a mixed value: from the value of the column, or from its elements. Nil for the
     /// collection that the column itself is.
@@ -161,6 +161,12 @@ struct ManagedPlace {
         var place = ManagedPlace(core: core, binding: target, key: key, column: column)
         place.path = path
         return mayBeMissing || place.locate() != nil ? place : nil
+    }
+
+    /// Makes it the same property of another object of the class.
+    mutating func repoint(to key: ObjectKey, rollbacks: Int) {
+        self.key = key
+        self.rollbacks = rollbacks
     }
 
     /// Where the object lies; nil where it is gone. The caller has checked the thread.

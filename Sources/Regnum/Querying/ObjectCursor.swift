@@ -25,6 +25,8 @@ package final class ObjectCursor {
         var lastKey: UInt64 = 0
         var endKey: UInt64 = 0
         let cursor: Unmanaged<ObjectCursor>
+        /// Of the class; see `ClassSchema`.
+        let collectionOffsets: UnsafeBufferPointer<Int>
     }
 
     private let realm: RealmCore
@@ -46,7 +48,10 @@ package final class ObjectCursor {
         invalidations = realm.settings.invalidations
         self.keys = keys
         step = .allocate(capacity: 1)
-        step.initialize(to: Step(session: realm.session.state, cursor: .passUnretained(self)))
+        step.initialize(
+            to: Step(
+                session: realm.session.state, cursor: .passUnretained(self),
+                collectionOffsets: binding.schema.collectionOffsets))
     }
 
     deinit {
@@ -96,6 +101,11 @@ package final class ObjectCursor {
             step.pointee.current = .passRetained(object)
         }
         return object
+    }
+
+    @inline(never)
+    fileprivate func repointCollections(of object: ObjectBase, _ group: UnsafeMutablePointer<GroupView>, _ row: Int) {
+        binding.repointCollections(of: object, at: RowLocation(group: group, row: row))
     }
 
     private func finish() -> ObjectBase? {
@@ -206,6 +216,9 @@ extension ObjectCursor.Step {
             object.rowColumns = group.pointee.columns
             object.rowNumber = Int32(truncatingIfNeeded: row)
             object.rowEpoch = step.pointee.epoch
+            if object.hasMadeCollections(at: step.pointee.collectionOffsets) {
+                step.pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
+            }
             return object
         }
     }
@@ -214,8 +227,12 @@ extension ObjectCursor.Step {
     /// references change its upper half, weak and unowned ones, which `isKnownUniquelyReferenced` does not see, the
     /// lower one.
     @inline(__always)
-    static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool {
-        object.toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
+    static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool { isAlone(object.toOpaque()) }
+
+    /// As above, of any native object.
+    @inline(__always)
+    static func isAlone(_ object: UnsafeMutableRawPointer) -> Bool {
+        object.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
     }
 }
 

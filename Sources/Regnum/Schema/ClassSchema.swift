@@ -29,8 +29,12 @@ package final class ClassSchema: @unchecked Sendable {
     package let isEncodable: Bool
     /// True where some `@Persisted` property is not stored: its getters cannot take the fast path.
     package let hasIgnoredWrappers: Bool
-    /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row.
+    /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row but the
+    /// collections that it was asked for.
     package let isRecyclable: Bool
+    /// Where accessors that are recyclable keep their collections: offsets in the object. Never freed: a class lives for
+    /// ever, dynamic objects have none.
+    let collectionOffsets: UnsafeBufferPointer<Int>
     /// Of dynamic objects: by place, what can be read and stored without asking the property's type. Else empty.
     let plainForms: [PlainForm]
     private let placesByName: [String: Int]
@@ -52,7 +56,11 @@ package final class ClassSchema: @unchecked Sendable {
         accessors = AccessorFactory(
             scan.type, instanceSize: scan.instanceSize,
             usesImage: !scan.hasForeignFields && !scan.hasIgnoredWrappers)
-        isRecyclable = accessors.usesImage && !properties.contains { $0.isOwnedCollection || $0.isField }
+        isRecyclable = accessors.usesImage && !hasStoredCollections
+        let offsets = properties.filter { $0.isOwnedCollection && !$0.isField }.map(\.offset)
+        let kept = UnsafeMutableBufferPointer<Int>.allocate(capacity: offsets.count)
+        _ = kept.initialize(from: offsets)
+        collectionOffsets = UnsafeBufferPointer(kept)
         plainForms = []
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -77,6 +85,7 @@ package final class ClassSchema: @unchecked Sendable {
         accessors = AccessorFactory(
             DynamicObject.self, instanceSize: FieldScan(DynamicObject.self).instanceSize, usesImage: true)
         isRecyclable = true
+        collectionOffsets = UnsafeBufferPointer(start: nil, count: 0)
         plainForms = properties.map { PlainForm($0.shape) }
         placesByName = Dictionary(
             properties.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -60,7 +60,7 @@ final class ElementLeaf {
 
     func insert(_ value: Value, key: String?, at index: Int) {
         add(value)
-        values.insert(value, at: index)
+        if index == values.count { values.append(value) } else { values.insert(value, at: index) }
         guard let key else { return }
         keyHeap &+= key.utf8.count
         keys.insert(key, at: index)

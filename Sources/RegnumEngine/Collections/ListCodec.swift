@@ -253,5 +253,28 @@ package enum ListCodec {
         }
 
         package var all: [Value] { (0..<count).map { value($0) } }
+
+        /// The elements, which are Ints; nil where one is null.
+        var integers: [Int]? {
+            if validity != nil { return nil }
+            return [Int](unsafeUninitializedCapacity: count) { buffer, initialized in
+                for i in 0..<count { buffer[i] = Int(truncatingIfNeeded: integer(i)) }
+                initialized = count
+            }
+        }
+
+        /// Adds the elements, which are Strings; false where one is null.
+        func append(to texts: inout [String]) -> Bool {
+            if validity != nil { return false }
+            texts.append(contentsOf: (0..<count).lazy.map { String(decoding: bytes($0), as: UTF8.self) })
+            return true
+        }
+
+        /// Adds the keys that the elements, which are links, lead to; false where one is null.
+        func append(to keys: inout [ObjectKey]) -> Bool {
+            if validity != nil { return false }
+            keys.append(contentsOf: (0..<count).lazy.map { ObjectKey(integer($0)) })
+            return true
+        }
     }
 }

@@ -9,7 +9,7 @@ struct LastLeaf {
     var column: Int
     var key: ObjectKey
     var changeCount: UInt64
-    var leaf: LeafAccess
+    var leaf: StoredLeaf
     var start: Int
     var end: Int
 }
@@ -26,7 +26,7 @@ extension Table {
         corrupted("there is no object with the key \(key.rawValue)")
     }
 
-    func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
+    package func place(_ key: ObjectKey) throws(EngineError) -> RowLocation {
         guard let location = try locate(key) else { throw Self.missing(key) }
         return location
     }
@@ -64,17 +64,17 @@ extension Table {
         if let last = lastLeaf, last.key == key, last.column == column, last.changeCount == session.changeCount,
             index >= last.start, index < last.end
         {
-            return (last.leaf, last.start)
+            return (.stored(last.leaf), last.start)
         }
         let tree = elementTree(column)
         let root = try storedCollection(column, try place(key))
-        guard let (leaf, start) = try tree.locate(index, root) else {
+        guard let (leaf, start) = try tree.locate(index, root), case .stored(let stored) = leaf else {
             let count = try tree.count(root)
             precondition(index >= 0 && index < count, "element \(index) of \(count)")
             throw corrupted("the counts of a collection are wrong")
         }
         lastLeaf = LastLeaf(
-            column: column, key: key, changeCount: session.changeCount, leaf: leaf, start: start,
+            column: column, key: key, changeCount: session.changeCount, leaf: stored, start: start,
             end: start + leaf.count)
         return (leaf, start)
     }
@@ -163,13 +163,18 @@ extension Table {
         }
     }
 
+    /// The bytes of a collection that lies in its row, as most do, while none is open; else nil.
+    @inline(__always)
+    func inlineElements(_ column: Int, _ location: RowLocation) -> UnsafeRawBufferPointer? {
+        let view = location.group.pointee.columns + column
+        if openCollection != nil || view.pointee.isBlob(location.row) { return nil }
+        return view.pointee.bytes(location.row)
+    }
+
     private func forEachStoredLeaf(
         _ column: Int, _ location: RowLocation, _ body: (StoredLeaf) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
-        let view = location.group.pointee.columns[column]
-        if openCollection == nil, !view.isBlob(location.row) {
-            // Most collections are small.
-            let bytes = view.bytes(location.row)
+        if let bytes = inlineElements(column, location) {
             if bytes.isEmpty { return true }
             let definition = definition.columns[column]
             return try body(
@@ -203,7 +208,27 @@ extension Table {
     /// Elements of any collection. O(1).
     package func elementCount(_ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
         if let open = openCollection, open.column == column, open.key == location.key { return open.count }
+        if let bytes = inlineElements(column, location) {
+            if bytes.isEmpty { return 0 }
+            if definition.columns[column].collection != .dictionary {
+                return try ListCodec.Reader(bytes, definition.columns[column].type).count
+            }
+        }
         return try elementTree(column).count(try storedCollection(column, location))
+    }
+
+    /// The value of element `index`, of a dictionary that of the entry; nil where there is none. As `listValue`, which
+    /// wants it to be there.
+    package func elementValue(
+        _ column: Int, of key: ObjectKey, at location: RowLocation, _ index: Int
+    ) throws(EngineError) -> Value? {
+        if let last = lastLeaf, last.key == key, last.column == column, last.changeCount == session.changeCount,
+            index >= last.start, index < last.end
+        {
+            return last.leaf.values.value(index &- last.start)
+        }
+        guard index >= 0, try index < elementCount(column, location) else { return nil }
+        return try listValue(column, of: key, at: index)
     }
 
     // MARK: Blocks

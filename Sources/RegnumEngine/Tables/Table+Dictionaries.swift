@@ -28,6 +28,19 @@ extension Table {
         return isFound ? index : nil
     }
 
+    /// The value of a key; nil where there is none. O(log n).
+    package func dictionaryValue(
+        for name: String, _ column: Int, of key: ObjectKey, at location: RowLocation
+    ) throws(EngineError) -> Value? {
+        if let bytes = inlineElements(column, location) {
+            let reader = try DictionaryCodec.Reader(bytes, definition.columns[column].type)
+            let (index, isFound) = reader.search(name)
+            return isFound ? reader.values.value(index) : nil
+        }
+        let (index, isFound) = try search(.key(name), column, of: key)
+        return isFound ? try listValue(column, of: key, at: index) : nil
+    }
+
     /// All entries, ascending by key.
     package func dictionaryEntries(_ column: Int, of key: ObjectKey) throws(EngineError) -> [DictionaryEntry] {
         var entries: [DictionaryEntry] = []

@@ -37,6 +37,34 @@ extension Table {
         return values
     }
 
+    /// The elements of a list or set of Ints; nil where one is null.
+    package func listIntegers(_ column: Int, at location: RowLocation) throws(EngineError) -> [Int]? {
+        if let bytes = inlineElements(column, location) {
+            return try ListCodec.Reader(bytes, .int).integers
+        }
+        var numbers: [Int] = []
+        let isWhole = try forEachLeaf(column, location) { reader in
+            guard let part = reader.integers else { return false }
+            numbers.append(contentsOf: part)
+            return true
+        }
+        return isWhole ? numbers : nil
+    }
+
+    /// The elements of a list or set of Strings; nil where one is null.
+    package func listTexts(_ column: Int, at location: RowLocation) throws(EngineError) -> [String]? {
+        var texts: [String] = []
+        let isWhole = try forEachLeaf(column, location) { reader in reader.append(to: &texts) }
+        return isWhole ? texts : nil
+    }
+
+    /// The objects that a list or set of links leads to; nil where one is null.
+    package func listKeys(_ column: Int, at location: RowLocation) throws(EngineError) -> [ObjectKey]? {
+        var keys: [ObjectKey] = []
+        let isWhole = try forEachLeaf(column, location) { reader in reader.append(to: &keys) }
+        return isWhole ? keys : nil
+    }
+
     /// The elements from `index` on that lie together with it, at least one: what a loop over a large collection
     /// fetches at a time. O(log n) and what it gives.
     package func listChunk(_ column: Int, of key: ObjectKey, from index: Int) throws(EngineError) -> [Value] {
@@ -45,6 +73,18 @@ extension Table {
     }
 
     // MARK: Changing
+
+    /// Adds an element at the end. O(1) in a loop, else O(log n).
+    package func listAppend(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+        try session.relieveIfDue()
+        let open = try open(column, key)
+        do throws(EngineError) {
+            try open.insert(value, at: open.count)
+            try link(column, key, CollectionOfOne(value))
+        } catch { throw session.space.unfinished(error) }
+        session.changeCount &+= 1
+        noteIfLong(open.tree.type, CollectionOfOne(value))
+    }
 
     /// O(log n) and what is inserted.
     package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {

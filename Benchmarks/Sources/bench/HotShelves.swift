@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hot paths of objects that have collections, and of their collections: for `bench hot`, on a database in memory.
+
+import Foundation
+import RealmSwift
+
+/// Shelves in memory, with three numbers in the list of each. One thread's.
+final class HotShelves {
+    private let realm: Realm
+    private let objects: Int
+    private let large: Shelf
+    /// What was inserted so far, so that each turn inserts something new.
+    private var inserted = 0
+
+    typealias Body = (HotShelves) throws -> Void
+
+    nonisolated(unsafe) static let all: [String: Body] = [
+        "shelf-iterate": { try $0.iterate() },
+        "shelf-counts": { try $0.countNumbers() },
+        "shelf-lists": { try $0.readLists() },
+        "shelf-elements": { try $0.readLarge() },
+        "shelf-positions": { try $0.readPositions() },
+        "shelf-append": { try $0.append() },
+        "shelf-set": { try $0.insertMarks() },
+        "shelf-map": { try $0.insertPrices() },
+        "shelf-create": { try $0.create() },
+        "shelf-update": { try $0.update() },
+        "shelf-upsert": { try $0.upsert() },
+    ]
+
+    init(objects: Int) throws {
+        self.objects = objects
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: "shelves \(UUID().uuidString)", objectTypes: [Shelf.self])
+        let realm = try Realm(configuration: configuration)
+        self.realm = realm
+        large = Shelf()
+        try realm.write {
+            for id in 0..<objects {
+                let shelf = Shelf()
+                shelf.id = id
+                shelf.title = "shelf \(id)"
+                shelf.numbers.append(objectsIn: [id, id + 1, id + 2])
+                realm.add(shelf)
+            }
+            large.id = -1
+            realm.add(large)
+            large.numbers.append(objectsIn: 0..<objects)
+        }
+    }
+
+    /// Ends the program where a sum is not what it must be.
+    private func expect(_ sum: Int, _ wanted: Int) throws {
+        guard sum == wanted else { throw Failure("\(sum) instead of \(wanted)") }
+    }
+
+    private func iterate() throws {
+        var sum = 0
+        for shelf in realm.objects(Shelf.self) { sum &+= shelf.id }
+        sink(sum)
+    }
+
+    private func countNumbers() throws {
+        var sum = 0
+        for shelf in realm.objects(Shelf.self) where shelf.id >= 0 { sum &+= shelf.numbers.count }
+        sink(sum)
+    }
+
+    private func readLists() throws {
+        var sum = 0
+        for shelf in realm.objects(Shelf.self) where shelf.id >= 0 { for number in shelf.numbers { sum &+= number } }
+        sink(sum)
+    }
+
+    private func readLarge() throws {
+        var sum = 0
+        for number in large.numbers { sum &+= number }
+        sink(sum)
+    }
+
+    private func readPositions() throws {
+        let numbers = large.numbers
+        var sum = 0
+        for position in 0..<objects { sum &+= numbers[position] }
+        try expect(sum, objects * (objects - 1) / 2)
+    }
+
+    private func take() -> Range<Int> {
+        defer { inserted += 1000 }
+        return inserted..<inserted + 1000
+    }
+
+    private func append() throws {
+        try realm.write { for number in take() { large.numbers.append(number) } }
+    }
+
+    private func insertMarks() throws {
+        try realm.write { for number in take() { large.marks.insert(number &* 2_654_435_761 % 1_000_000_007) } }
+    }
+
+    private func insertPrices() throws {
+        try realm.write {
+            for number in take() { large.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
+        }
+    }
+
+    private func create() throws {
+        try realm.write {
+            for number in take() {
+                realm.create(Shelf.self, value: ["id": objects + number, "title": "shelf \(number)"])
+            }
+        }
+    }
+
+    private func update() throws {
+        try realm.write {
+            for number in take() {
+                let value: [String: Any] = ["id": number % objects, "title": "shelf \(number)"]
+                realm.create(Shelf.self, value: value, update: .modified)
+            }
+        }
+    }
+
+    private func upsert() throws {
+        try realm.write {
+            for number in take() {
+                let shelf = Shelf()
+                shelf.id = number % objects
+                shelf.title = "shelf \(number)"
+                realm.add(shelf, update: .modified)
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The base of `List`, `MutableSet` and `Map`: where the elements of a managed one lie. Reads that find the owner's row
+// known cost no reference counting; the way there from the key is `ManagedPlace`.
+
+internal import RegnumEngine
+
+/// What `List`, `MutableSet` and `Map` are; made only as one of these.
+public class _ManagedCollection {
+    /// Where the elements lie while they are managed.
+    @exclusivity(unchecked) final private(set) var place: ManagedPlace?
+    /// Where the owner was found last. Plain words, so that reading them keeps nothing alive.
+    @exclusivity(unchecked) final private var owner = OwnerRow()
+    /// True while `place` is known.
+    @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
+
+    init() {}
+
+    /// From now on it is the view of what lies at `place`.
+    final func becomeManaged(_ place: ManagedPlace) {
+        self.place = place
+        isManaged = true
+        owner = OwnerRow()
+        // Frozen collections are read by many threads at once; other Realms want to know at each use who it is.
+        if place.path != nil || place.core.isFrozen || place.core.asksAlways { return }
+        owner.context = place.binding.context
+        owner.key = place.key
+        owner.column = place.column
+    }
+}
+
+/// The row that owns a collection. Good while `epoch` is the session's.
+private struct OwnerRow {
+    /// Nil where each read goes the long way: not managed, frozen, or within a mixed value. Kept alive by the place's
+    /// Realm.
+    var context: UnsafeMutablePointer<ClassContext>?
+    var group: UnsafeMutablePointer<GroupView>?
+    var epoch = Int.min
+    var row = 0
+    var key = ObjectKey(rawValue: 0)
+    var column = 0
+}
+
+/// A managed collection that may be read now: its table, and where its owner lies.
+struct KnownCollection {
+    fileprivate let binding: Unmanaged<ClassBinding>
+    let column: Int
+    let location: RowLocation
+    let key: ObjectKey
+    let isWriting: Bool
+
+    /// Runs `body` with the table that the collection is in.
+    @inline(__always)
+    func withTable<R>(_ body: (Table) throws(EngineError) -> R) -> R {
+        binding._withUnsafeGuaranteedRef { binding in
+            engine { () throws(EngineError) in try body(binding.table) }
+        }
+    }
+
+    /// How many elements or entries there are.
+    var count: Int { withTable { table throws(EngineError) in try table.elementCount(column, location) } }
+
+    /// The elements, where they are of a common type that needs no more than the file; else nil. In a loop over a type
+    /// that is known: one over any type takes ten times as long.
+    func plainElements<Element: _HasPersistedType>(_ type: Element.Type) -> [Element]? {
+        if type == Int.self {
+            let numbers = withTable { table throws(EngineError) in try table.listIntegers(column, at: location) }
+            if let numbers { return unsafeBitCast(numbers, to: [Element].self) }
+        } else if type == String.self {
+            let texts = withTable { table throws(EngineError) in try table.listTexts(column, at: location) }
+            if let texts { return unsafeBitCast(texts, to: [Element].self) }
+        }
+        return nil
+    }
+}
+
+/// An element of a common type as the engine has it, without the box for everything that a value may be; else nil.
+@inline(__always)
+func plainValue<Element: _HasPersistedType>(_ element: Element) -> Value? {
+    if Element.self == Int.self { return .int(Int64(unsafeBitCast(element, to: Int.self))) }
+    if Element.self == String.self { return .string(unsafeBitCast(element, to: String.self)) }
+    if Element.self == Double.self { return .double(unsafeBitCast(element, to: Double.self)) }
+    return nil
+}
+
+extension _ManagedCollection {
+    /// What reads need, where the owner is known to be where it was and this is the Realm's thread: the test of
+    /// accessors' getters. Else nil: then ask `place`, and tell `note`.
+    @inline(__always)
+    final var known: KnownCollection? {
+        guard let context = owner.context, context.pointee.state.pointee.epoch == owner.epoch,
+            context.pointee.state.pointee.owner == currentThreadWord(), let group = owner.group,
+            let binding = context.pointee.binding
+        else { return nil }
+        return KnownCollection(
+            binding: Unmanaged.fromOpaque(binding), column: owner.column,
+            location: RowLocation(group: group, row: owner.row), key: owner.key,
+            isWriting: context.pointee.state.pointee.isWriting)
+    }
+
+    /// Notes where the place was found.
+    @inline(__always)
+    final func note(_ location: RowLocation) {
+        guard let context = owner.context else { return }
+        owner.group = location.group
+        owner.row = location.row
+        owner.epoch = context.pointee.session.pointee.epoch
+    }
+
+    /// Makes it the collection of another object of the same class: of an accessor that is pointed at that.
+    /// Only where nobody holds it but that accessor.
+    final func repoint(to key: ObjectKey, rollbacks: Int, at location: RowLocation?) {
+        place?.repoint(to: key, rollbacks: rollbacks)
+        owner.key = key
+        owner.epoch = .min
+        if let location { note(location) }
+    }
+}
