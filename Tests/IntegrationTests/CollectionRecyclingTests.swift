@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collections of an accessor that a loop points at the next object become that object's: never one that somebody
+// still holds, and never with what the object before it had.
+
+import Foundation
+import RealmSwift
+import Testing
+
+private final class Crate: Object {
+    @Persisted(primaryKey: true) var n: Int
+    @Persisted var numbers: List<Int>
+    @Persisted var words: List<String>
+    @Persisted var marks: MutableSet<Int>
+    @Persisted var prices: Map<String, Int>
+    @Persisted var crates: List<Crate>
+}
+
+private final class WeakList {
+    weak var list: List<Int>?
+    init(_ list: List<Int>) { self.list = list }
+}
+
+@Suite("Collections of objects in a loop")
+struct CollectionRecyclingTests {
+    static let ways = ["table", "filter", "sorted", "list", "table[]", "filter[]", "frozen"]
+    private static let count = 200
+
+    private static func realm() throws -> Realm {
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Crate.self]))
+        try realm.write {
+            let crates = (0..<count).map { n in
+                let crate = Crate()
+                crate.n = n
+                crate.numbers.append(objectsIn: 0..<n % 5)
+                crate.words.append(objectsIn: (0..<n % 4).map { "word \($0) of \(n)" })
+                crate.marks.insert(objectsIn: [n, -n])
+                crate.prices["a"] = n
+                if n % 2 == 0 { crate.prices["b"] = -n }
+                return crate
+            }
+            realm.add(crates)
+            for crate in crates where crate.n > 0 { crate.crates.append(objectsIn: crates[..<min(crate.n, 3)]) }
+            for crate in crates { crates[0].crates.append(crate) }
+        }
+        return realm
+    }
+
+    private static func crates(_ realm: Realm, _ way: String) -> AnySequence<Crate> {
+        let all = realm.objects(Crate.self)
+        func byPosition(_ results: Results<Crate>) -> AnySequence<Crate> {
+            AnySequence((0..<results.count).lazy.map { results[$0] })
+        }
+        switch way {
+        case "filter": return AnySequence(all.filter("n >= 0"))
+        case "sorted": return AnySequence(all.sorted(byKeyPath: "n"))
+        case "list": return AnySequence(all[0].crates)
+        case "table[]": return byPosition(all)
+        case "filter[]": return byPosition(all.filter("n >= 0"))
+        case "frozen": return AnySequence(all.freeze())
+        default: return AnySequence(all)
+        }
+    }
+
+    private func expectWhole(_ crate: Crate, _ n: Int) {
+        #expect(crate.n == n)
+        #expect(crate.numbers.count == n % 5 && Array(crate.numbers) == Array(0..<n % 5))
+        #expect(Array(crate.words) == (0..<n % 4).map { "word \($0) of \(n)" })
+        #expect(crate.words.indices.map { crate.words[$0] } == Array(crate.words))
+        #expect(Array(crate.marks) == (n == 0 ? [0] : [-n, n]) && crate.marks.contains(n))
+        #expect(crate.prices.count == 2 - n % 2 && crate.prices["a"] == n)
+        #expect(crate.prices["b"] == (n % 2 == 0 ? -n : nil) && crate.prices["c"] == nil)
+        if n > 0 { #expect(crate.crates.map(\.n) == Array(0..<min(n, 3))) }
+        #expect(crate.crates.first?.n == 0 && crate.numbers.first == (n % 5 == 0 ? nil : 0))
+    }
+
+    @Test("show their own object's elements, all of them read each time or now and then", arguments: ways)
+    func elements(_ way: String) throws {
+        let realm = try Self.realm()
+        var n = 0
+        for crate in Self.crates(realm, way) {
+            expectWhole(crate, n)
+            n += 1
+        }
+        #expect(n == Self.count)
+        n = 0
+        for crate in Self.crates(realm, way) {
+            if n % 3 == 0 { #expect(crate.numbers.count == n % 5) }
+            if n % 3 == 1 { #expect(crate.prices["a"] == n) }
+            n += 1
+        }
+    }
+
+    @Test("stay what they were where somebody holds them", arguments: ways)
+    func held(_ way: String) throws {
+        let realm = try Self.realm()
+        var lists: [List<Int>] = []
+        var maps: [Map<String, Int>] = []
+        var sets: [MutableSet<Int>] = []
+        var weak: [(WeakList, Int)] = []
+        var slices: [(Slice<List<String>>, Int)] = []
+        var lazy: [(LazyMapSequence<List<Int>, Int>, Int)] = []
+        var owners: [Crate] = []
+        var n = 0
+        for crate in Self.crates(realm, way) {
+            switch n % 7 {
+            case 0: lists.append(crate.numbers)
+            case 1: maps.append(crate.prices)
+            case 2: sets.append(crate.marks)
+            case 3: weak.append((WeakList(crate.numbers), n))
+            case 4: slices.append((crate.words[0..<crate.words.count], n))
+            case 5: lazy.append((crate.numbers.lazy.map { $0 + 1 }, n))
+            default:
+                _ = crate.numbers.count
+                owners.append(crate)
+            }
+            n += 1
+        }
+        let held = lists.map { Array($0) }
+        #expect(held == stride(from: 0, to: Self.count, by: 7).map { Array(0..<$0 % 5) })
+        #expect(maps.compactMap { $0["a"] } == Array(stride(from: 1, to: Self.count, by: 7)))
+        #expect(zip(sets, stride(from: 2, to: Self.count, by: 7)).allSatisfy { $0.contains($1) && $0.count == 2 })
+        #expect(weak.allSatisfy { $0.0.list == nil || $0.0.list?.count == $0.1 % 5 })
+        #expect(slices.allSatisfy { slice, n in slice.allSatisfy { $0.hasSuffix(" of \(n)") } && slice.count == n % 4 })
+        #expect(lazy.allSatisfy { Array($0.0) == Array(1..<$0.1 % 5 + 1) })
+        for (owner, n) in zip(owners, stride(from: 6, to: Self.count, by: 7)) { expectWhole(owner, n) }
+    }
+
+    @Test("are changed where they are, also while objects go and come", arguments: ways.filter { $0 != "frozen" })
+    func changes(_ way: String) throws {
+        let realm = try Self.realm()
+        try realm.write {
+            for crate in Self.crates(realm, way) {
+                let n = crate.n
+                // A loop over positions would run beyond the end.
+                if n % 9 == 8, !way.hasSuffix("[]") {
+                    realm.delete(crate)
+                    continue
+                }
+                crate.numbers.append(1000 + n)
+                crate.words.append("more of \(n)")
+                crate.marks.insert(1000 + n)
+                crate.prices["c"] = n
+                #expect(crate.numbers.last == 1000 + n && crate.words.last == "more of \(n)")
+                #expect(crate.prices["c"] == n && crate.marks.count == (n == 0 ? 2 : 3))
+            }
+        }
+        for crate in realm.objects(Crate.self) {
+            let n = crate.n
+            #expect(n % 9 != 8 || way.hasSuffix("[]"))
+            #expect(Array(crate.numbers) == Array(0..<n % 5) + [1000 + n])
+            #expect(Array(crate.words) == (0..<n % 4).map { "word \($0) of \(n)" } + ["more of \(n)"])
+            #expect(crate.marks.contains(1000 + n) && crate.marks.count == (n == 0 ? 2 : 3))
+            #expect(crate.prices.count == 3 - n % 2 && crate.prices["c"] == n)
+        }
+    }
+
+    @Test("are what they were after a roll-back, and are no longer valid where their object has gone")
+    func invalidated() throws {
+        let realm = try Self.realm()
+        let crate = realm.objects(Crate.self)[7]
+        let numbers = crate.numbers
+        #expect(numbers.count == 2)
+        realm.beginWrite()
+        numbers.append(5)
+        #expect(numbers.count == 3 && numbers[2] == 5)
+        realm.cancelWrite()
+        #expect(numbers.count == 2 && Array(numbers) == [0, 1])
+        try realm.write {
+            numbers.append(6)
+            #expect(Array(numbers) == [0, 1, 6])
+            realm.delete(crate)
+            #expect(numbers.isInvalidated)
+        }
+        #expect(numbers.isInvalidated)
+    }
+
+    @Test("are those of the version that the Realm shows")
+    func versions() throws {
+        let configuration = Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [Crate.self])
+        let realm = try Realm(configuration: configuration)
+        try realm.write { realm.create(Crate.self, value: ["n": 1, "numbers": [1, 2, 3]]) }
+        let crate = try #require(realm.objects(Crate.self).first)
+        let numbers = crate.numbers
+        #expect(numbers.count == 3 && numbers[0] == 1)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            defer { done.signal() }
+            guard let other = try? Realm(configuration: configuration) else { return }
+            try? other.write { other.objects(Crate.self)[0].numbers.remove(at: 0) }
+        }
+        done.wait()
+        #expect(numbers.count == 3 && numbers[0] == 1 && Array(numbers) == [1, 2, 3])
+        realm.refresh()
+        #expect(numbers.count == 2 && numbers[0] == 2 && Array(numbers) == [2, 3])
+    }
+}
