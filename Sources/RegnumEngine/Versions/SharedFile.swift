@@ -102,11 +102,11 @@ final class SharedFile: @unchecked Sendable {
     }
 
     /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again. Where its
-    /// length cannot be asked for it is taken for whole: a version or a pin that is not shown to the others costs data,
-    /// and that it was cut just then as well ends the program.
+    /// length cannot be told it is asked for once more: as long as a version or a pin is not shown to the others, they
+    /// cannot join, or take what is still read.
     var isMapped: Bool {
         guard let file, isOurs else { return false }
-        guard let count = try? file.byteCount() else { return true }
+        guard let count = (try? file.byteCount()) ?? (try? file.byteCount()) else { return false }
         if count >= Self.byteCount { return true }
         return (try? file.allocate(Self.byteCount)) != nil
     }
