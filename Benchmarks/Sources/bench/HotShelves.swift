@@ -23,6 +23,8 @@ final class HotShelves {
         "shelf-append": { try $0.append() },
         "shelf-set": { try $0.insertMarks() },
         "shelf-map": { try $0.insertPrices() },
+        "shelf-set-all": { try $0.fillMarks() },
+        "shelf-map-all": { try $0.fillPrices() },
         "shelf-create": { try $0.create() },
         "shelf-update": { try $0.update() },
         "shelf-upsert": { try $0.upsert() },
@@ -101,6 +103,20 @@ final class HotShelves {
     private func insertPrices() throws {
         try realm.write {
             for number in take() { large.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
+        }
+    }
+
+    private func fillMarks() throws {
+        try realm.write {
+            large.marks.removeAll()
+            for number in 0..<objects { large.marks.insert(number &* 2_654_435_761 % 1_000_000_007) }
+        }
+    }
+
+    private func fillPrices() throws {
+        try realm.write {
+            large.prices.removeAll()
+            for number in 0..<objects { large.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
         }
     }
 

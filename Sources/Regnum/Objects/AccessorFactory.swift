@@ -35,8 +35,7 @@ package struct AccessorFactory: @unchecked Sendable {
     @inline(__always)
     package func make() -> ObjectBase {
         guard let image else { return type.init() }
-        // Freed by the runtime's own deallocation, which uses `free` for alignments up to 16.
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
+        let memory = Memory.allocateInstance(byteCount)
         memory.copyMemory(from: image, byteCount: byteCount)
         return Unmanaged<ObjectBase>.fromOpaque(memory).takeRetainedValue()
     }

@@ -27,7 +27,7 @@ extension ClassSchema {
     private static func dynamic(_ property: ClassProperty, number: Int) -> ClassProperty {
         var shape = property.shape
         if shape.target != nil { shape.target = DynamicObject.self }
-        var dynamic = ClassProperty(
+        let dynamic = ClassProperty(
             name: property.name, offset: number, shape: shape, storage: .column, type: shape.dynamicType,
             fieldType: Any.self)
         dynamic.columnName = property.columnName
@@ -46,7 +46,7 @@ extension ClassSchema {
             column.isNullable && column.type != .mixed || column.type == .link && column.collection == .none
         shape.collection = column.collection.shape
         if column.type == .link { shape.target = DynamicObject.self }
-        var property = ClassProperty(
+        let property = ClassProperty(
             name: column.name, offset: number, shape: shape, storage: .column, type: shape.dynamicType,
             fieldType: Any.self)
         property.isIndexed = column.isIndexed

@@ -6,12 +6,12 @@ enum ObjectFilling {
     /// The properties that `value` gives, with their values. Misuse where it is neither a dictionary, an
     /// array nor an object.
     static func entries(_ value: Any, of schema: ClassSchema) -> [(property: ClassProperty, value: Any)] {
-        let properties = schema.properties.filter { !$0.isComputed }
         guard let value = unwrapped(value) else { refuse(value, schema) }
         if let object = objectBase(value) {
             if object.rowContext != nil { object.requireValid() }
             let source = object.classSchema
-            return properties.compactMap { property in
+            return schema.properties.compactMap { property in
+                if property.isComputed { return nil }
                 guard let other = source.property(named: property.name) else {
                     // Dynamic objects show what is in a file: of an older version there may be less.
                     if object is DynamicObject { return nil }
@@ -23,8 +23,11 @@ enum ObjectFilling {
             }
         }
         if let entries = Coercion.entries(value) {
-            return properties.compactMap { property in entries[property.name].map { (property, $0) } }
+            return schema.properties.compactMap { property in
+                property.isComputed ? nil : entries[property.name].map { (property, $0) }
+            }
         }
+        let properties = schema.properties.filter { !$0.isComputed }
         guard let elements = Coercion.elements(value) else { refuse(value, schema) }
         if elements.count > properties.count {
             misuse(

@@ -3,7 +3,8 @@
 
 package import RegnumEngine
 
-package struct ClassProperty: @unchecked Sendable {
+/// One instance for each property of a class, so that handing it about is handing about a word.
+package final class ClassProperty: @unchecked Sendable {
     // Sendable: immutable once the schema is built; metatypes may be used from any thread.
 
     /// How the property lies in the object.
@@ -20,26 +21,26 @@ package struct ClassProperty: @unchecked Sendable {
         case column
     }
 
-    package var name: String
-    package var columnName: String
+    @exclusivity(unchecked) package var name: String
+    @exclusivity(unchecked) package var columnName: String
     /// Bytes from the start of the object.
-    package var offset: Int
-    package var shape: _PropertyShape
-    package var storage: Storage
-    package var isIndexed = false
-    package var isContentIndexed = false
-    package var isPrimaryKey = false
+    @exclusivity(unchecked) package var offset: Int
+    @exclusivity(unchecked) package var shape: _PropertyShape
+    @exclusivity(unchecked) package var storage: Storage
+    @exclusivity(unchecked) package var isIndexed = false
+    @exclusivity(unchecked) package var isContentIndexed = false
+    @exclusivity(unchecked) package var isPrimaryKey = false
     /// What becomes of the objects at the far end when one of the class is deleted.
-    package var deleteRule = LinkRule.nullify
+    @exclusivity(unchecked) package var deleteRule = LinkRule.nullify
     /// What becomes of the objects of the class when one that they link to is deleted. Known of columns and of texts;
     /// nil of declared classes, where the class at the far end says so.
-    package var originRule: LinkRule?
+    @exclusivity(unchecked) package var originRule: LinkRule?
     /// True where a new object gets a number.
-    package var isAutoIncremented = false
+    @exclusivity(unchecked) package var isAutoIncremented = false
     /// Name of the class that links lead to.
-    package var targetName: String?
+    @exclusivity(unchecked) package var targetName: String?
     /// Linking objects: the property of the target whose links are meant.
-    package var originProperty: String?
+    @exclusivity(unchecked) package var originProperty: String?
     /// The type of the value; nil for `boxField`.
     let type: (any _Persistable.Type)?
     /// The type of the field in the object.

@@ -55,7 +55,7 @@ extension ClassSchema {
         let instance = IdentifierGenerator.$current.withValue(nil) { type.init() }
         var properties: [ClassProperty] = []
         for field in scan.fields {
-            if var property = try property(of: field, in: instance, name) {
+            if let property = try property(of: field, in: instance, name) {
                 property.targetName = property.shape.target.map { ClassNames.name(of: $0) }
                 if property.shape.isCustom, property.hasTarget, !property.isList, !property.isSet {
                     // Links may be nil always; nil is read as the default where the custom type is not optional.
@@ -82,7 +82,7 @@ extension ClassSchema {
         if let wrapper = field.type as? any AnyPersisted.Type {
             let name = field.name.hasPrefix("_") ? String(field.name.dropFirst()) : field.name
             let type = wrapper.valueType
-            var property = ClassProperty(
+            let property = ClassProperty(
                 name: name, offset: field.offset, shape: type._shape, storage: .wrapper, type: type,
                 fieldType: field.type)
             let flags = wrapper.flags(at: address)
@@ -100,7 +100,7 @@ extension ClassSchema {
                 fieldType: field.type)
         }
         if let type = field.type as? any _LinkingObjectsProtocol.Type {
-            var property = ClassProperty(
+            let property = ClassProperty(
                 name: field.name, offset: field.offset, shape: type._shape, storage: .linkingField,
                 type: type,
                 fieldType: field.type)

@@ -241,7 +241,7 @@ enum GoldenText {
         shape.collection = collection
         shape.isOptional = isOptional || type == .object && collection == .none
         if target != nil { shape.target = DynamicObject.self }
-        var property = ClassProperty(
+        let property = ClassProperty(
             name: name, offset: number, shape: shape, storage: .column, type: shape.dynamicType, fieldType: Any.self)
         property.isIndexed = isIndexed
         property.isContentIndexed = isContentIndexed

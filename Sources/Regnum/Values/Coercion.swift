@@ -29,9 +29,10 @@ func objectBase(_ value: Any) -> ObjectBase? { isInstance(value) ? value as? Obj
 
 /// The value without any Optional or NSNull around it; nil where there is none.
 func unwrapped(_ value: Any) -> Any? {
-    if isPlain(value) { return value }
+    let type = type(of: value)
+    if isPlain(value) || type == [String: Any].self || type == [Any].self { return value }
     // A cast of a Swift value to NSNull would bridge it first.
-    if type(of: value) == NSNull.self { return nil }
+    if type == NSNull.self { return nil }
     guard let optional = value as? any OptionalBox else { return value }
     guard let contents = optional.contents else { return nil }
     return unwrapped(contents)

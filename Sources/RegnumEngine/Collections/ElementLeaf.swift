@@ -56,6 +56,36 @@ final class ElementLeaf {
         isDictionary ? DictionaryCodec.encode(keys, values, type) : ListCodec.encode(values, type)
     }
 
+    // MARK: Searching
+
+    /// How element `i` compares with what is looked for.
+    func order(_ i: Int, _ probe: ElementProbe) -> Int {
+        switch probe {
+        case .value(let value): MixedOrder.compare(values[i], value)
+        case .key(let key): MixedOrder.compare(keys[i], key)
+        }
+    }
+
+    /// Where the element is, or where it belongs. O(log n).
+    func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
+        switch probe {
+        case .value(let value): search { MixedOrder.compare(values[$0], value) }
+        case .key(let key): search { MixedOrder.compare(keys[$0], key) }
+        }
+    }
+
+    @inline(__always)
+    private func search(_ order: (Int) -> Int) -> (index: Int, isFound: Bool) {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            let found = order(middle)
+            if found == 0 { return (middle, true) }
+            if found < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+
     // MARK: Changing
 
     func insert(_ value: Value, key: String?, at index: Int) {
@@ -229,8 +259,8 @@ enum LeafAccess {
     /// How element `i` compares with what is looked for.
     func order(_ i: Int, _ probe: ElementProbe) -> Int {
         switch (probe, self) {
-        case (.value(let value), _): return MixedOrder.compare(self.value(i), value)
-        case (.key(let key), .memory(let leaf)): return MixedOrder.compare(leaf.keys[i], key)
+        case (_, .memory(let leaf)): return leaf.order(i, probe)
+        case (.value(let value), .stored(let leaf)): return MixedOrder.compare(leaf.values.value(i), value)
         case (.key(var key), .stored(let leaf)):
             guard let names = leaf.keys else { return 0 }
             return key.withUTF8 { MixedOrder.compare(names.bytes(i), UnsafeRawBufferPointer($0)) }
@@ -239,6 +269,7 @@ enum LeafAccess {
 
     /// Where the element is, or where it belongs.
     func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
+        if case .memory(let leaf) = self { return leaf.search(probe) }
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2

@@ -27,6 +27,18 @@ final class ElementNode {
         self.children = children
         self.counts = counts
     }
+
+    /// How the first element below a child compares with what is looked for; nil where it lies in a block. In place: a
+    /// copy of a child takes longer than the comparison.
+    func firstOrder(_ slot: Int, _ probe: ElementProbe) -> Int? {
+        children.withUnsafeBufferPointer { children in
+            switch children[slot] {
+            case .leaf(let leaf): leaf.count == 0 ? -1 : leaf.order(0, probe)
+            case .node(let node): node.firstOrder(0, probe)
+            case .bytes, .ref: nil
+            }
+        }
+    }
 }
 
 /// How a collection is read.
@@ -196,11 +208,13 @@ struct ElementTree {
                 var (low, high) = (0, node.children.count)
                 while high - low > 1 {
                     let middle = (low + high) / 2
-                    if try isFirst(of: node.children[middle], node.level, notAfter: probe) {
-                        low = middle
-                    } else {
-                        high = middle
-                    }
+                    let isNotAfter =
+                        if let order = node.firstOrder(middle, probe) {
+                            order <= 0
+                        } else {
+                            try isFirst(of: node.children[middle], node.level, notAfter: probe)
+                        }
+                    if isNotAfter { low = middle } else { high = middle }
                 }
                 for slot in 0..<low { start += node.counts[slot] }
                 child = node.children[low]

@@ -11,12 +11,17 @@ import RegnumSystem
 package enum MixedOrder {
     /// Negative, 0 or positive, as `a` comes before, is equal to or comes after `b`.
     package static func compare(_ a: Value, _ b: Value) -> Int {
+        // The commonest types first, without a look at the others.
+        switch (a, b) {
+        case (.int(let a), .int(let b)): return order(a, b)
+        case (.string(let a), .string(let b)): return compare(a, b)
+        default: break
+        }
         let rank = rank(a)
         let other = self.rank(b)
         if rank != other { return rank < other ? -1 : 1 }
         switch (a, b) {
         case (.bool(let a), .bool(let b)): return a == b ? 0 : a ? 1 : -1
-        case (.string(let a), .string(let b)): return compare(a, b)
         case (.data(let a), .data(let b)):
             return a.withUnsafeBytes { a in b.withUnsafeBytes { b in compare(a, b) } }
         case (.date(let a), .date(let b)): return a == b ? 0 : a < b ? -1 : 1
@@ -105,7 +110,6 @@ package enum MixedOrder {
 
     private static func compareNumbers(_ a: Value, _ b: Value) -> Int {
         switch (a, b) {
-        case (.int(let a), .int(let b)): return order(a, b)
         case (.float(let a), .float(let b)): return compare(Double(a), Double(b))
         case (.double(let a), .double(let b)): return compare(a, b)
         case (.float(let a), .double(let b)): return compare(Double(a), b)

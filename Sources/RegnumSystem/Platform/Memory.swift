@@ -23,6 +23,13 @@ package enum Memory {
         target.copyMemory(from: source, byteCount: byteCount)
     }
 
+    /// Memory for an instance of a class, to be freed by Swift's runtime, which calls `free` for alignments up to 16.
+    /// `UnsafeMutableRawPointer.allocate` asks the C library for that alignment by `posix_memalign`, which takes longer.
+    package static func allocateInstance(_ byteCount: Int) -> UnsafeMutableRawPointer {
+        guard let memory = malloc(byteCount) else { fatalError("There is no memory left.") }
+        return memory
+    }
+
     /// Order as unsigned bytes: negative, 0 or positive.
     package static func compare(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ byteCount: Int) -> Int32 {
         memcmp(a, b, byteCount)
