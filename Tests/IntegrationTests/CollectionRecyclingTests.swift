@@ -13,6 +13,8 @@ private final class Crate: Object {
     @Persisted var marks: MutableSet<Int>
     @Persisted var prices: Map<String, Int>
     @Persisted var crates: List<Crate>
+    @Persisted var names: MutableSet<String>
+    @Persisted var titles: Map<String, String>
 }
 
 private final class WeakList {
@@ -173,6 +175,101 @@ struct CollectionRecyclingTests {
             #expect(numbers.isInvalidated)
         }
         #expect(numbers.isInvalidated)
+    }
+
+    /// Stores a text of a byte too much into a collection that has been read before.
+    private static func store(_ body: (Crate, String) -> Void) throws {
+        let realm = try Self.realm()
+        try realm.write {
+            let crate = realm.objects(Crate.self)[3]
+            crate.words.append("short")
+            crate.names.insert("short")
+            crate.titles["a"] = "short"
+            #expect(crate.words.count == 4 && crate.names.count == 1 && crate.titles["a"] == "short")
+            body(crate, String(repeating: "x", count: 16_777_200))
+        }
+    }
+
+    @Sendable static func appendLong() throws { try store { $0.words.append($1) } }
+    @Sendable static func insertLong() throws { try store { $0.names.insert($1) } }
+    @Sendable static func setLong() throws { try store { $0.titles["a"] = $1 } }
+
+    @Test("refuse texts that are too long", arguments: [appendLong, insertLong, setLong])
+    func tooLong(_ use: @escaping @Sendable () throws -> Void) throws {
+        #expect(try misuseText(use)?.contains("String too big") == true)
+    }
+
+    /// Elements that have been read before, at a position where there is none.
+    @Sendable static func behindEnd() throws {
+        let numbers = try realm().objects(Crate.self)[3].numbers
+        #expect(numbers.count == 3 && numbers[2] == 2)
+        _ = numbers[3]
+    }
+    @Sendable static func beforeStart() throws {
+        let numbers = try realm().objects(Crate.self)[3].numbers
+        #expect(numbers.count == 3)
+        _ = numbers[-1]
+    }
+
+    @Test("refuse positions that are none")
+    func positions() throws {
+        #expect(try misuseText(Self.behindEnd)?.contains("Index 3 is out of bounds (must be less than 3)") == true)
+        #expect(try misuseText(Self.beforeStart)?.contains("Cannot pass a negative value") == true)
+    }
+
+    @Sendable static func appendOutside() throws {
+        let crate = try realm().objects(Crate.self)[3]
+        #expect(crate.numbers.count == 3)
+        crate.numbers.append(1)
+    }
+    @Sendable static func insertOutside() throws {
+        let crate = try realm().objects(Crate.self)[3]
+        #expect(crate.marks.count == 2)
+        crate.marks.insert(1)
+    }
+    @Sendable static func setOutside() throws {
+        let crate = try realm().objects(Crate.self)[3]
+        #expect(crate.prices.count == 1)
+        crate.prices["a"] = 1
+    }
+
+    @Test("refuse changes outside of a write", arguments: [appendOutside, insertOutside, setOutside])
+    func outside(_ use: @escaping @Sendable () throws -> Void) throws {
+        #expect(try misuseText(use)?.contains("outside of a write transaction") == true)
+    }
+
+    @Test("are no longer valid where the Realm is invalidated, and read each in turn while another is changed")
+    func others() throws {
+        let realm = try Self.realm()
+        let crates = Array(realm.objects(Crate.self).prefix(3))
+        let lists = crates.map(\.numbers)
+        try realm.write {
+            for turn in 0..<40 {
+                lists[turn % 3].append(turn)
+                crates[turn % 2].prices["k\(turn)"] = turn
+                #expect(lists.map(\.count) == (0..<3).map { $0 + (turn - $0 + 3) / 3 })
+                #expect(lists[turn % 3].last == turn && Array(lists[turn % 3]).last == turn)
+                #expect(crates[turn % 2].prices["k\(turn)"] == turn && crates[2].prices["a"] == 2)
+            }
+        }
+        realm.invalidate()
+        #expect(lists.allSatisfy { $0.isInvalidated })
+    }
+
+    @Test("give what frozen objects hold to many threads at once")
+    func threads() throws {
+        let realm = try Self.realm()
+        try realm.write { realm.objects(Crate.self)[4].numbers.append(objectsIn: 4..<5_000) }
+        nonisolated(unsafe) let frozen = realm.freeze().objects(Crate.self)
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            for turn in 0..<300 {
+                let n = turn % 2 == 0 ? 4 : (turn * 7 + thread) % Self.count
+                let crate = frozen[n]
+                let position = turn * 13 % max(crate.numbers.count, 1)
+                if crate.numbers.count > 0, crate.numbers[position] != position { Issue.record("\(n), \(position)") }
+                if n % 4 > 0, crate.words[n % 4 - 1] != "word \(n % 4 - 1) of \(n)" { Issue.record("\(n)") }
+            }
+        }
     }
 
     @Test("are those of the version that the Realm shows")

@@ -63,12 +63,12 @@ struct DynamicObjectTests {
     }
 
     /// A column that is not there was read from the memory before the first one.
-    @Test("of a read-only file, properties that it does not have yet are nil by name")
+    @Test("of a read-only file, properties that it does not have yet are nil by name, and zero or empty else")
     func missingColumns() throws {
         try withFile([Short.self]) { configuration in
             try autoreleasepool {
                 let realm = try Realm(configuration: configuration)
-                try realm.write { _ = realm.create(Short.self, value: ["id": 1]) }
+                try realm.write { for id in 1...3 { realm.create(Short.self, value: ["id": id]) } }
             }
             var readOnly = configuration
             readOnly.objectTypes = [Grown.self]
@@ -77,6 +77,14 @@ struct DynamicObjectTests {
             let object = try #require(realm.dynamicObjects("Grown").first)
             #expect(object["id"] as? Int == 1)
             for name in ["number", "text", "date", "list"] { #expect(object[name] == nil, "\(name)") }
+            var ids: [Int] = []
+            for grown in realm.objects(Grown.self) {
+                ids.append(grown.id)
+                // The second read knows where the row lies.
+                for _ in 0..<2 { #expect(grown.number == 0 && grown.text == nil && grown.list.isEmpty) }
+                grown.list.append(objectsIn: [grown.id])
+            }
+            #expect(ids == [1, 2, 3])
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of `List`, `MutableSet` and `Map`: where the elements of a managed one lie. Reads that find the owner's row
-// known cost no reference counting; the way there from the key is `ManagedPlace`.
+// The base of `List`, `MutableSet` and `Map`: where the elements of a managed one lie. Reads, and changes by values of
+// common types, that find the owner's row known cost no reference counting; the way from the key is `ManagedPlace`.
 
 internal import RegnumEngine
 
@@ -9,7 +9,7 @@ public class _ManagedCollection {
     /// Where the elements lie while they are managed.
     @exclusivity(unchecked) final private(set) var place: ManagedPlace?
     /// Where the owner was found last. Plain words, so that reading them keeps nothing alive.
-    @exclusivity(unchecked) final private var owner = OwnerRow()
+    @exclusivity(unchecked) final private var lastRow = OwnerRow()
     /// True while `place` is known.
     @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
 
@@ -19,19 +19,19 @@ public class _ManagedCollection {
     final func becomeManaged(_ place: ManagedPlace) {
         self.place = place
         isManaged = true
-        owner = OwnerRow()
+        lastRow = OwnerRow()
         // Frozen collections are read by many threads at once; other Realms want to know at each use who it is.
         if place.path != nil || place.core.isFrozen || place.core.asksAlways { return }
-        owner.context = place.binding.context
-        owner.key = place.key
-        owner.column = place.column
+        lastRow.context = place.binding.context
+        lastRow.key = place.key
+        lastRow.column = place.column
     }
 }
 
 /// The row that owns a collection. Good while `epoch` is the session's.
 private struct OwnerRow {
-    /// Nil where each read goes the long way: not managed, frozen, or within a mixed value. Kept alive by the place's
-    /// Realm.
+    /// Nil where each read goes the long way: not managed, frozen, confined to a queue or an actor, or within a mixed
+    /// value. Kept alive by the place's Realm.
     var context: UnsafeMutablePointer<ClassContext>?
     var group: UnsafeMutablePointer<GroupView>?
     var epoch = Int.min
@@ -40,7 +40,8 @@ private struct OwnerRow {
     var column = 0
 }
 
-/// A managed collection that may be read now: its table, and where its owner lies.
+/// A managed collection that may be read now: its table, and where its owner lies. Good until something may move the
+/// epoch: not to be kept.
 struct KnownCollection {
     fileprivate let binding: Unmanaged<ClassBinding>
     let column: Int
@@ -58,18 +59,23 @@ struct KnownCollection {
 
     /// How many elements or entries there are.
     var count: Int { withTable { table throws(EngineError) in try table.elementCount(column, location) } }
+}
 
-    /// The elements, where they are of a common type that needs no more than the file; else nil. In a loop over a type
-    /// that is known: one over any type takes ten times as long.
-    func plainElements<Element: _HasPersistedType>(_ type: Element.Type) -> [Element]? {
-        if type == Int.self {
-            let numbers = withTable { table throws(EngineError) in try table.listIntegers(column, at: location) }
-            if let numbers { return unsafeBitCast(numbers, to: [Element].self) }
-        } else if type == String.self {
-            let texts = withTable { table throws(EngineError) in try table.listTexts(column, at: location) }
-            if let texts { return unsafeBitCast(texts, to: [Element].self) }
+extension Table {
+    /// The elements of a list or set, where they are of a common type that needs no more than the file; else nil. In a
+    /// loop over a type that is known: one over any type takes ten times as long.
+    func plainElements<Element: _HasPersistedType>(
+        of column: Int, at location: RowLocation, as type: Element.Type
+    ) -> [Element]? {
+        engine { () throws(EngineError) in
+            if type == Int.self, let numbers = try listIntegers(column, at: location) {
+                return unsafeBitCast(numbers, to: [Element].self)
+            }
+            if type == String.self, let texts = try listTexts(column, at: location) {
+                return unsafeBitCast(texts, to: [Element].self)
+            }
+            return nil
         }
-        return nil
     }
 }
 
@@ -77,7 +83,11 @@ struct KnownCollection {
 @inline(__always)
 func plainValue<Element: _HasPersistedType>(_ element: Element) -> Value? {
     if Element.self == Int.self { return .int(Int64(unsafeBitCast(element, to: Int.self))) }
-    if Element.self == String.self { return .string(unsafeBitCast(element, to: String.self)) }
+    if Element.self == String.self {
+        let text = unsafeBitCast(element, to: String.self)
+        if text.utf8.count > ByteLimits.string { refuseLength("String", text.utf8.count, ByteLimits.string) }
+        return .string(text)
+    }
     if Element.self == Double.self { return .double(unsafeBitCast(element, to: Double.self)) }
     return nil
 }
@@ -87,31 +97,31 @@ extension _ManagedCollection {
     /// accessors' getters. Else nil: then ask `place`, and tell `note`.
     @inline(__always)
     final var known: KnownCollection? {
-        guard let context = owner.context, context.pointee.state.pointee.epoch == owner.epoch,
-            context.pointee.state.pointee.owner == currentThreadWord(), let group = owner.group,
+        guard let context = lastRow.context, context.pointee.state.pointee.epoch == lastRow.epoch,
+            context.pointee.state.pointee.owner == currentThreadWord(), let group = lastRow.group,
             let binding = context.pointee.binding
         else { return nil }
         return KnownCollection(
-            binding: Unmanaged.fromOpaque(binding), column: owner.column,
-            location: RowLocation(group: group, row: owner.row), key: owner.key,
+            binding: Unmanaged.fromOpaque(binding), column: lastRow.column,
+            location: RowLocation(group: group, row: lastRow.row), key: lastRow.key,
             isWriting: context.pointee.state.pointee.isWriting)
     }
 
     /// Notes where the place was found.
     @inline(__always)
     final func note(_ location: RowLocation) {
-        guard let context = owner.context else { return }
-        owner.group = location.group
-        owner.row = location.row
-        owner.epoch = context.pointee.session.pointee.epoch
+        guard let context = lastRow.context else { return }
+        lastRow.group = location.group
+        lastRow.row = location.row
+        lastRow.epoch = context.pointee.session.pointee.epoch
     }
 
     /// Makes it the collection of another object of the same class: of an accessor that is pointed at that.
     /// Only where nobody holds it but that accessor.
     final func repoint(to key: ObjectKey, rollbacks: Int, at location: RowLocation?) {
         place?.repoint(to: key, rollbacks: rollbacks)
-        owner.key = key
-        owner.epoch = .min
+        lastRow.key = key
+        lastRow.epoch = .min
         if let location { note(location) }
     }
 }

@@ -15,7 +15,8 @@ func checkKey(_ key: String) {
 }
 
 extension Map {
-    /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or contains "." where the map is managed.
+    /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or
+    /// contains "." where the map is managed.
     public func updateValue(_ value: Value, forKey key: Key) {
         if let known, known.isWriting, let value = plainValue(value) {
             let name = key._mapKey

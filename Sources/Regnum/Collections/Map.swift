@@ -140,9 +140,9 @@ extension Map: RealmKeyedCollection {
                 }
                 switch value {
                 case .int(let number) where Value.self == Int.self: return unsafeBitCast(Int(number), to: Value.self)
-                case .string(let text) where Value.self == String.self: return unsafeBitCast(text, to: Value.self)
+                case .some(let value):
+                    if let place { return place.element(value, as: Value.self, at: .key(key._mapKey)) }
                 case nil: return nil
-                default: break
                 }
             }
             if let traced { return tracedValue(traced) }

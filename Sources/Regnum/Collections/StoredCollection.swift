@@ -227,9 +227,9 @@ extension _StoredCollection {
             }
             switch value {
             case .int(let number) where Element.self == Int.self: return unsafeBitCast(Int(number), to: Element.self)
-            case .string(let text) where Element.self == String.self: return unsafeBitCast(text, to: Element.self)
+            case .some(let value):
+                if let place { return place.element(value, as: Element.self, at: .index(position)) }
             case nil: refuseIndex(position, count)
-            default: break
             }
         }
         if let traced { return tracedElement(traced) }
@@ -252,9 +252,20 @@ extension _StoredCollection {
 
     /// Iterates over the order of now.
     public final func makeIterator() -> RLMIterator<Element> {
-        if let plain = known?.plainElements(Element.self) { return RLMIterator(plain) }
-        guard let place = checkedPlace() else { return RLMIterator(items) }
-        if let plain = known?.plainElements(Element.self) { return RLMIterator(plain) }
+        if let known {
+            let plain = known.withTable { table throws(EngineError) in
+                table.plainElements(of: known.column, at: known.location, as: Element.self)
+            }
+            if let plain { return RLMIterator(plain) }
+        }
+        guard let place else { return RLMIterator(items) }
+        let location = place.check(Self.words)
+        note(location)
+        if place.path == nil,
+            let plain = place.binding.table.plainElements(of: place.column, at: location, as: Element.self)
+        {
+            return RLMIterator(plain)
+        }
         if let target = Element._shape.target, !Element._shape.isCustom {
             return RLMIterator(ObjectCursor(place.targetKeys(), of: place.target(target)))
         }

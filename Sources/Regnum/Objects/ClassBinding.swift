@@ -107,10 +107,13 @@ package final class ClassBinding {
         context = .allocate(capacity: 1)
         // Frozen objects do not change.
         let isTracked = !core.isFrozen && schema.type is any Observable.Type
+        // A read-only file may lack some: what is read then is the default.
+        let lacksColumns = zip(columns, schema.properties).contains { $0 < 0 && !$1.isComputed }
         context.initialize(
             to: ClassContext(
                 stores: core.stores,
-                state: schema.hasIgnoredWrappers || isTracked ? ClassContext.neverState : core.session.state,
+                state: schema.hasIgnoredWrappers || isTracked || lacksColumns
+                    ? ClassContext.neverState : core.session.state,
                 columnNumbers: columnNumbers, binding: nil, kind: .managed))
         context.pointee.session = core.session.state
         recycled.initialize(to: RecycledValues())
@@ -200,6 +203,7 @@ package final class ClassBinding {
     @inline(__always)
     package func rebind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         object.rowKey = key
+        object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
         object.rowColumns = location.group.pointee.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
         object.rowEpoch = core.session.state.pointee.epoch
@@ -210,19 +214,21 @@ package final class ClassBinding {
     @inline(__always)
     func rebind(_ object: ObjectBase, _ key: ObjectKey) {
         object.rowKey = key
+        object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
         object.rowEpoch = .min
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: nil) }
     }
 
-    /// The collections that an accessor has made become those of its new row. One that somebody holds stays what it was,
-    /// and the accessor lets go of it.
+    /// The collections that an accessor has made become those of its new row. One that somebody holds, or that no
+    /// column stores, stays what it was, and the accessor lets go of it.
     @inline(never)
     func repointCollections(of object: ObjectBase, at location: RowLocation?) {
         let fields = Unmanaged.passUnretained(object).toOpaque()
         for offset in schema.collectionOffsets {
             let field = (fields + offset).assumingMemoryBound(to: Unmanaged<_ManagedCollection>?.self)
             guard let collection = field.pointee else { continue }
-            if ObjectCursor.Step.isAlone(collection.toOpaque()) {
+            let isOurs = ObjectCursor.Step.isAlone(collection.toOpaque())
+            if isOurs, collection._withUnsafeGuaranteedRef({ $0.isManaged }) {
                 collection._withUnsafeGuaranteedRef {
                     $0.repoint(to: object.rowKey, rollbacks: Int(object.rowRollbacks), at: location)
                 }

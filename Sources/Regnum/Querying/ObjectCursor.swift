@@ -44,7 +44,8 @@ package final class ObjectCursor {
     private init(_ binding: ClassBinding, keys: [ObjectKey]?) {
         realm = binding.core
         self.binding = binding
-        isRecyclable = binding.schema.isRecyclable
+        // Frozen objects go from thread to thread: another one may just have made a collection of the accessor.
+        isRecyclable = binding.schema.isRecyclable && (!realm.isFrozen || binding.schema.collectionOffsets.isEmpty)
         invalidations = realm.settings.invalidations
         self.keys = keys
         step = .allocate(capacity: 1)

@@ -20,7 +20,6 @@ struct RecycledAccessors: ~Copyable {
         if let other, ObjectCursor.Step.isAlone(other) {
             (last, self.other) = (other, last)
             let object = other.takeUnretainedValue()
-            object.rowRollbacks = Int32(truncatingIfNeeded: binding.rollbackFloors.count)
             if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
             return object
         }

@@ -21,26 +21,26 @@ package final class ClassProperty: @unchecked Sendable {
         case column
     }
 
-    @exclusivity(unchecked) package var name: String
-    @exclusivity(unchecked) package var columnName: String
+    @exclusivity(unchecked) package internal(set) var name: String
+    @exclusivity(unchecked) package internal(set) var columnName: String
     /// Bytes from the start of the object.
-    @exclusivity(unchecked) package var offset: Int
-    @exclusivity(unchecked) package var shape: _PropertyShape
-    @exclusivity(unchecked) package var storage: Storage
-    @exclusivity(unchecked) package var isIndexed = false
-    @exclusivity(unchecked) package var isContentIndexed = false
-    @exclusivity(unchecked) package var isPrimaryKey = false
+    @exclusivity(unchecked) package internal(set) var offset: Int
+    @exclusivity(unchecked) package internal(set) var shape: _PropertyShape
+    @exclusivity(unchecked) package internal(set) var storage: Storage
+    @exclusivity(unchecked) package internal(set) var isIndexed = false
+    @exclusivity(unchecked) package internal(set) var isContentIndexed = false
+    @exclusivity(unchecked) package internal(set) var isPrimaryKey = false
     /// What becomes of the objects at the far end when one of the class is deleted.
-    @exclusivity(unchecked) package var deleteRule = LinkRule.nullify
+    @exclusivity(unchecked) package internal(set) var deleteRule = LinkRule.nullify
     /// What becomes of the objects of the class when one that they link to is deleted. Known of columns and of texts;
     /// nil of declared classes, where the class at the far end says so.
-    @exclusivity(unchecked) package var originRule: LinkRule?
+    @exclusivity(unchecked) package internal(set) var originRule: LinkRule?
     /// True where a new object gets a number.
-    @exclusivity(unchecked) package var isAutoIncremented = false
+    @exclusivity(unchecked) package internal(set) var isAutoIncremented = false
     /// Name of the class that links lead to.
-    @exclusivity(unchecked) package var targetName: String?
+    @exclusivity(unchecked) package internal(set) var targetName: String?
     /// Linking objects: the property of the target whose links are meant.
-    @exclusivity(unchecked) package var originProperty: String?
+    @exclusivity(unchecked) package internal(set) var originProperty: String?
     /// The type of the value; nil for `boxField`.
     let type: (any _Persistable.Type)?
     /// The type of the field in the object.

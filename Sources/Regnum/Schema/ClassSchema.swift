@@ -32,8 +32,8 @@ package final class ClassSchema: @unchecked Sendable {
     /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row but the
     /// collections that it was asked for.
     package let isRecyclable: Bool
-    /// Where accessors that are recyclable keep their collections: offsets in the object. Never freed: a class lives for
-    /// ever, dynamic objects have none.
+    /// Where accessors that are recyclable keep their collections: offsets in the object. Never freed: a class lives
+    /// for ever, dynamic objects have none.
     let collectionOffsets: UnsafeBufferPointer<Int>
     /// Of dynamic objects: by place, what can be read and stored without asking the property's type. Else empty.
     let plainForms: [PlainForm]

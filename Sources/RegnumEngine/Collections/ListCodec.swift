@@ -263,18 +263,12 @@ package enum ListCodec {
             }
         }
 
-        /// Adds the elements, which are Strings; false where one is null.
-        func append(to texts: inout [String]) -> Bool {
-            if validity != nil { return false }
-            texts.append(contentsOf: (0..<count).lazy.map { String(decoding: bytes($0), as: UTF8.self) })
-            return true
+        /// The elements, which are Strings; nil where one is null.
+        var texts: [String]? {
+            validity == nil ? (0..<count).map { String(decoding: bytes($0), as: UTF8.self) } : nil
         }
 
-        /// Adds the keys that the elements, which are links, lead to; false where one is null.
-        func append(to keys: inout [ObjectKey]) -> Bool {
-            if validity != nil { return false }
-            keys.append(contentsOf: (0..<count).lazy.map { ObjectKey(integer($0)) })
-            return true
-        }
+        /// The keys that the elements, which are links, lead to; nil where one is null.
+        var targets: [ObjectKey]? { validity == nil ? (0..<count).map { ObjectKey(integer($0)) } : nil }
     }
 }

@@ -61,11 +61,7 @@ extension Table {
         _ column: Int, of key: ObjectKey, at index: Int
     ) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
         if let open = openCollection, open.column == column, open.key == key { return try open.locate(index) }
-        if let last = lastLeaf, last.key == key, last.column == column, last.changeCount == session.changeCount,
-            index >= last.start, index < last.end
-        {
-            return (.stored(last.leaf), last.start)
-        }
+        if let last = lastLeaf(column, key, index) { return (.stored(last.leaf), last.start) }
         let tree = elementTree(column)
         let root = try storedCollection(column, try place(key))
         guard let (leaf, start) = try tree.locate(index, root), case .stored(let stored) = leaf else {
@@ -73,10 +69,21 @@ extension Table {
             precondition(index >= 0 && index < count, "element \(index) of \(count)")
             throw corrupted("the counts of a collection are wrong")
         }
-        lastLeaf = LastLeaf(
-            column: column, key: key, changeCount: session.changeCount, leaf: stored, start: start,
-            end: start + leaf.count)
+        if !session.isFrozen {
+            lastLeaf = LastLeaf(
+                column: column, key: key, changeCount: session.changeCount, leaf: stored, start: start,
+                end: start + leaf.count)
+        }
         return (leaf, start)
+    }
+
+    /// The leaf that was read last, where it holds element `index`. Frozen sessions have none: many threads read them.
+    @inline(__always)
+    private func lastLeaf(_ column: Int, _ key: ObjectKey, _ index: Int) -> LastLeaf? {
+        guard !session.isFrozen, let last = lastLeaf, last.key == key, last.column == column,
+            last.changeCount == session.changeCount, index >= last.start, index < last.end
+        else { return nil }
+        return last
     }
 
     /// Where the element of a set or dictionary is, or where it belongs.
@@ -222,11 +229,7 @@ extension Table {
     package func elementValue(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ index: Int
     ) throws(EngineError) -> Value? {
-        if let last = lastLeaf, last.key == key, last.column == column, last.changeCount == session.changeCount,
-            index >= last.start, index < last.end
-        {
-            return last.leaf.values.value(index &- last.start)
-        }
+        if let last = lastLeaf(column, key, index) { return last.leaf.values.value(index &- last.start) }
         guard index >= 0, try index < elementCount(column, location) else { return nil }
         return try listValue(column, of: key, at: index)
     }

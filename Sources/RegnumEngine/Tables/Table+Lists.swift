@@ -39,30 +39,52 @@ extension Table {
 
     /// The elements of a list or set of Ints; nil where one is null.
     package func listIntegers(_ column: Int, at location: RowLocation) throws(EngineError) -> [Int]? {
-        if let bytes = inlineElements(column, location) {
-            return try ListCodec.Reader(bytes, .int).integers
+        if let bytes = inlineElements(column, location) { return try ListCodec.Reader(bytes, .int).integers }
+        return try elements(column, location) { reader in
+            reader.integers
+        } element: { value in
+            if case .int(let number) = value { Int(number) } else { nil }
         }
-        var numbers: [Int] = []
-        let isWhole = try forEachLeaf(column, location) { reader in
-            guard let part = reader.integers else { return false }
-            numbers.append(contentsOf: part)
-            return true
-        }
-        return isWhole ? numbers : nil
     }
 
     /// The elements of a list or set of Strings; nil where one is null.
     package func listTexts(_ column: Int, at location: RowLocation) throws(EngineError) -> [String]? {
-        var texts: [String] = []
-        let isWhole = try forEachLeaf(column, location) { reader in reader.append(to: &texts) }
-        return isWhole ? texts : nil
+        try elements(column, location) { reader in
+            reader.texts
+        } element: { value in
+            if case .string(let text) = value { text } else { nil }
+        }
     }
 
     /// The objects that a list or set of links leads to; nil where one is null.
     package func listKeys(_ column: Int, at location: RowLocation) throws(EngineError) -> [ObjectKey]? {
-        var keys: [ObjectKey] = []
-        let isWhole = try forEachLeaf(column, location) { reader in reader.append(to: &keys) }
-        return isWhole ? keys : nil
+        try elements(column, location) { reader in
+            reader.targets
+        } element: { value in
+            if case .link(let key) = value { key } else { nil }
+        }
+    }
+
+    /// The elements by what gives those of a stored leaf, and one of a leaf in memory; nil where one of them does.
+    @inline(__always)
+    private func elements<Element>(
+        _ column: Int, _ location: RowLocation, stored: (ListCodec.Reader) -> [Element]?, element: (Value) -> Element?
+    ) throws(EngineError) -> [Element]? {
+        var all: [Element] = []
+        let isWhole = try elementTree(column).forEachLeaf(try collection(column, location)) { leaf in
+            switch leaf {
+            case .stored(let leaf):
+                guard let part = stored(leaf.values) else { return false }
+                if all.isEmpty { all = part } else { all.append(contentsOf: part) }
+            case .memory(let leaf):
+                for value in leaf.values {
+                    guard let value = element(value) else { return false }
+                    all.append(value)
+                }
+            }
+            return true
+        }
+        return isWhole ? all : nil
     }
 
     /// The elements from `index` on that lie together with it, at least one: what a loop over a large collection

@@ -101,9 +101,9 @@ final class SharedFile: @unchecked Sendable {
         file = nil
     }
 
-    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again. Where its
-    /// length cannot be told it is asked for once more: as long as a version or a pin is not shown to the others, they
-    /// cannot join, or take what is still read.
+    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again. Where
+    /// its length cannot be told it is asked for once more: while a version or a pin is not shown, others cannot join,
+    /// and may free pages that are still read.
     var isMapped: Bool {
         guard let file, isOurs else { return false }
         guard let count = (try? file.byteCount()) ?? (try? file.byteCount()) else { return false }

@@ -24,7 +24,7 @@ package enum Memory {
     }
 
     /// Memory for an instance of a class, to be freed by Swift's runtime, which calls `free` for alignments up to 16.
-    /// `UnsafeMutableRawPointer.allocate` asks the C library for that alignment by `posix_memalign`, which takes longer.
+    /// `UnsafeMutableRawPointer.allocate` asks for that alignment by `posix_memalign`, which takes longer.
     package static func allocateInstance(_ byteCount: Int) -> UnsafeMutableRawPointer {
         guard let memory = malloc(byteCount) else { fatalError("There is no memory left.") }
         return memory
