@@ -51,11 +51,6 @@ final class HotShelves {
         }
     }
 
-    /// Ends the program where a sum is not what it must be.
-    private func expect(_ sum: Int, _ wanted: Int) throws {
-        guard sum == wanted else { throw Failure("\(sum) instead of \(wanted)") }
-    }
-
     private func iterate() throws {
         var sum = 0
         for shelf in realm.objects(Shelf.self) { sum &+= shelf.id }
@@ -84,7 +79,8 @@ final class HotShelves {
         let numbers = large.numbers
         var sum = 0
         for position in 0..<objects { sum &+= numbers[position] }
-        try expect(sum, objects * (objects - 1) / 2)
+        let expected = objects * (objects - 1) / 2
+        guard sum == expected else { throw Failure("\(sum) instead of \(expected)") }
     }
 
     private func take() -> Range<Int> {
@@ -97,26 +93,24 @@ final class HotShelves {
     }
 
     private func insertMarks() throws {
-        try realm.write { for number in take() { large.marks.insert(number &* 2_654_435_761 % 1_000_000_007) } }
+        try realm.write { large.insertMarks(take()) }
     }
 
     private func insertPrices() throws {
-        try realm.write {
-            for number in take() { large.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
-        }
+        try realm.write { large.insertPrices(take()) }
     }
 
     private func fillMarks() throws {
         try realm.write {
             large.marks.removeAll()
-            for number in 0..<objects { large.marks.insert(number &* 2_654_435_761 % 1_000_000_007) }
+            large.insertMarks(0..<objects)
         }
     }
 
     private func fillPrices() throws {
         try realm.write {
             large.prices.removeAll()
-            for number in 0..<objects { large.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
+            large.insertPrices(0..<objects)
         }
     }
 

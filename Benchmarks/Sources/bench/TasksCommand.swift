@@ -14,7 +14,14 @@ final class Shelf: Object {
     @Persisted var numbers: List<Int>
     @Persisted var marks: MutableSet<Int>
     @Persisted var prices: Map<String, Int>
+
+    func insertMarks(_ numbers: Range<Int>) { for number in numbers { marks.insert(scattered(number)) } }
+
+    func insertPrices(_ numbers: Range<Int>) { for number in numbers { prices["key \(scattered(number))"] = number } }
 }
+
+/// Another number below a billion for each below it, as if at random.
+private func scattered(_ number: Int) -> Int { number &* 2_654_435_761 % 1_000_000_007 }
 
 struct TasksCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -81,14 +88,10 @@ struct TasksCommand: ParsableCommand {
         try row("an element of a List<Int> in a loop") { for number in shelf.numbers { sum &+= number } }
         guard sum == objects * (objects - 1) / 2 else { throw Failure("the list holds other numbers") }
         try row("MutableSet<Int>.insert, random") {
-            try realm.write {
-                for number in 0..<objects { shelf.marks.insert(number &* 2_654_435_761 % 1_000_000_007) }
-            }
+            try realm.write { shelf.insertMarks(0..<objects) }
         }
         try row("a key of a Map<String, Int>, random") {
-            try realm.write {
-                for number in 0..<objects { shelf.prices["key \(number &* 2_654_435_761 % 1_000_000_007)"] = number }
-            }
+            try realm.write { shelf.insertPrices(0..<objects) }
         }
     }
 

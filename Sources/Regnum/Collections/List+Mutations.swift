@@ -7,7 +7,7 @@ internal import RegnumEngine
 extension List {
     /// Adds an element at the end.
     public func append(_ object: Element) {
-        if let known, known.isWriting, let value = plainValue(object) {
+        if let known, known.isWriting, let value = plainEngineValue(object) {
             return known.withTable { table throws(EngineError) in
                 try table.listAppend(value, known.column, of: known.key)
             }

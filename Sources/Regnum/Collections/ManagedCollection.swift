@@ -8,10 +8,10 @@ internal import RegnumEngine
 public class _ManagedCollection {
     /// Where the elements lie while they are managed.
     @exclusivity(unchecked) final private(set) var place: ManagedPlace?
+    /// True where there is a place; stored, because getters that are compiled into the user's code ask for it.
+    @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
     /// Where the owner was found last. Plain words, so that reading them keeps nothing alive.
     @exclusivity(unchecked) final private var lastRow = OwnerRow()
-    /// True while `place` is known.
-    @exclusivity(unchecked) @usableFromInline final private(set) var isManaged = false
 
     init() {}
 
@@ -81,11 +81,11 @@ extension Table {
 
 /// An element of a common type as the engine has it, without the box for everything that a value may be; else nil.
 @inline(__always)
-func plainValue<Element: _HasPersistedType>(_ element: Element) -> Value? {
+func plainEngineValue<Element: _HasPersistedType>(_ element: Element) -> Value? {
     if Element.self == Int.self { return .int(Int64(unsafeBitCast(element, to: Int.self))) }
     if Element.self == String.self {
         let text = unsafeBitCast(element, to: String.self)
-        if text.utf8.count > ByteLimits.string { refuseLength("String", text.utf8.count, ByteLimits.string) }
+        checkLength("String", text.utf8.count, ByteLimits.string)
         return .string(text)
     }
     if Element.self == Double.self { return .double(unsafeBitCast(element, to: Double.self)) }

@@ -145,12 +145,10 @@ extension ManagedPlace {
         return engine { () throws(EngineError) in try binding.table.listValues(column, of: key) }
     }
 
-    /// The objects that the elements, which are links, lead to.
-    func targetKeys() -> [ObjectKey] {
+    /// The objects that the elements, which are links, lead to. `location` is the owner's.
+    func targetKeys(_ location: RowLocation) -> [ObjectKey] {
         if path == nil {
-            let keys = engine { () throws(EngineError) in
-                try binding.table.listKeys(column, at: try binding.table.place(key))
-            }
+            let keys = engine { () throws(EngineError) in try binding.table.listKeys(column, at: location) }
             if let keys { return keys }
         }
         return values().compactMap { value in if case .link(let key) = value { key } else { nil } }

@@ -11,14 +11,14 @@ func checkKey(_ key: String) {
     if key.utf8.contains(UInt8(ascii: ".")) {
         misuse("Dictionary::insert: key must not contain '.': '\(key)'.")
     }
-    if key.utf8.count > ByteLimits.string { refuseLength("Key", key.utf8.count, ByteLimits.string) }
+    checkLength("Key", key.utf8.count, ByteLimits.string)
 }
 
 extension Map {
     /// Sets the value of a key; an embedded object that was there is deleted. Misuse for a key that starts with "$" or
     /// contains "." where the map is managed.
     public func updateValue(_ value: Value, forKey key: Key) {
-        if let known, known.isWriting, let value = plainValue(value) {
+        if let known, known.isWriting, let value = plainEngineValue(value) {
             let name = key._mapKey
             checkKey(name)
             return known.withTable { table throws(EngineError) in

@@ -126,7 +126,7 @@ extension MutableSet {
 extension MutableSet {
     /// Inserts an element that is not in the set yet. An object that is not managed yet is added to the Realm.
     public func insert(_ object: Element) {
-        if let known, known.isWriting, let value = plainValue(object) {
+        if let known, known.isWriting, let value = plainEngineValue(object) {
             return known.withTable { table throws(EngineError) in
                 _ = try table.setInsert(value, known.column, of: known.key)
             }

@@ -109,7 +109,7 @@ extension ManagedPlace {
     /// An element for the engine; an object that is not managed yet is added. Misuse for an object of another
     /// class.
     func engineValue<Element: _HasPersistedType>(_ element: Element, _ words: CollectionWords) -> Value {
-        if let plain = plainValue(element) { return plain }
+        if let plain = plainEngineValue(element) { return plain }
         let raw = Element._toRaw(element)
         if let mixed = raw.mixed {
             if words.kind == CollectionWords.set.kind { mixed.requireSetElement() }
@@ -267,7 +267,7 @@ extension _StoredCollection {
             return RLMIterator(plain)
         }
         if let target = Element._shape.target, !Element._shape.isCustom {
-            return RLMIterator(ObjectCursor(place.targetKeys(), of: place.target(target)))
+            return RLMIterator(ObjectCursor(place.targetKeys(location), of: place.target(target)))
         }
         return RLMIterator(Self.elements(place.values(), place))
     }

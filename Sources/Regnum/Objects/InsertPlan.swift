@@ -150,13 +150,13 @@ final class InsertPlan {
         _ text: UnsafeMutablePointer<String>, _ column: Int, _ location: RowLocation, _ table: Table
     ) {
         text.pointee.withUTF8 { bytes in
-            if bytes.count > ByteLimits.string { refuseLength("String", bytes.count, ByteLimits.string) }
+            checkLength("String", bytes.count, ByteLimits.string)
             table.setBytes(UnsafeRawBufferPointer(bytes), column, at: location)
         }
     }
 
     private func putData(_ data: Data, _ column: Int, _ location: RowLocation, _ table: Table) {
-        if data.count > ByteLimits.data { refuseLength("Binary", data.count, ByteLimits.data) }
+        checkLength("Binary", data.count, ByteLimits.data)
         data.withUnsafeBytes { table.setBytes($0, column, at: location) }
     }
 

@@ -26,8 +26,14 @@ func loadBlob<R>(
     }
 }
 
+/// Misuse for bytes that are too many for a property.
+@inline(__always)
+func checkLength(_ what: String, _ count: Int, _ limit: Int) {
+    if count > limit { refuseLength(what, count, limit) }
+}
+
 @inline(never)
-func refuseLength(_ what: String, _ count: Int, _ limit: Int) -> Never {
+private func refuseLength(_ what: String, _ count: Int, _ limit: Int) -> Never {
     misuse("\(what) too big: \(count) bytes, at most \(limit) can be stored in a property.")
 }
 
@@ -59,9 +65,7 @@ extension String: _Persistable, _PersistableInsideOptional, _RealmCollectionValu
         return value
     }
     public static func _toRaw(_ value: String) -> _RawValue {
-        if value.utf8.count > ByteLimits.string {
-            refuseLength("String", value.utf8.count, ByteLimits.string)
-        }
+        checkLength("String", value.utf8.count, ByteLimits.string)
         return _RawValue(.string(value))
     }
     public static func _coerced(_ value: Any) -> String? {
@@ -95,7 +99,7 @@ extension Data: _Persistable, _PersistableInsideOptional, _RealmCollectionValueI
         return Data(bytes)
     }
     public static func _toRaw(_ value: Data) -> _RawValue {
-        if value.count > ByteLimits.data { refuseLength("Binary", value.count, ByteLimits.data) }
+        checkLength("Binary", value.count, ByteLimits.data)
         return _RawValue(.data([UInt8](value)))
     }
     public static func _coerced(_ value: Any) -> Data? { value as? Data }

@@ -69,21 +69,9 @@ final class ElementLeaf {
     /// Where the element is, or where it belongs. O(log n).
     func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
         switch probe {
-        case .value(let value): search { MixedOrder.compare(values[$0], value) }
-        case .key(let key): search { MixedOrder.compare(keys[$0], key) }
+        case .value(let value): searched(count) { MixedOrder.compare(values[$0], value) }
+        case .key(let key): searched(count) { MixedOrder.compare(keys[$0], key) }
         }
-    }
-
-    @inline(__always)
-    private func search(_ order: (Int) -> Int) -> (index: Int, isFound: Bool) {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            let found = order(middle)
-            if found == 0 { return (middle, true) }
-            if found < 0 { low = middle + 1 } else { high = middle }
-        }
-        return (low, false)
     }
 
     // MARK: Changing
@@ -270,13 +258,19 @@ enum LeafAccess {
     /// Where the element is, or where it belongs.
     func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
         if case .memory(let leaf) = self { return leaf.search(probe) }
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            let found = order(middle, probe)
-            if found == 0 { return (middle, true) }
-            if found < 0 { low = middle + 1 } else { high = middle }
-        }
-        return (low, false)
+        return searched(count) { order($0, probe) }
     }
+}
+
+/// Where the element is that `order` gives 0 for, or where it belongs, among `count` in ascending order.
+@inline(__always)
+private func searched(_ count: Int, _ order: (Int) -> Int) -> (index: Int, isFound: Bool) {
+    var (low, high) = (0, count)
+    while low < high {
+        let middle = (low + high) / 2
+        let found = order(middle)
+        if found == 0 { return (middle, true) }
+        if found < 0 { low = middle + 1 } else { high = middle }
+    }
+    return (low, false)
 }

@@ -56,14 +56,15 @@ extension Table {
         return try storedCollection(column, location)
     }
 
-    /// The leaf of element `index`, and the elements before it.
+    /// The leaf of element `index`, and the elements before it. `location` is the owner's, where it is known.
     func leaf(
-        _ column: Int, of key: ObjectKey, at index: Int
+        _ column: Int, of key: ObjectKey, _ location: RowLocation? = nil, at index: Int
     ) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
         if let open = openCollection, open.column == column, open.key == key { return try open.locate(index) }
         if let last = lastLeaf(column, key, index) { return (.stored(last.leaf), last.start) }
         let tree = elementTree(column)
-        let root = try storedCollection(column, try place(key))
+        let owner = if let location { location } else { try place(key) }
+        let root = try storedCollection(column, owner)
         guard let (leaf, start) = try tree.locate(index, root), case .stored(let stored) = leaf else {
             let count = try tree.count(root)
             precondition(index >= 0 && index < count, "element \(index) of \(count)")
@@ -231,7 +232,8 @@ extension Table {
     ) throws(EngineError) -> Value? {
         if let last = lastLeaf(column, key, index) { return last.leaf.values.value(index &- last.start) }
         guard index >= 0, try index < elementCount(column, location) else { return nil }
-        return try listValue(column, of: key, at: index)
+        let (leaf, start) = try leaf(column, of: key, location, at: index)
+        return leaf.value(index - start)
     }
 
     // MARK: Blocks

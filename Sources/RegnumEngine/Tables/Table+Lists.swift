@@ -100,10 +100,10 @@ extension Table {
     package func listAppend(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         let open = try open(column, key)
-        do throws(EngineError) {
+        try session.change { () throws(EngineError) in
             try open.insert(value, at: open.count)
             try link(column, key, CollectionOfOne(value))
-        } catch { throw session.space.unfinished(error) }
+        }
         session.changeCount &+= 1
         noteIfLong(open.tree.type, CollectionOfOne(value))
     }
