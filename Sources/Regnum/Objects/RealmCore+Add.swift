@@ -47,7 +47,7 @@ extension RealmCore {
         let plan = binding.insertPlan
         let table = binding.table
         if let place = plan.autoIncrement { number(object, binding, place) }
-        if let step = plan.primaryKey, let existing = existingKey(object, step, binding) {
+        if let step = plan.primaryKey, let existing = existingKey(object, step, binding, table) {
             if update != .error { return self.update(object, binding, existing, update) }
             if !hasUnprovedKeys(binding) { refuseDuplicate(object, step, binding) }
         }
@@ -70,15 +70,17 @@ extension RealmCore {
 
     // MARK: Primary keys
 
-    private func existingKey(_ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding) -> ObjectKey? {
+    private func existingKey(
+        _ object: ObjectBase, _ step: InsertStep, _ binding: ClassBinding, _ table: Table
+    ) -> ObjectKey? {
         engine { () throws(EngineError) in
             if step.code == .int64, !step.isOptional {
                 let memory = Unmanaged.passUnretained(object).toOpaque()
-                return try binding.table.key(
+                return try table.key(
                     forIntegerPrimaryKey: memory.load(fromByteOffset: Int(step.offset), as: Int64.self))
             }
             let value = binding.schema.properties[Int(step.property)].raw(object).value
-            return try binding.table.key(forPrimaryKey: value)
+            return try table.key(forPrimaryKey: value)
         }
     }
 

@@ -14,7 +14,7 @@ package final class RealmCore {
     package let isReadOnly: Bool
     package let isFrozen: Bool
     /// The configuration it was opened with, and whatever else the opener wants to keep with it.
-    package var configurationBox: AnyObject?
+    @exclusivity(unchecked) package var configurationBox: AnyObject?
     /// Asked when a call comes from another thread than the owner: true where the caller is rightful all the
     /// same (a queue or an actor that moved to another thread); it has then set
     /// `session.state.pointee.owner`.

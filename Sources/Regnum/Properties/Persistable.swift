@@ -72,12 +72,13 @@ public struct _RawValue {
 
 /// An object that a collection holds, on its way out.
 public struct _RowPlace {
-    let binding: ClassBinding
+    /// Kept by the collection that the element is of, as `object` is.
+    unowned(unsafe) let binding: ClassBinding
     let key: ObjectKey
     /// Where it lies, if that is known.
     let location: RowLocation?
     /// Its accessor, if there is one already.
-    var object: ObjectBase?
+    var object: Unmanaged<ObjectBase>?
 }
 
 /// A type that can be stored: as a property, in a collection, or both.

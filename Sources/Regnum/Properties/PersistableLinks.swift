@@ -35,8 +35,9 @@ extension _ObjectValue {
     }
 
     public static func _element(_ place: _RowPlace) -> Self {
+        if let object = place.object { return unsafeDowncast(object.takeUnretainedValue(), to: Self.self) }
         let object =
-            place.object ?? place.location.map { place.binding.makeAccessor(place.key, at: $0) }
+            place.location.map { place.binding.makeAccessor(place.key, at: $0) }
             ?? place.binding.makeAccessor(place.key)
         return unsafeDowncast(object, to: Self.self)
     }

@@ -15,17 +15,22 @@ struct RecycledAccessors: ~Copyable {
         other?.release()
     }
 
-    /// An accessor of the object that nobody else holds. Only where the class's `isRecyclable`.
-    mutating func accessor(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> ObjectBase {
+    /// An accessor of the object that nobody else holds, kept here until the call after the next. Only where the class's
+    /// `isRecyclable`.
+    mutating func accessor(
+        _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
+    ) -> Unmanaged<ObjectBase> {
         if let other, ObjectCursor.Step.isAlone(other) {
             (last, self.other) = (other, last)
-            let object = other.takeUnretainedValue()
-            if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
-            return object
+            other._withUnsafeGuaranteedRef { object in
+                if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
+            }
+            return other
         }
-        let object = location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key)
+        let object = Unmanaged.passRetained(
+            location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key))
         other?.release()
-        (last, other) = (.passRetained(object), last)
+        (last, other) = (object, last)
         return object
     }
 }

@@ -42,6 +42,8 @@ package final class ResultsState {
     package let steps: [Step]
     /// True where positions can be asked of the table itself.
     let isWholeTable: Bool
+    /// `binding` of a whole table, to be used without counting a reference.
+    private let wholeBinding: Unmanaged<ClassBinding>?
     let elementType: ObjectBase.Type
     /// `RealmSettings.invalidations` when it was made.
     private let invalidations: Int
@@ -87,6 +89,7 @@ package final class ResultsState {
         }
         self.steps = steps
         if steps.isEmpty, case .table = self.source { isWholeTable = true } else { isWholeTable = false }
+        wholeBinding = isWholeTable ? binding.map { .passUnretained($0) } : nil
         isTracked = binding?.context.pointee.isTracked ?? false
         invalidations = realm.settings.invalidations
     }
@@ -183,16 +186,19 @@ package final class ResultsState {
     /// The element at a position; misuse where it is out of bounds. A method of the class, because one of the protocol
     /// looks its witnesses up at each call, which takes longer than the rest.
     func element<Element: RealmCollectionValue>(at position: Int, as type: Element.Type) -> Element {
+        if let wholeBinding {
+            check()
+            return wholeBinding._withUnsafeGuaranteedRef { binding in
+                let found = engine { () throws(EngineError) in
+                    try binding.table.locationIfAny(atPosition: position)
+                }
+                guard let location = found else { refuseIndex(position, binding.table.count) }
+                return Element._element(place(binding, location.key, location))
+            }
+        }
         guard let binding else {
             checkIndex(position, count: count)
             return valueElement(at: position, as: type)
-        }
-        if isWholeTable {
-            check()
-            let table = binding.table
-            checkIndex(position, count: table.count)
-            let location = engine { () throws(EngineError) in try table.location(atPosition: position) }
-            return Element._element(place(binding, location.key, location))
         }
         checkIndex(position, count: count)
         return Element._element(place(binding, key(at: position), nil))

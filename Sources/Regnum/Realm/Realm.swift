@@ -120,6 +120,9 @@ extension Realm {
         try core.checkVersionLimit()
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
         core.requireBegun()
+        // Objects that are added and let go of one by one would each take and give back the accessors' reference.
+        core.countAccessor()
+        defer { core.dropAccessor() }
         let result: Result
         do {
             result = try block()

@@ -27,7 +27,7 @@ final class RealmSettings {
     /// While a migration block runs: primary keys may be stored, and are proved at its end.
     var work: SchemaWork?
     /// How often `invalidate` was called: collections made before are invalid.
-    var invalidations = 0
+    @exclusivity(unchecked) var invalidations = 0
     /// What waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
     /// Of the running write, where something was handed over within it.

@@ -6,16 +6,16 @@ package final class BlockSpace {
     package let reader: BlockReader
     package let sealer: Sealer
     /// Committed blocks that this transaction frees.
-    package private(set) var freed: [BlockRef] = []
+    @exclusivity(unchecked) package private(set) var freed: [BlockRef] = []
 
     /// Why the running transaction cannot be committed: a change has ended half way; see Session+Refusals.
-    var failure: EngineError?
+    @exclusivity(unchecked) var failure: EngineError?
     /// Sessions that read what the running transaction has made so far.
-    var snapshots = 0
+    @exclusivity(unchecked) var snapshots = 0
     /// Sealed bytes above which the running transaction writes ahead.
-    var spillLimit = Int.max
+    @exclusivity(unchecked) var spillLimit = Int.max
     /// Writes the sealed blocks of the running transaction.
-    var spill: () -> Void = {}
+    @exclusivity(unchecked) var spill: () -> Void = {}
 
     /// `reserving`: see `Sealer`.
     package init(reader: BlockReader, reserving byteCount: Int = Sealer.reservation) {

@@ -46,21 +46,21 @@ package final class Sealer {
     /// Memory that stays with the session between transactions.
     private static let keptByteCount = 4 << 20
     /// Made at the first block: sessions that only read need none.
-    private var memory: ReservedMemory?
-    private var buffer = ZeroBytes.base
-    private var used = 0
+    @exclusivity(unchecked) private var memory: ReservedMemory?
+    @exclusivity(unchecked) private var buffer = ZeroBytes.base
+    @exclusivity(unchecked) private var used = 0
     /// The same blocks encrypted, at the same offsets; made by `place` for files that are.
-    private var sealedMemory: ReservedMemory?
-    private var isEncrypted = false
+    @exclusivity(unchecked) private var sealedMemory: ReservedMemory?
+    @exclusivity(unchecked) private var isEncrypted = false
     /// Bytes from the start that earlier transactions may have written to.
-    private var touched = 0
-    private var entries: [Entry] = []
-    private var fixups: [Fixup] = []
+    @exclusivity(unchecked) private var touched = 0
+    @exclusivity(unchecked) private var entries: [Entry] = []
+    @exclusivity(unchecked) private var fixups: [Fixup] = []
     /// Blocks before this one, and the bytes before `spilledByteCount`, are in the file.
-    private var spilledCount = 0
-    private var spilledByteCount = 0
+    @exclusivity(unchecked) private var spilledCount = 0
+    @exclusivity(unchecked) private var spilledByteCount = 0
     /// Parts of the buffer where the file stands.
-    private var shown: [Range<Int>] = []
+    @exclusivity(unchecked) private var shown: [Range<Int>] = []
 
     /// `reserving`: address space for its blocks, or a 256th of that where there is no more.
     package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }

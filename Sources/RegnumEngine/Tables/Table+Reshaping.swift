@@ -25,6 +25,7 @@ extension Table {
             if contentIndexes[i] != nil, let text = old.contentIndexes[before] { contentIndexes[i] = text }
             if let links = old.backlinkTrees[before] { backlinkTrees[i] = links }
         }
+        noteKeyTree()
         for unique in uniques {
             if let kept = old.uniques.first(where: { $0.isSame(as: unique) }) { unique.takeOver(kept) }
         }

@@ -9,6 +9,9 @@ package final class Table {
     unowned(unsafe) let session: Session
     let map: ColumnMap
     let groups: GroupTree
+    /// Number of the primary key's column, and the tree of its index.
+    private let primaryKey: Int?
+    @exclusivity(unchecked) private var keyTree: IndexTree?
     /// By column number; nil where there is no index.
     @exclusivity(unchecked) var indexes: [ColumnIndex?]
     /// By column number; nil where there is no index of contents.
@@ -63,6 +66,7 @@ package final class Table {
             willMove: { [unowned(unsafe) session] in session.moved() })
         nextKey = record.nextObjectKey
         count = Int(record.count)
+        primaryKey = definition.primaryKey
         indexes = []
         contentIndexes = []
         backlinkTrees = []
@@ -90,7 +94,11 @@ package final class Table {
                 column.hasBacklinks
                     ? LinkTree(space: session.space, root: links?.root ?? .none, count: links?.count ?? 0) : nil)
         }
+        noteKeyTree()
     }
+
+    /// To be called where `indexes` have been made or replaced.
+    func noteKeyTree() { keyTree = primaryKey.flatMap { indexes[$0]?.tree } }
 
     /// Points at another version of the same definition.
     func show(_ record: TableRecord) {
@@ -150,6 +158,11 @@ package final class Table {
         precondition(position >= 0 && position < count, "position \(position) of \(count)")
         if isDense { return ObjectKey(UInt64(position) &+ 1) }
         return try location(atPosition: position).key
+    }
+
+    /// As `location(atPosition:)`; nil where there is no such position.
+    package func locationIfAny(atPosition position: Int) throws(EngineError) -> RowLocation? {
+        position >= 0 && position < count ? try location(atPosition: position) : nil
     }
 
     package func location(atPosition position: Int) throws(EngineError) -> RowLocation {
@@ -243,7 +256,7 @@ package final class Table {
 
     /// The object with that primary key, or nil. O(log n).
     package func key(forPrimaryKey value: Value) throws(EngineError) -> ObjectKey? {
-        guard let column = definition.primaryKey, let index = indexes[column] else {
+        guard let primaryKey, let index = indexes[primaryKey] else {
             preconditionFailure("no primary key")
         }
         return try index.first(value, self)
@@ -251,10 +264,8 @@ package final class Table {
 
     /// As `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
     package func key(forIntegerPrimaryKey value: Int64) throws(EngineError) -> ObjectKey? {
-        guard let column = definition.primaryKey, let index = indexes[column] else {
-            preconditionFailure("no primary key")
-        }
-        return try index.tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
+        guard let tree = keyTree else { preconditionFailure("no primary key") }
+        return try tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
     }
 
     /// The objects whose indexed column holds `value`, ascending.
