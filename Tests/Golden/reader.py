@@ -511,6 +511,8 @@ class Database:
         count, nulls = struct.unpack_from('<HH', data, 32)
         width, key_width, form, here = data[36:40]
         need(level is None or here == level, 'an index node has a wrong level')
+        is_sequence = form == 0 and width == key_width == 0 and nulls in (0, count)
+        need(count <= (64 if ref.kind == BRANCH else 4096 if is_sequence else 1024), 'an index node is too large')
         if ref.kind == BRANCH:
             for i in range(count):
                 below = list(self.entries(Ref(data, 40 + 24 * count + 40 * i), here - 1))

@@ -173,4 +173,27 @@ import Testing
         }
         #expect(corruption.what == "a table has more objects than the file can hold")
     }
+
+    // As many keys may be collected as an index says that it has entries.
+    @Test("an index with more entries than the file can hold objects is refused where it is loaded")
+    func indexCount() throws {
+        var file = HostileFile.good
+        var changed = 0
+        for page in file.usedBlocks where file.kind(page) == BlockKind.catalog.rawValue {
+            // The first tree of the first table: its role, and how many entries it has.
+            let tree = page * 4096 + 92 + 64
+            guard file.bytes[tree + 4] == UInt8(TreeRole.index.rawValue) else { continue }
+            file.bytes.withUnsafeMutableBytes { $0.storeBytes(of: 1 << 40, toByteOffset: tree + 8, as: UInt64.self) }
+            file.retag(page)
+            changed += 1
+        }
+        try #require(changed > 0)
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        files.setContents(of: HostileFile.path, file.bytes)
+        var options = Database.OpenOptions()
+        options.checksSmallFiles = false
+        let database = try Database.open(path: HostileFile.path, fileSystem: files, options: options)
+        let error = try #require(throws: EngineError.self) { _ = try database.makeSession() }
+        #expect("\(error)".contains("an index has more entries than the file can hold objects"))
+    }
 }

@@ -43,6 +43,7 @@ extension DirtyGroup {
             }
         }
 
+        sealedByteCount = offset
         let block = space.sealer.addBlock(.rowGroup, byteCount: offset, rows: rows)
         writeHead(block.bytes, plans: plans, keptCount: keptSources.count, keys: keys, keyOffset: keyOffset)
         for (number, source) in keptSources.enumerated() {

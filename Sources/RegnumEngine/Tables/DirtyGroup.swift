@@ -14,13 +14,15 @@ package final class DirtyGroup {
 
     let columns: ColumnMap
     package let view: UnsafeMutablePointer<GroupView>
-    private(set) var sources: [Source] = []
+    @exclusivity(unchecked) private(set) var sources: [Source] = []
     /// Of a column not writable: where its segment lies. By column; nil where the block has none.
-    private(set) var segments: [RowGroupLayout.Descriptor?]
-    private(set) var capacity = 0
-    private var arena = Arena()
+    @exclusivity(unchecked) private(set) var segments: [RowGroupLayout.Descriptor?]
+    @exclusivity(unchecked) private(set) var capacity = 0
+    /// Bytes that `seal` has taken of its block.
+    @exclusivity(unchecked) var sealedByteCount = 0
+    @exclusivity(unchecked) private var arena = Arena()
     /// Keys of a group that is not dense; `capacity` of them.
-    private var ownKeys: UnsafeMutablePointer<UInt64>?
+    @exclusivity(unchecked) private var ownKeys: UnsafeMutablePointer<UInt64>?
     /// Bits of columns with an index or backlinks, whose stores must go the long way.
     private let guarded: [Bool]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a changed tree to blocks: groups first, then nodes from the bottom, each split where it has outgrown the
-// format, neighbours merged where a group has become small.
+// format, neighbours merged where a group has become small. In a bulk insert groups get as many rows as fill their pages.
 
 extension GroupTree {
     /// Groups below a quarter of the full size are joined with a neighbour when both fit into one.
@@ -55,6 +55,29 @@ extension GroupTree {
             }
             return children.isEmpty ? [] : makeNodes(children, level: node.level)
         }
+    }
+
+    /// Seals the full last group of a bulk insert; those behind it go by its size.
+    func sealedTail(_ full: DirtyGroup) throws(EngineError) -> BlockRef {
+        let ref = try full.seal(into: space)
+        filledRows = Self.rowsFillingPages(full.view.pointee.count, byteCount: full.sealedByteCount)
+        tail = nil
+        return ref
+    }
+
+    /// How many rows a group should get, by the bytes that the one before took, so that its last page is not mostly
+    /// empty: with 40 bytes a row 1,005 fill ten pages, 1,024 begin an eleventh. Not below seven eighths, because each
+    /// group costs time of its own.
+    private static func rowsFillingPages(_ rows: Int, byteCount: Int) -> Int {
+        let most = FormatLimits.rowsPerGroup
+        let page = FormatLimits.pageByteCount
+        let whole = byteCount * most / rows
+        let pages = whole / page
+        // Other rows may be a little longer.
+        let fitting = rows * pages * page / byteCount * 127 / 128
+        guard fitting < most, fitting >= most * 7 / 8 else { return most }
+        // Bytes a row in whole pages, less by a thirty-second.
+        return 33 * pages * most < 32 * ((whole + page - 1) / page) * fitting ? fitting : most
     }
 
     private func mergeSmallGroups(_ node: Node) throws(EngineError) {

@@ -67,6 +67,8 @@ package final class GroupTree {
     @exclusivity(unchecked) var tail: DirtyGroup?
     /// Rows that `tail` may get.
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
+    /// Rows that new groups get in a bulk insert: as many as fill their pages.
+    @exclusivity(unchecked) var filledRows = FormatLimits.rowsPerGroup
     /// Moves when rows are added or removed: what nodes in memory know of row counts is old then.
     @exclusivity(unchecked) private var rowStamp = 0
     /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
@@ -405,7 +407,7 @@ package final class GroupTree {
         let row = group.append(key)
         try attach(Entry(firstKey: key, count: 1, child: .group(group)))
         tail = group
-        if !isSmall { tailLimit = FormatLimits.rowsPerGroup }
+        if !isSmall { tailLimit = filledRows }
         lastDirty = group
         return RowLocation(group: group.view, row: row)
     }
@@ -413,11 +415,11 @@ package final class GroupTree {
     /// At the first append of a transaction: takes the last group if it is small or in memory already; if it is
     /// large and has room, leaves the tail open for a small group of its own.
     private func openTail(_ key: UInt64) throws(EngineError) {
-        tailLimit = FormatLimits.rowsPerGroup
+        tailLimit = filledRows
         guard let view = try groupView(for: .max), view.pointee.count > 0 else { return }
         let last = view.pointee.key(at: view.pointee.count - 1)
         guard last < key else { throw corrupted("a table's next key is in use already") }
-        guard view.pointee.count < FormatLimits.rowsPerGroup else { return }
+        guard view.pointee.count < filledRows else { return }
         if view.pointee.count < Self.smallTailRows {
             tail = try findDirtyGroup(last)
             // A damaged tree may lead to another group that has the key too.
@@ -436,13 +438,13 @@ package final class GroupTree {
         guard firstKey > 1, let view = try groupView(for: firstKey - 1), view.pointee.firstKey < firstKey,
             view.pointee.count > 0
         else { return nil }
-        return FormatLimits.rowsPerGroup - view.pointee.count
+        return max(0, filledRows - view.pointee.count)
     }
 
     /// The small last group is full: its rows move into the group before it if they fit.
     private func joinTail() throws(EngineError) {
         guard let small = tail, tailLimit == Self.smallTailRows else { return }
-        tailLimit = FormatLimits.rowsPerGroup
+        tailLimit = filledRows
         let firstKey = small.view.pointee.firstKey
         guard let room = try roomBefore(firstKey), room >= small.view.pointee.count,
             let large = try findDirtyGroup(try lastKey(before: firstKey)), let top = root
@@ -474,7 +476,13 @@ package final class GroupTree {
     /// Packs the full last group at once, while its values are in the processor's cache, and so bounds the memory
     /// of a bulk insert to the packed size.
     private func sealTail() throws(EngineError) {
-        guard let full = tail, case .node(var node)? = root else { return }
+        guard let full = tail else { return }
+        if case .group(let group)? = root, group === full {
+            dropShortcuts()
+            root = .ref(try sealedTail(full))
+            return
+        }
+        guard case .node(var node)? = root else { return }
         while node.level > 1 {
             guard case .node(let below)? = node.entries.last?.child else { return }
             node = below
@@ -483,9 +491,8 @@ package final class GroupTree {
         dropShortcuts()
         let count = UInt64(full.view.pointee.count)
         let firstKey = full.view.pointee.firstKey
-        let ref = try full.seal(into: space)
+        let ref = try sealedTail(full)
         node.entries[node.entries.count - 1] = Entry(firstKey: firstKey, count: count, child: .ref(ref))
-        tail = nil
         space.spillIfLarge()
     }
 
@@ -585,5 +592,6 @@ package final class GroupTree {
         tail = nil
         try forEachBlock { space.free($0) }
         root = nil
+        filledRows = FormatLimits.rowsPerGroup
     }
 }

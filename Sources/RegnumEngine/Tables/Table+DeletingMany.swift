@@ -141,19 +141,23 @@ extension IndexTree {
         guard state.pointee.count > 0 else { return }
         state.pointee.tail = nil
         let root = try dirtyRoot()
-        let removed = try removeAll(keys, below: root)
+        var left = blockLimit
+        let removed = try removeAll(keys, below: root, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
     }
 
-    private func removeAll(_ keys: KeySet, below node: IndexNodePointer) throws(EngineError) -> Int {
+    private func removeAll(
+        _ keys: KeySet, below node: IndexNodePointer, _ left: inout Int
+    ) throws(EngineError) -> Int {
         guard let links = node.pointee.links else { return node.pointee.removeAll(keys) }
         var removed = 0
         for slot in 0..<node.pointee.count {
+            if links[slot].node == nil { try visit(&left) }
             if links[slot].node == nil, node.pointee.level == 1 {
                 let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
                 guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
             }
-            let gone = try removeAll(keys, below: try dirtyChild(node, slot))
+            let gone = try removeAll(keys, below: try dirtyChild(node, slot), &left)
             links[slot].entryCount = max(links[slot].entryCount - gone, 0)
             removed += gone
         }

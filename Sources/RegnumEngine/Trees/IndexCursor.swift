@@ -12,8 +12,9 @@ package struct IndexCursor: ~Copyable {
     private let steps: UnsafeMutablePointer<Step>
     /// Nodes on the path, 0 where the cursor stands nowhere.
     private(set) var depth = 0
-    /// Sealed nodes that were come to since the last seek.
+    /// Sealed nodes that were come to since the last seek, and the entries of the leaves among them.
     private var visited = 0
+    private var entries = 0
 
     package init(_ tree: IndexTree) {
         self.tree = tree
@@ -44,6 +45,7 @@ package struct IndexCursor: ~Copyable {
     mutating func seek(_ probe: IndexProbe) throws(EngineError) -> Bool {
         depth = 0
         visited = 0
+        entries = 0
         guard var view = try tree.rootView() else { return false }
         while view.level > 0 {
             push(view, view.child(probe, isBytes: tree.isBytes, orEqual: false))
@@ -57,6 +59,7 @@ package struct IndexCursor: ~Copyable {
     package mutating func seek(rank: Int) throws(EngineError) -> Bool {
         depth = 0
         visited = 0
+        entries = 0
         guard rank >= 0, var view = try tree.rootView() else { return false }
         var rest = rank
         while view.level > 0 {
@@ -100,16 +103,20 @@ package struct IndexCursor: ~Copyable {
             let view = steps[depth - 1].view
             if view.level == 0 { return true }
             let child = try tree.childView(view, steps[depth - 1].slot)
-            if child.node == nil { try countVisit() }
+            if child.node == nil { try countVisit(child) }
             push(child, 0)
         }
         return false
     }
 
-    /// A damaged tree may come by its blocks over and over. The limit is looked up now and then only.
-    private mutating func countVisit() throws(EngineError) {
+    /// A damaged tree may come by its blocks over and over, or hold more than it says. The limit of blocks is looked up
+    /// now and then only.
+    private mutating func countVisit(_ view: IndexNodeView) throws(EngineError) {
         visited &+= 1
-        if visited & 1023 == 0, visited > tree.blockLimit { throw corrupted("an index tree is too large") }
+        if view.level == 0 { entries &+= view.count }
+        if entries > tree.state.pointee.count || visited & 15 == 0 && visited > tree.blockLimit {
+            throw corrupted("an index tree is too large")
+        }
     }
 
     // MARK: The entry (only where the last move returned true)

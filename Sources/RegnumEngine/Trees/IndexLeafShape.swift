@@ -66,6 +66,21 @@ struct LeafShape {
         return difference == 0
     }
 
+    /// How far, up to `limit`, the entries from `start` on are sequences in both columns, as the end of their range.
+    static func sequenceEnd(_ node: IndexNodePointer, _ start: Int, limit: Int) -> Int {
+        guard limit - start > 1 else { return limit }
+        let keys = UnsafePointer(node.pointee.keys)
+        let values = UnsafePointer(node.pointee.values)
+        let keyStride = keys[start + 1] &- keys[start]
+        // Those of nulls are all 0.
+        let valueStride = values[start + 1] &- values[start]
+        var end = start + 2
+        while end < limit, keys[end] &- keys[end &- 1] == keyStride, values[end] &- values[end &- 1] == valueStride {
+            end &+= 1
+        }
+        return end
+    }
+
     private static func width(_ span: UInt64) -> Int {
         span == 0 ? 0 : span <= 0xff ? 1 : span <= 0xffff ? 2 : span <= 0xffff_ffff ? 4 : 8
     }

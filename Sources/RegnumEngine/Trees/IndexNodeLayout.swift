@@ -4,7 +4,8 @@
 //
 //   leaf, one page
 //   offset size  meaning
-//       32    2  entries, 1...1,024
+//       32    2  entries, 1...1,024; form 0 with both widths 0, and no entry null or all of them: to 4,096. Of these
+//                the keys ascend where the values are the same
 //       34    2  leading entries that are null (n = entries - nulls is the number of values)
 //       36    1  valueWidth: 0, 1, 2, 4 or 8 bytes (form 1: 0)
 //       37    1  keyWidth: 0, 1, 2, 4 or 8 bytes
@@ -34,6 +35,9 @@
 
 package enum IndexNodeLayout {
     static let entryLimit = 1024
+    /// Of a leaf whose values and keys are arithmetic sequences, as primary keys that are counted up make them.
+    /// No more, because a change of one unpacks it, and a damaged file may make this many keys of each page.
+    static let sequenceEntryLimit = 4096
     static let fixedChildLimit = 63
     static let bytesChildLimit = 64
     /// Children that a branch of long separators takes before a second page would be opened.
@@ -66,7 +70,7 @@ package enum IndexNodeLayout {
             throw corrupted("an index node has a wrong number of entries", page: ref.page)
         }
         if ref.kind == BlockKind.indexLeaf.rawValue {
-            guard level == 0, count <= entryLimit, ref.pageCount == 1 else {
+            guard level == 0, count <= sequenceEntryLimit, ref.pageCount == 1 else {
                 throw corrupted("an index leaf is too large", page: ref.page)
             }
             try form == 0
@@ -99,6 +103,9 @@ package enum IndexNodeLayout {
         guard used <= ref.byteCount else {
             throw corrupted("an index leaf runs over its page", page: ref.page)
         }
+        guard count <= entryLimit || valueWidth == 0 && keyWidth == 0 && (nulls == 0 || nulls == count) else {
+            throw corrupted("an index leaf is too large", page: ref.page)
+        }
         let leaf = IndexLeafView(bytes)
         let steps = UInt64(max(count - nulls - 1, 0))
         let (length, longOverflow) =
@@ -111,6 +118,10 @@ package enum IndexNodeLayout {
         guard nulls == count || leaf.value(count - 1) == last else {
             throw corrupted("an index leaf does not end with its last value", page: ref.page)
         }
+        if count > entryLimit {
+            try checkSequence(ref, leaf, isSame: nulls == count || leaf.valueStride == 0)
+            return
+        }
         var i = 1
         while i < count {
             let isSame = i < nulls || i > nulls && leaf.value(i) == leaf.value(i - 1)
@@ -122,9 +133,22 @@ package enum IndexNodeLayout {
         }
     }
 
+    /// The keys of a long leaf, which ascend where its values are the same. O(1).
+    private static func checkSequence(
+        _ ref: BlockRef, _ leaf: IndexLeafView, isSame: Bool
+    ) throws(EngineError) {
+        guard isSame else { return }
+        let stride = leaf.bytes.load(fromByteOffset: keyStrideOffset, as: UInt64.self)
+        let (length, longOverflow) = stride.multipliedReportingOverflow(by: UInt64(leaf.count - 1))
+        guard !longOverflow, !leaf.key(0).addingReportingOverflow(length).overflow else {
+            throw corrupted("an index leaf is out of order", page: ref.page)
+        }
+    }
+
     private static func checkBytesLeaf(
         _ ref: BlockRef, _ bytes: UnsafeRawPointer, _ count: Int, _ nulls: Int
     ) throws(EngineError) {
+        guard count <= entryLimit else { throw corrupted("an index leaf is too large", page: ref.page) }
         let keyWidth = Int(bytes.load(fromByteOffset: keyWidthOffset, as: UInt8.self))
         let prefix = Int(bytes.load(fromByteOffset: valueBaseOffset, as: UInt16.self))
         guard isWidth(keyWidth), bytes.load(fromByteOffset: valueWidthOffset, as: UInt8.self) == 0 else {

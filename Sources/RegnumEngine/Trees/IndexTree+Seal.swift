@@ -2,7 +2,7 @@
 // From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks;
 // only the last two of a run share what is left, and at the end of the tree not even those, so that ascending
 // inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block.
-// Separators of `fixed` trees cost 64 bytes a child.
+// Separators of `fixed` trees cost 64 bytes a child. Sequences get leaves of their own, which hold more entries.
 
 extension IndexTree {
     /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer
@@ -158,10 +158,10 @@ extension IndexTree {
     ) {
         let n = node.pointee.count
         var start = 0
-        var next = n == 0 ? 0 : pieceEnd(node, 0)
+        var next = n == 0 ? 0 : pieceEnd(node, 0, isEnd: isEnd)
         while start < n {
             var end = next
-            next = end < n ? pieceEnd(node, end) : n
+            next = end < n ? pieceEnd(node, end, isEnd: isEnd) : n
             if end < n, !isEnd, next == n {
                 // The last two share evenly where both halves fit.
                 let middle = start + (n - start + 1) / 2
@@ -182,13 +182,14 @@ extension IndexTree {
     }
 
     private func fits(_ node: IndexNodePointer, _ range: Range<Int>) -> Bool {
-        pieceEnd(node, range.lowerBound) >= range.upperBound
+        pieceEnd(node, range.lowerBound, isEnd: false) >= range.upperBound
     }
 
     /// How far the block that begins at `start` can reach.
-    private func pieceEnd(_ node: IndexNodePointer, _ start: Int) -> Int {
+    private func pieceEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool) -> Int {
         let n = node.pointee.count
         if node.pointee.level == 0 {
+            if let end = sequenceLeafEnd(node, start, isEnd: isEnd) { return end }
             return leafEnd(node, start, min(n, start + IndexNodeLayout.entryLimit))
         }
         if !isBytes { return min(start + IndexNodeLayout.fixedChildLimit, n) }
@@ -201,6 +202,23 @@ extension IndexTree {
             end += 1
         }
         return end
+    }
+
+    /// The end of a leaf that is a sequence and longer than others may be; nil where there is none at `start`.
+    private func sequenceLeafEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool) -> Int? {
+        let n = node.pointee.count
+        let limit = IndexNodeLayout.entryLimit
+        guard !isBytes, n - start > limit else { return nil }
+        let last = start < node.pointee.nullCount ? node.pointee.nullCount : n
+        var end = LeafShape.sequenceEnd(node, start, limit: min(last, start + IndexNodeLayout.sequenceEntryLimit))
+        if isEnd, end == n {
+            // The last leaf of a tree is the one that grows: an insert is not to unpack a long one.
+            end = start + (n - start - 1) / limit * limit
+        } else if end < n, n - end < limit / 4 {
+            // What is left makes no leaf of a few entries.
+            end -= limit / 4
+        }
+        return end - start > limit ? end : nil
     }
 
     /// How many entries up to `limit` a leaf that begins at `start` can hold, as the end of their range. The bytes of a

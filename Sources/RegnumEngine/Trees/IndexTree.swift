@@ -217,6 +217,15 @@ package final class IndexTree {
         return true
     }
 
+    /// Splits a leaf that is longer than others may be, so that removing does not move thousands of entries each time;
+    /// false where it is not.
+    private func halved(_ leaf: IndexNodePointer, depth: Int) -> Bool {
+        let n = leaf.pointee.count
+        guard n > IndexNodeLayout.entryLimit else { return false }
+        split(leaf, depth: depth, at: n / 2, leaf.pointee.entry(n / 2))
+        return true
+    }
+
     /// Moves what is from `slot` on into a new right neighbour; where nothing is, `next` will come there.
     private func split(_ node: IndexNodePointer, depth: Int, at slot: Int, _ next: IndexProbe) {
         let total = node.pointee.count
@@ -267,14 +276,17 @@ package final class IndexTree {
     private func remove(_ probe: IndexProbe) throws(EngineError) -> Bool {
         state.pointee.tail = nil
         var cursor = IndexCursor(self)
-        guard try cursor.seek(probe), cursor.isAt(probe, withKey: true) else { return false }
-        var node = try dirtyRoot()
-        for depth in 0..<(cursor.depth - 1) {
-            let slot = cursor.slot(depth)
-            let child = try dirtyChild(node, slot)
-            steps[depth] = (node, slot)
-            node = child
-        }
+        var node: IndexNodePointer
+        repeat {
+            guard try cursor.seek(probe), cursor.isAt(probe, withKey: true) else { return false }
+            node = try dirtyRoot()
+            for depth in 0..<(cursor.depth - 1) {
+                let slot = cursor.slot(depth)
+                let child = try dirtyChild(node, slot)
+                steps[depth] = (node, slot)
+                node = child
+            }
+        } while halved(node, depth: cursor.depth - 1)
         node.pointee.remove(at: cursor.slot(cursor.depth - 1))
         for depth in 0..<(cursor.depth - 1) {
             steps[depth].node.pointee.links.unsafelyUnwrapped[steps[depth].slot].entryCount &-= 1
@@ -306,7 +318,7 @@ package final class IndexTree {
     }
 
     /// Bytes of memory that the changes since the last seal take, about.
-    var changedByteCount: Int {
+    package var changedByteCount: Int {
         guard let node = state.pointee.rootNode else { return 0 }
         return IndexNode.changedByteCount(node) + state.pointee.arena.heldByteCount
     }

@@ -332,12 +332,17 @@ package struct Catalog: Sendable, Equatable {
         }
         return catalog
     }
-    /// Throws where a table says that it has more objects than a file of `highWater` pages can hold: memory is taken
-    /// for as many.
+    /// Throws where a table or an index says that it has more objects than a file of `highWater` pages can hold: memory
+    /// is taken for as many.
     func checkCounts(highWater: UInt64) throws(EngineError) {
         let limit = UInt64(FormatLimits.rowsPerGroup)
-        for table in tables where table.count / limit >= highWater {
-            throw corrupted("a table has more objects than the file can hold")
+        for table in tables {
+            guard table.count / limit < highWater else {
+                throw corrupted("a table has more objects than the file can hold")
+            }
+            for tree in table.trees where tree.role == .index && tree.count / limit >= highWater {
+                throw corrupted("an index has more entries than the file can hold objects")
+            }
         }
     }
 }

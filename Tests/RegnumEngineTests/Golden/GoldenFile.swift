@@ -71,6 +71,14 @@ enum GoldenFile {
                 NewColumn(name: "text", type: .string, isNullable: true, isIndexed: true),
             ]),
         NewTable(name: "Empty", columns: [NewColumn(name: "nothing", type: .data)]),
+        // Index leaves that are sequences, of values and of nulls.
+        NewTable(
+            name: "Counted",
+            columns: [
+                NewColumn(name: "number", type: .int, isPrimaryKey: true),
+                NewColumn(name: "note", type: .string, isNullable: true),
+                NewColumn(name: "rank", type: .int, isNullable: true, isIndexed: true),
+            ]),
     ]
 
     // MARK: Values
@@ -148,6 +156,7 @@ enum GoldenFile {
             try fillLargeCollections(session)
             try fillOwners(session)
             try fillMany(session, rows)
+            try fillCounted(session, 2 * rows + 400)
             try fillContents(session, words: 2 * rows)
             try fillUnique(session)
             try fillRuled(session)
@@ -249,6 +258,11 @@ enum GoldenFile {
             let text: Value = i % 10 == 3 ? .null : .string("text \(i * 7 % 100)")
             _ = try DatabaseTests.insert(table, [.int(Int64(i * 7919 % 10_007)), text])
         }
+    }
+
+    private static func fillCounted(_ session: Session, _ rows: Int) throws {
+        let table = try table(session, "Counted")
+        for i in 0..<rows { _ = try DatabaseTests.insert(table, [.int(Int64(i * 2))]) }
     }
 
     /// Deletes and replaces: rows of every table, single ones, ranges, and the targets of links.

@@ -26,8 +26,10 @@ import Testing
         #expect(home.root.isNone)
     }
 
-    @Test("ascending inserts leave full leaves", arguments: [1, 10, 1000])
-    func ascendingFill(_ commits: Int) throws {
+    @Test(
+        "ascending inserts leave full leaves, and long ones where many are committed at once",
+        arguments: [(1, 26, 2), (10, 31, 2), (1000, 98, 3)])
+    func ascendingFill(_ commits: Int, _ leafCount: Int, _ depth: Int) throws {
         let home = try IndexTreeHome(.fixed)
         var id: UInt64 = 0
         for _ in 0..<commits {
@@ -38,8 +40,8 @@ import Testing
             #expect(try home.commit())
         }
         let statistics = try home.tree.statistics()
-        #expect(statistics.leafCount == 98)
-        #expect(statistics.depth == 3)
+        #expect(statistics.leafCount == leafCount)
+        #expect(statistics.depth == depth)
         #expect(try home.tree.findings() == [])
     }
 
