@@ -52,9 +52,7 @@ struct KnownCollection {
     /// Runs `body` with the table that the collection is in.
     @inline(__always)
     func withTable<R>(_ body: (Table) throws(EngineError) -> R) -> R {
-        binding._withUnsafeGuaranteedRef { binding in
-            engine { () throws(EngineError) in try body(binding.table) }
-        }
+        binding._withUnsafeGuaranteedRef { $0.withTable(body) }
     }
 
     /// How many elements or entries there are.

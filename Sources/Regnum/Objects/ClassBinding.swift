@@ -69,7 +69,9 @@ package final class ClassBinding {
     package let schema: ClassSchema
     package let tableKey: TableKey
     /// Replaced by `RealmCore.reloadTables` when the session's tables change.
-    @exclusivity(unchecked) package internal(set) var table: Table
+    @exclusivity(unchecked) package internal(set) var table: Table { didSet { uncounted = .passUnretained(table) } }
+    /// `table`, for `withTable`.
+    @exclusivity(unchecked) private var uncounted: Unmanaged<Table>
     let context: UnsafeMutablePointer<ClassContext>
     /// Column number of each property, in the order of `schema.properties`; -1 for linking objects.
     package let columns: [Int]
@@ -93,6 +95,7 @@ package final class ClassBinding {
         self.core = core
         self.schema = schema
         self.table = table
+        uncounted = .passUnretained(table)
         tableKey = table.definition.key
         columns = schema.properties.map { property in
             property.isComputed ? -1 : table.definition.column(named: property.columnName) ?? -1
@@ -128,6 +131,12 @@ package final class ClassBinding {
             names.initialize(to: NamePlaces(schema, columns: columns))
             context.pointee.names = names
         }
+    }
+
+    /// Runs `body` with the table, without counting a reference; it must not change the session's tables.
+    @inline(__always)
+    func withTable<R>(_ body: (Table) throws(EngineError) -> R) -> R {
+        uncounted._withUnsafeGuaranteedRef { table in engine { () throws(EngineError) in try body(table) } }
     }
 
     /// True where the columns that the properties were bound to are where they were, and hold the same.

@@ -44,11 +44,12 @@ extension _ObjectValue {
 
     public static func _assignOptional(_ value: Self?, _ object: ObjectBase, _ column: Int) {
         if let value, Swift.type(of: value) == Self.self, value.isOfRealm(of: object) {
-            let table = object.binding.table
-            if table.isLinkAlone(column) {
-                engine { () throws(EngineError) in try table.setLink(value.rowKey, column, of: object.rowKey) }
-                return
+            let isStored = object.binding.withTable { table throws(EngineError) in
+                guard table.isLinkAlone(column) else { return false }
+                try table.setLink(value.rowKey, column, of: object.rowKey)
+                return true
             }
+            if isStored { return }
         }
         assignRaw(value.map { _toRaw($0) } ?? _RawValue(.null), _optionalShape.target, object, column)
     }

@@ -189,8 +189,8 @@ package final class ResultsState {
         if let wholeBinding {
             check()
             return wholeBinding._withUnsafeGuaranteedRef { binding in
-                let found = engine { () throws(EngineError) in
-                    try binding.table.locationIfAny(atPosition: position)
+                let found = binding.withTable { table throws(EngineError) in
+                    try table.locationIfAny(atPosition: position)
                 }
                 guard let location = found else { refuseIndex(position, binding.table.count) }
                 return Element._element(place(binding, location.key, location))

@@ -74,7 +74,10 @@ extension Realm.Configuration {
     /// Makes the folder of the default file, and copies the seed file where there is no file yet.
     func prepareFile(_ path: String) throws {
         let url = URL(fileURLWithPath: path)
-        if url.path == DefaultFile.url.standardizedFileURL.path { try Self.makeDefaultFolder(of: url) }
+        // Who is home is a look into files of the system: only for a file of that name.
+        if url.lastPathComponent == DefaultFile.name, url.path == DefaultFile.url.standardizedFileURL.path {
+            try Self.makeDefaultFolder(of: url)
+        }
         guard let seedFilePath, !FileManager.default.fileExists(atPath: path) else { return }
         guard FileManager.default.fileExists(atPath: seedFilePath.path) else {
             throw Realm.Error(

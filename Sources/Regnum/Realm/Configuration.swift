@@ -142,16 +142,18 @@ extension Realm.Configuration {
                 environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
                 program: ProcessInfo.processInfo.processName
             )
-            .appendingPathComponent("default.realm", isDirectory: false)
+            .appendingPathComponent(name, isDirectory: false)
         }
 
+        static let name = "default.realm"
+
         /// The rule itself. A relative `XDG_DATA_HOME` is ignored, as the XDG specification demands.
-        static func folder(environment: [String: String], home: String, program: String) -> URL {
+        static func folder(environment: [String: String], home: @autoclosure () -> String, program: String) -> URL {
             let data: URL
             if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
                 data = URL(fileURLWithPath: path, isDirectory: true)
             } else {
-                let base = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home
+                let base = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home()
                 data = URL(fileURLWithPath: base, isDirectory: true)
                     .appendingPathComponent(".local", isDirectory: true)
                     .appendingPathComponent("share", isDirectory: true)

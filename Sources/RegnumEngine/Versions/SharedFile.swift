@@ -209,7 +209,7 @@ final class SharedFile: @unchecked Sendable {
                 try make()
             }
         } catch { throw .system(error) }
-        Memory.zero(base, Self.byteCount)
+        clear()
         writeHead(header)
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
@@ -217,6 +217,19 @@ final class SharedFile: @unchecked Sendable {
         word(at: Self.unsyncedFailuresOffset).value = 0
         slotsInUse = 0
         try claimSlot()
+    }
+
+    /// Zeros everything, but pages that are: a first store to a page of a mapped file is a fault, and most slots were
+    /// never used.
+    private func clear() {
+        let pageByteCount = FormatLimits.pageByteCount
+        for page in stride(from: 0, to: Self.byteCount, by: pageByteCount) {
+            var bits: UInt64 = 0
+            for offset in stride(from: page, to: page + pageByteCount, by: 8) {
+                bits |= base.load(fromByteOffset: offset, as: UInt64.self)
+            }
+            if bits != 0 { Memory.zero(base + page, pageByteCount) }
+        }
     }
 
     private func writeHead(_ header: FileHeader) {
