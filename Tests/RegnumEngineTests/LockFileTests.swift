@@ -83,6 +83,21 @@ import Testing
         }
     }
 
+    @Test("who opens a database that nobody uses clears its lock file")
+    func cleared() throws {
+        do { try insert(try open()) }
+        let lock = path + ".lock"
+        let count = try bytes(lock).count
+        for kept in [0..<count, 8192..<8193, count - 1..<count] {
+            try write((0..<count).map { kept.contains($0) ? UInt8(truncatingIfNeeded: $0 &* 37) | 1 : 0 }, to: lock)
+            let session = try open()
+            let found = try bytes(lock)
+            // Behind the words of the first page, and the first slot, which is its own.
+            #expect(found[1032..<4096].allSatisfy { $0 == 0 } && found[5120...].allSatisfy { $0 == 0 })
+            #expect(try rows(session).count == 2)
+        }
+    }
+
     @Test("processes go on, and keep what they read, whatever happens to the lock file", arguments: Attack.allCases)
     func attacked(attack: Attack) throws {
         do {

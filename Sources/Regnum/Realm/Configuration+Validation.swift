@@ -73,9 +73,11 @@ extension Realm.Configuration {
 
     /// Makes the folder of the default file, and copies the seed file where there is no file yet.
     func prepareFile(_ path: String) throws {
-        let url = URL(fileURLWithPath: path)
         // Who is home is a look into files of the system: only for a file of that name.
-        if url.lastPathComponent == DefaultFile.name, url.path == DefaultFile.url.standardizedFileURL.path {
+        let mayBeDefault = path.hasSuffix("/" + DefaultFile.name)
+        guard mayBeDefault || seedFilePath != nil else { return }
+        let url = URL(fileURLWithPath: path, isDirectory: false)
+        if mayBeDefault, url.path == DefaultFile.url.standardizedFileURL.path {
             try Self.makeDefaultFolder(of: url)
         }
         guard let seedFilePath, !FileManager.default.fileExists(atPath: path) else { return }
