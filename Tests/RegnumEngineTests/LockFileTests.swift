@@ -120,6 +120,8 @@ import Testing
             #expect(report.isClean, "\(report.findings)")
             do {
                 let three = try open()
+                // In another lock file nobody would see what it reads.
+                #expect(![.replaced, .replacedByItself].contains(attack))
                 #expect(try rows(three) == rows(one))
                 try insert(three)
                 try insert(one)
@@ -158,6 +160,29 @@ import Testing
         #expect(IntegrityCheck.run(new.database).isClean)
         let third = try open()
         #expect(third.table(named: "Row")?.count == new.table(named: "Row")?.count)
+    }
+
+    // A slot has words for 62 versions; behind them it says from where on everything is kept.
+    @Test(
+        "what a process reads is shown again after its part of the lock file was written over",
+        arguments: [2, 61, 62, 63])
+    func shownAgain(pinCount: Int) throws {
+        let one = try Database.openAsOtherProcess(path: path, fileSystem: files)
+        let two = try Database.openAsOtherProcess(path: path, fileSystem: files)
+        let writer = try two.makeSession()
+        var pins: [Session] = []
+        for _ in 1..<pinCount {
+            try insert(writer)
+            pins.append(try one.makeSession())
+        }
+        var lock = try bytes(path + ".lock")
+        lock.replaceSubrange(4096..<5120, with: (0..<1024).map { UInt8(truncatingIfNeeded: $0 &* 37) | 1 })
+        try write(lock, to: path + ".lock")
+        try insert(writer)
+        pins.append(try one.makeSession())
+        let shown = try two.pinsOfOthers().map(\.version).sorted()
+        #expect(shown.starts(with: pins.map(\.version).prefix(62)))
+        #expect(shown.count <= pinCount)
     }
 
     @Test("the 257th process is refused, and gets in when another goes")

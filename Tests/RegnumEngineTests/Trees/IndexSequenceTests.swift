@@ -148,6 +148,19 @@ import Testing
         try expectRefusal(home, 71, 0xff, "an index leaf is out of order")
     }
 
+    @Test("a leaf of bytes that is as long is refused")
+    func longLeafOfBytes() throws {
+        let (home, _) = try Self.home(5000, isNull: true)
+        var refs: [BlockRef] = []
+        try home.tree.forEachBlock { (ref) throws(EngineError) in refs.append(ref) }
+        let leaf = try #require(refs.first { $0.kind == BlockKind.indexLeaf.rawValue && $0.rows > 1024 })
+        let block = home.region.memory.base + Int(leaf.page) << 12
+        try IndexNodeLayout.check(leaf, block)
+        block.storeBytes(of: 1, toByteOffset: 38, as: UInt8.self)
+        let error = try #require(throws: EngineError.self) { try IndexNodeLayout.check(leaf, block) }
+        #expect("\(error)".contains("an index leaf is too large"))
+    }
+
     private func expectRefusal(_ home: IndexTreeHome, _ offset: Int, _ byte: UInt8, _ words: String) throws {
         var refs: [BlockRef] = []
         try home.tree.forEachBlock { (ref) throws(EngineError) in refs.append(ref) }
