@@ -40,10 +40,10 @@ package final class ResultsState {
     package let binding: ClassBinding?
     package let source: Source
     package let steps: [Step]
-    /// True where positions can be asked of the table itself.
-    let isWholeTable: Bool
-    /// `binding` of a whole table, to be used without counting a reference.
+    /// `binding` where the elements are the whole table, to be used without counting a reference; else nil.
     private let wholeBinding: Unmanaged<ClassBinding>?
+    /// True where positions can be asked of the table itself.
+    var isWholeTable: Bool { wholeBinding != nil }
     let elementType: ObjectBase.Type
     /// `RealmSettings.invalidations` when it was made.
     private let invalidations: Int
@@ -88,8 +88,11 @@ package final class ResultsState {
             self.source = binding == nil ? .nothing : source
         }
         self.steps = steps
-        if steps.isEmpty, case .table = self.source { isWholeTable = true } else { isWholeTable = false }
-        wholeBinding = isWholeTable ? binding.map { .passUnretained($0) } : nil
+        if steps.isEmpty, case .table = self.source {
+            wholeBinding = binding.map { .passUnretained($0) }
+        } else {
+            wholeBinding = nil
+        }
         isTracked = binding?.context.pointee.isTracked ?? false
         invalidations = realm.settings.invalidations
     }

@@ -177,7 +177,7 @@ struct Opening {
         guard count <= Self.newFileByteCount, !options.isReadOnly else { return false }
         let page = try readPage(at: 0)
         defer { page.deallocate() }
-        for i in 0..<FileHeader.byteCount where page.load(fromByteOffset: i, as: UInt8.self) != 0 { return false }
+        guard Memory.isZero(page, FileHeader.byteCount) else { return false }
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
             // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
             guard let seal = try? makeSeal(header) else { return false }
@@ -202,9 +202,7 @@ struct Opening {
             if isWritten, isLong { continue }
             let page = try readPage(at: offset)
             defer { page.deallocate() }
-            for i in stride(from: 0, to: 4096, by: 8) where page.load(fromByteOffset: i, as: UInt64.self) != 0 {
-                return false
-            }
+            guard Memory.isZero(page, 4096) else { return false }
         }
         return true
     }

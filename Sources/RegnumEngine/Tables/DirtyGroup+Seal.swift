@@ -188,7 +188,9 @@ extension DirtyGroup {
         case .slots: tail = planBytes(&d, v, rows)
         case .float64, .float32: planFloats(&d, v, rows)
         default:
-            if isZero(v.data, RowGroupLayout.dataByteCount(v.form, rows)) { d.flags |= RowGroupLayout.Flags.zeros }
+            if Memory.isZero(v.data, RowGroupLayout.dataByteCount(v.form, rows)) {
+                d.flags |= RowGroupLayout.Flags.zeros
+            }
         }
         d.byteCount = UInt32(RowGroupLayout.parts(d.form, d.flags, rows: rows).heap + tail)
         return d
@@ -199,12 +201,6 @@ extension DirtyGroup {
         var valid = 0
         for word in 0..<((rows + 63) / 64) { valid += validity[word].nonzeroBitCount }
         return valid < rows
-    }
-
-    private func isZero(_ data: UnsafeMutableRawPointer, _ byteCount: Int) -> Bool {
-        var sum: UInt8 = 0
-        for i in 0..<byteCount { sum |= data.load(fromByteOffset: i, as: UInt8.self) }
-        return sum == 0
     }
 
     /// Chooses the width; returns the bytes behind the data (nanoseconds of dates).
@@ -236,13 +232,13 @@ extension DirtyGroup {
             span == 0
             ? .constant : span <= 0xff ? .uint8 : span <= 0xffff ? .uint16 : span <= 0xffff_ffff ? .uint32 : .int64
         d.base = d.form == .int64 ? 0 : low
-        guard isDate, let aux = v.aux, !isZero(aux, rows * 4) else { return 0 }
+        guard isDate, let aux = v.aux, !Memory.isZero(aux, rows * 4) else { return 0 }
         d.flags |= RowGroupLayout.Flags.nanoseconds
         return rows * 4
     }
 
     private func planFloats(_ d: inout RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int) {
-        if isZero(v.data, RowGroupLayout.dataByteCount(v.form, rows)) { d.flags |= RowGroupLayout.Flags.zeros }
+        if Memory.isZero(v.data, RowGroupLayout.dataByteCount(v.form, rows)) { d.flags |= RowGroupLayout.Flags.zeros }
         var low = Double.infinity
         var high = -Double.infinity
         var hasNaN = false

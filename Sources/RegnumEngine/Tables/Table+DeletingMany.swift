@@ -152,10 +152,12 @@ extension IndexTree {
         guard let links = node.pointee.links else { return node.pointee.removeAll(keys) }
         var removed = 0
         for slot in 0..<node.pointee.count {
-            if links[slot].node == nil { try visit(&left) }
-            if links[slot].node == nil, node.pointee.level == 1 {
-                let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
-                guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
+            if links[slot].node == nil {
+                try visit(&left)
+                if node.pointee.level == 1 {
+                    let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
+                    guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
+                }
             }
             let gone = try removeAll(keys, below: try dirtyChild(node, slot), &left)
             links[slot].entryCount = max(links[slot].entryCount - gone, 0)

@@ -113,10 +113,10 @@ extension Table {
         try session.relieveIfDue()
         let open = try open(column, key)
         precondition(index >= 0 && index <= open.count, "place \(index) of \(open.count)")
-        do throws(EngineError) {
+        try session.change { () throws(EngineError) in
             try open.insert(values, at: index)
             if hasGuards { try link(column, key, values) }
-        } catch { throw session.space.unfinished(error) }
+        }
         // As many changes as elements, so that the memory of the write is looked at as often.
         session.changeCount &+= UInt64(max(values.count, 1))
         noteIfLong(open.tree.type, values)

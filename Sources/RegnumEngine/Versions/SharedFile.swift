@@ -223,12 +223,9 @@ final class SharedFile: @unchecked Sendable {
     /// never used.
     private func clear() {
         let pageByteCount = FormatLimits.pageByteCount
-        for page in stride(from: 0, to: Self.byteCount, by: pageByteCount) {
-            var bits: UInt64 = 0
-            for offset in stride(from: page, to: page + pageByteCount, by: 8) {
-                bits |= base.load(fromByteOffset: offset, as: UInt64.self)
-            }
-            if bits != 0 { Memory.zero(base + page, pageByteCount) }
+        for page in stride(from: 0, to: Self.byteCount, by: pageByteCount)
+        where !Memory.isZero(base + page, pageByteCount) {
+            Memory.zero(base + page, pageByteCount)
         }
     }
 

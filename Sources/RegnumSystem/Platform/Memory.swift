@@ -35,6 +35,19 @@ package enum Memory {
         memcmp(a, b, byteCount)
     }
 
+    /// Whether all bytes are 0; stops within 512 of one that is not.
+    package static func isZero(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
+        var start = 0
+        while start < byteCount {
+            let end = min(start + 512, byteCount)
+            var bits: UInt8 = 0
+            for i in start..<end { bits |= bytes.load(fromByteOffset: i, as: UInt8.self) }
+            if bits != 0 { return false }
+            start = end
+        }
+        return true
+    }
+
     package static func zero(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
         memset(target, 0, byteCount)
     }
