@@ -58,6 +58,33 @@ extension DurabilityTests {
         #expect(try isFree())
     }
 
+    /// Else a process whose commits always stand in line would keep the others from writing.
+    @Test("who has kept the writer's lock for long lets another process write before he writes again")
+    func lockKeptForLong() throws {
+        let files = files()
+        let other = try makeFile(files)
+        let hooked = HookedFileSystem(files)
+        var options = options()
+        options.longestHold = 0
+        let session = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options)
+            .makeSession()
+        let done = Done()
+        try insertLater(session, 0, done)
+        let inserted = Mutex(0)
+        hooked.after = { call, _ in
+            guard call == .unlock(byte: 1 << 62), inserted.withLock({ $0 }) == 0 else { return }
+            inserted.withLock { $0 += 1 }
+            #expect(throws: Never.self) { try self.insert(other, 1, .full) }
+        }
+        try session.beginWrite()
+        hooked.after = { _, _ in }
+        #expect(inserted.withLock { $0 } == 1)
+        #expect(done.durable == 1)
+        try SpaceTests.insert(try #require(session.table(named: "Row")), 2, 300)
+        try session.commitWrite()
+        #expect(try count(files) == 3)
+    }
+
     enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone, opensWhileOneLeaves }
 
     /// The system may have dropped the pages, and another process's sync of them confirms nothing.

@@ -258,6 +258,24 @@ extension ShrinkLimits {
         return (try #require(files.contents(of: Self.path)), try contents(session), options)
     }
 
+    /// It has read which version is the newest, and shows nobody yet that it needs it.
+    @Test("a file is not cut while another process opens it")
+    func opening() throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
+        let session = try database.makeSession()
+        try fill(session)
+        let long = try SpaceTests.fileByteCount(files)
+        let other = try files.open(Self.path, .readWrite)
+        defer { other.close() }
+        #expect(try other.tryLock(byte: 1 << 62 + 1))
+        for turn in 0..<60 { try count(session, Int64(turn + 1)) }
+        #expect(try SpaceTests.fileByteCount(files) >= long)
+        other.unlock(byte: 1 << 62 + 1)
+        try count(session, 61)
+        #expect(try SpaceTests.fileByteCount(files) < long / 2)
+    }
+
     @Test("every failing call of a commit that moves blocks leaves what was there, and the file goes on shrinking")
     func failures() throws {
         let (bytes, expected, options) = try mostlyFree()
