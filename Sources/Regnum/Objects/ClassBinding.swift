@@ -66,6 +66,9 @@ package struct ClassContext {
 /// One class in one Realm. Owned by `RealmCore.bindings`; accessors keep the core alive, the core keeps this.
 package final class ClassBinding {
     package unowned(unsafe) let core: RealmCore
+    /// `core`, whose references are counted slowly.
+    private let uncountedCore: Unmanaged<RealmCore>
+    private let isFrozen: Bool
     package let schema: ClassSchema
     package let tableKey: TableKey
     /// Replaced by `RealmCore.reloadTables` when the session's tables change.
@@ -81,18 +84,16 @@ package final class ClassBinding {
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
     /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
     @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
-    /// What `add` stores per property; made on first use.
-    var insertPlan: InsertPlan {
-        if let madePlan { return madePlan }
-        let plan = InsertPlan(self)
-        madePlan = plan
-        return plan
+    @exclusivity(unchecked) private var insertPlan: InsertPlan? {
+        didSet { uncountedPlan = insertPlan.map { .passUnretained($0) } }
     }
-    @exclusivity(unchecked) private var madePlan: InsertPlan?
+    @exclusivity(unchecked) private var uncountedPlan: Unmanaged<InsertPlan>?
 
     /// The column of each stored property must exist in the table (the opener of the Realm has seen to it).
     init(core: RealmCore, schema: ClassSchema, table: Table) {
         self.core = core
+        uncountedCore = .passUnretained(core)
+        isFrozen = core.isFrozen
         self.schema = schema
         self.table = table
         uncounted = .passUnretained(table)
@@ -139,6 +140,13 @@ package final class ClassBinding {
         uncounted._withUnsafeGuaranteedRef { table in engine { () throws(EngineError) in try body(table) } }
     }
 
+    /// Runs `body` with what `add` stores per property, made on first use, without counting a reference.
+    @inline(__always)
+    func withInsertPlan<R>(_ body: (InsertPlan) -> R) -> R {
+        if uncountedPlan == nil { insertPlan = InsertPlan(self) }
+        return uncountedPlan.unsafelyUnwrapped._withUnsafeGuaranteedRef(body)
+    }
+
     /// True where the columns that the properties were bound to are where they were, and hold the same.
     func fits(_ definition: TableDefinition) -> Bool {
         let old = table.definition
@@ -177,8 +185,8 @@ package final class ClassBinding {
     /// Makes `object` the accessor of a row. It looks its row up at the first access.
     package func bind(_ object: ObjectBase, _ key: ObjectKey) {
         precondition(object.rowHolder == nil, "an object that is bound already")
-        core.countAccessor()
-        object.rowHolder = Unmanaged.passUnretained(core)
+        uncountedCore._withUnsafeGuaranteedRef { $0.countAccessor() }
+        object.rowHolder = .fromOpaque(uncountedCore.toOpaque())
         object.rowKey = key
         object.rowEpoch = .min
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
@@ -186,7 +194,7 @@ package final class ClassBinding {
         if schema.hasStoredCollections { bindStoredCollections(of: object) }
         if schema.isEncodable { markWrappers(of: object) }
         // Frozen objects go from thread to thread: nothing of them may change after this.
-        if core.isFrozen { _ = object.resolve() }
+        if isFrozen { _ = object.resolve() }
     }
 
     /// Gives an object that is bound its stored `let` collections.
@@ -205,7 +213,7 @@ package final class ClassBinding {
         bind(object, key)
         object.rowColumns = location.group.pointee.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
-        object.rowEpoch = core.session.state.pointee.epoch
+        object.rowEpoch = context.pointee.session.pointee.epoch
     }
 
     /// Points an accessor that nobody else holds at another row. Only where `schema.isRecyclable`.
@@ -215,7 +223,7 @@ package final class ClassBinding {
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
         object.rowColumns = location.group.pointee.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
-        object.rowEpoch = core.session.state.pointee.epoch
+        object.rowEpoch = context.pointee.session.pointee.epoch
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: location) }
     }
 

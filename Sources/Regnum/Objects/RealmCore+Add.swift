@@ -44,8 +44,14 @@ extension RealmCore {
     }
 
     func insert(_ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy) {
-        let plan = binding.insertPlan
-        let table = binding.table
+        binding.withInsertPlan { plan in
+            binding.withTable { table in insert(object, binding, update, plan, table) }
+        }
+    }
+
+    private func insert(
+        _ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy, _ plan: InsertPlan, _ table: Table
+    ) {
         if let place = plan.autoIncrement { number(object, binding, place) }
         if let step = plan.primaryKey, let existing = existingKey(object, step, binding, table) {
             if update != .error { return self.update(object, binding, existing, update) }

@@ -13,19 +13,25 @@ enum DateCoding {
     /// Cuts below a nanosecond. NaN becomes 1970; what lies outside becomes the first or last second.
     static func timestamp(_ date: Date) -> Timestamp {
         let interval = date.timeIntervalSinceReferenceDate
-        if interval.isNaN { return Timestamp(seconds: 0, nanoseconds: 0) }
-        let whole = interval.rounded(.towardZero)
         let limit = 9_223_372_035_876_468_000.0
-        if whole >= limit { return Timestamp(seconds: .max, nanoseconds: 999_999_999) }
-        if whole <= -limit { return Timestamp(seconds: .min, nanoseconds: -999_999_999) }
+        guard interval.magnitude < limit else {
+            if interval.isNaN { return Timestamp(seconds: 0, nanoseconds: 0) }
+            return interval > 0
+                ? Timestamp(seconds: .max, nanoseconds: 999_999_999)
+                : Timestamp(seconds: .min, nanoseconds: -999_999_999)
+        }
+        // One instruction; `rounded` is a call where the processor may be any of its kind.
+        let seconds = Int64(interval)
+        let whole = Double(seconds)
         let fraction = interval - whole
+        if fraction == 0 { return Timestamp(seconds: seconds + referenceSeconds, nanoseconds: 0) }
         var nanoseconds = Int32(fraction * 1_000_000_000)
         // Cutting may lose a nanosecond of a date that was read from a file: its own must come out again.
         if whole + Double(nanoseconds) / 1_000_000_000 != interval {
             let next = nanoseconds + (fraction < 0 ? -1 : 1)
             if whole + Double(next) / 1_000_000_000 == interval { nanoseconds = next }
         }
-        return timestamp(Int64(whole) + referenceSeconds, nanoseconds)
+        return timestamp(seconds + referenceSeconds, nanoseconds)
     }
 
     /// With both signs alike.

@@ -64,7 +64,9 @@ package final class GroupTree {
     @exclusivity(unchecked) private var lastGroup: UnsafeMutablePointer<GroupView>?
     /// The dirty group that stores went to last, and the one that new rows go to.
     @exclusivity(unchecked) private var lastDirty: DirtyGroup?
-    @exclusivity(unchecked) var tail: DirtyGroup?
+    @exclusivity(unchecked) var tail: DirtyGroup? { didSet { uncountedTail = tail.map { .passUnretained($0) } } }
+    /// `tail`, for what every new row asks of it.
+    @exclusivity(unchecked) private(set) var uncountedTail: Unmanaged<DirtyGroup>?
     /// Rows that `tail` may get.
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
     /// Rows that new groups get in a bulk insert: as many as fill their pages.
@@ -385,9 +387,10 @@ package final class GroupTree {
     @inline(__always)
     func append(_ key: UInt64) throws(EngineError) -> RowLocation {
         rowStamp &+= 1
-        if let tail, tail.view.pointee.count < tailLimit {
-            return RowLocation(group: tail.view, row: tail.append(key))
+        let location = uncountedTail?._withUnsafeGuaranteedRef { tail in
+            tail.view.pointee.count < tailLimit ? RowLocation(group: tail.view, row: tail.append(key)) : nil
         }
+        if let location { return location }
         return try appendElsewhere(key)
     }
 

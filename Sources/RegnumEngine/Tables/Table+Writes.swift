@@ -16,7 +16,7 @@ extension Table {
     /// follow when its columns are filled. About 20 ns.
     @inline(__always)
     package func insertRow() throws(EngineError) -> RowLocation {
-        try session.relieveIfDue()
+        try uncountedSession.whileHeld { session throws(EngineError) in try session.relieveIfDue() }
         let key = nextKey
         nextKey = key &+ 1
         count &+= 1
@@ -59,8 +59,11 @@ extension Table {
     /// Stores a var-bytes value of a new object, before `finishInsert`. The caller sets the validity bit.
     @inline(__always)
     package func setBytes(_ bytes: UnsafeRawBufferPointer, _ column: Int, at location: RowLocation) {
-        guard let tail = groups.tail, tail.view == location.group else { preconditionFailure("not the last group") }
-        tail.setBytes(column, location.row, bytes)
+        guard let tail = groups.uncountedTail else { preconditionFailure("no last group") }
+        tail._withUnsafeGuaranteedRef { tail in
+            precondition(tail.view == location.group, "not the last group")
+            tail.setBytes(column, location.row, bytes)
+        }
         if bytes.count > SpillLimits.longValue { session.noteLongValue(bytes.count) }
     }
 

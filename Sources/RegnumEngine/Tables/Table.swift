@@ -7,11 +7,13 @@ import RegnumSystem
 package final class Table {
     package let definition: TableDefinition
     unowned(unsafe) let session: Session
+    /// `session`, for what is done once a row: a reference less to count.
+    let uncountedSession: Unmanaged<Session>
     let map: ColumnMap
     let groups: GroupTree
-    /// Number of the primary key's column, and the tree of its index.
+    /// Number of the primary key's column, and the tree of its index, which `indexes` holds.
     private let primaryKey: Int?
-    @exclusivity(unchecked) private var keyTree: IndexTree?
+    @exclusivity(unchecked) private var keyTree: Unmanaged<IndexTree>?
     /// By column number; nil where there is no index.
     @exclusivity(unchecked) var indexes: [ColumnIndex?]
     /// By column number; nil where there is no index of contents.
@@ -43,6 +45,7 @@ package final class Table {
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
         self.definition = definition
         self.session = session
+        uncountedSession = .passUnretained(session)
         map = ColumnMap(definition.columns)
         let trees = TreeRecords(record)
         let inUnique = Set(definition.uniques.flatMap(\.columns))
@@ -98,7 +101,7 @@ package final class Table {
     }
 
     /// To be called where `indexes` have been made or replaced.
-    func noteKeyTree() { keyTree = primaryKey.flatMap { indexes[$0]?.tree } }
+    func noteKeyTree() { keyTree = primaryKey.flatMap { indexes[$0] }.map { .passUnretained($0.tree) } }
 
     /// Points at another version of the same definition.
     func show(_ record: TableRecord) {
@@ -265,7 +268,9 @@ package final class Table {
     /// As `key(forPrimaryKey:)` for an Int primary key, without a `Value`.
     package func key(forIntegerPrimaryKey value: Int64) throws(EngineError) -> ObjectKey? {
         guard let tree = keyTree else { preconditionFailure("no primary key") }
-        return try tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
+        return try tree.whileHeld { tree throws(EngineError) in
+            try tree.firstKey(value: IndexKey.encode(value)).map { ObjectKey($0) }
+        }
     }
 
     /// The objects whose indexed column holds `value`, ascending.
