@@ -214,7 +214,7 @@ package final class Database: @unchecked Sendable {
             if isKnown { setKnown() } else { try meet(versions.newest.number, durable: nil) }
             return
         }
-        if let entry = shared.enter(header) {
+        if let entry = shared.enter(header, knowing: versions.newest.number) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
             if isKnown, isOurs { setKnown() } else { try meet(entry.newest, durable: entry.durable) }
         } else {

@@ -221,23 +221,32 @@ class Database:
             return header
         raise Damage('no header holds')
 
+    def slot_at(self, start):
+        slot = self.data[start:start + PAGE]
+        if self.file_key is not None:
+            plain = gcm_open(self.expand('regnum slot', 0), slot[:12], slot[16:4080], slot[4080:],
+                             self.identifier + bytes(24))
+            if plain is None:
+                return None
+            slot = plain + bytes(32)
+        elif struct.unpack_from('<QQ', slot, 4080) != xxh3(slot[:4080], self.seed):
+            return None
+        need(slot[:4] == b'RSLT' and number(slot, 4, 2) == 1, 'a slot has another format')
+        return slot
+
     def read_slots(self):
-        slots = []
-        for start in (16384, 32768):
-            slot = self.data[start:start + PAGE]
-            if self.file_key is not None:
-                plain = gcm_open(self.expand('regnum slot', 0), slot[:12], slot[16:4080], slot[4080:],
-                                 self.identifier + bytes(24))
-                if plain is None:
-                    continue
-                slot = plain + bytes(32)
-            elif struct.unpack_from('<QQ', slot, 4080) != xxh3(slot[:4080], self.seed):
-                continue
-            need(slot[:4] == b'RSLT' and number(slot, 4, 2) == 1, 'a slot has another format')
-            slots.append(slot)
+        slots = [slot for slot in map(self.slot_at, (16384, 32768)) if slot is not None]
         slots.sort(key=lambda slot: -number(slot, 8, 8))
+        settled = self.slot_at(57344)
+        if settled is not None:
+            need(number(settled, 160, 4) == 0, 'the settled slot has a manifest')
+            if not slots or number(settled, 8, 8) > number(slots[0], 8, 8):
+                slots.insert(0, settled)
         for slot in slots:
-            if self.is_whole(slot):
+            is_settled = settled is not None and slot[8:24] == settled[8:24]
+            if is_settled:
+                need(len(self.data) >= number(slot, 32, 8) * PAGE, 'the file ends before its content')
+            if is_settled or self.is_whole(slot):
                 self.version, self.high_water = number(slot, 8, 8), number(slot, 32, 8)
                 self.catalog, self.free_log = Ref(slot, 40), Ref(slot, 80)
                 return

@@ -75,6 +75,41 @@ import Testing
         }
     }
 
+    // The child's copy of the observed Realm ended in it, and with it the waiting of the parent's thread, which hears by a
+    // pipe that both have: the parent's observers were told of no other process's commit any more.
+    @Test("a child that lets go of an observed Realm leaves its parent's observers alone")
+    func forkedObserver() async throws {
+        try await withPath { path in
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                let queue = DispatchQueue(label: "observing")
+                let told = DispatchSemaphore(value: 0)
+                var realm: Realm?
+                var token: NotificationToken?
+                try queue.sync {
+                    realm = try Realm(configuration: KilledProcessTests.configuration(path), queue: queue)
+                    token = realm?.objects(KilledRow.self).observe { _ in told.signal() }
+                }
+                guard told.wait(timeout: .now() + 30) == .success else { exit(11) }
+                let child = SeveralProcessesTests.fork()
+                if child == 0 {
+                    token = nil
+                    realm = nil
+                    exit(0)
+                }
+                guard SeveralProcessesTests.wait(child) == 0 else { exit(12) }
+                let writer = SeveralProcessesTests.fork()
+                if writer == 0 {
+                    guard let mine = try? Realm(configuration: KilledProcessTests.configuration(path)) else { exit(1) }
+                    exit((try? mine.write { mine.add(KilledProcessTests.row(1)) }) == nil ? 2 : 0)
+                }
+                guard SeveralProcessesTests.wait(writer) == 0 else { exit(13) }
+                let isTold = told.wait(timeout: .now() + 30) == .success
+                withExtendedLifetime((realm, token)) {}
+                exit(isTold ? 0 : 14)
+            }
+        }
+    }
+
     /// The child had the files of its parent open, and with them the parent's locks.
     @Test("a writer that is killed stops nobody, though a child that it has forked lives on")
     func killedWithChild() async throws {

@@ -85,6 +85,21 @@ extension DurabilityTests {
         #expect(try count(files) == 3)
     }
 
+    // Whoever can write the lock file could make a commit pass over billions of pages, or take a number that no opening
+    // accepts.
+    @Test("what a lock file tells of failed commits is believed as far as the file goes")
+    func failedBeyondTheFile() throws {
+        let files = files()
+        let first = try makeFile(files)
+        let other = try open(files)
+        let shared = try #require(other.shared)
+        #expect(shared.showFailed(SharedFile.Failed(last: CommitSlot.versionLimit, end: 1 << 40)))
+        for id in 0..<3 { try insert(first, id, .full) }
+        #expect(first.version < 20)
+        #expect(try files.open(Self.path, .readOnly).byteCount() < 4 << 20)
+        #expect(try count(files) == 3)
+    }
+
     enum Successor: CaseIterable { case hasItOpen, opensBeside, opensAlone, opensWhileOneLeaves }
 
     /// The system may have dropped the pages, and another process's sync of them confirms nothing.
@@ -330,7 +345,7 @@ extension DurabilityTests {
         try first.database.makeDurable()
         files.after = { _, _ in }
         let shared = try #require(other.database.shared)
-        #expect(shared.enter(other.database.header)?.durable == shared.newest)
+        #expect(shared.enter(other.database.header, knowing: 0)?.durable == shared.newest)
     }
 
     /// Such a slot names no pages to be checked: opening took it for whole, when a process that has it not for the newest

@@ -483,7 +483,9 @@ import Testing
         let zeros = [UInt8](repeating: 0, count: 4096)
         let file = try files.open(Self.path, .readWrite)
         try file.write(zeros, at: 0)
-        for offset in CommitSlot.byteOffsets { try file.write([UInt8](repeating: 1, count: 16), at: offset) }
+        for offset in CommitSlot.byteOffsets + [FormatLimits.settledSlotByteOffset] {
+            try file.write([UInt8](repeating: 1, count: 16), at: offset)
+        }
         var before = [UInt8](repeating: 0, count: try file.byteCount())
         let count = try before.withUnsafeMutableBytes { try file.read($0, at: 0) }
         #expect(throws: EngineError.self) { try open(files) }

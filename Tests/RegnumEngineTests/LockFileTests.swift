@@ -282,6 +282,46 @@ import Testing
         #expect(try open().table(named: "Row")?.count == 3 + cutAt)
     }
 
+    // A backup of the folder that is put back in part, or a program that means harm. The words hold, and so did not look
+    // like damage: the process went back to the commit that they name, and gave its successor's number to another one.
+    @Test("a process that finds the lock file as it was some commits ago goes on from what it knows", arguments: 1...3)
+    func putBack(commits: Int) throws {
+        do {
+            let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
+            let one = try database.makeSession()
+            try insert(one, 3)
+            let older = try bytes(path + ".lock")
+            try insert(one, commits)
+            try write(older, to: path + ".lock")
+            let other = try database.makeSession()
+            #expect(try rows(other).count == 2 * (3 + commits))
+            try insert(other)
+            try write(older, to: path + ".lock")
+            try insert(one)
+            #expect(IntegrityCheck.run(database).isClean)
+        }
+        #expect(try rows(open()).count == 2 * (5 + commits))
+    }
+
+    @Test("the lock file may be cut while a new database takes it over")
+    func cutInTheMaking() throws {
+        do { try insert(try open()) }
+        try files.remove(path)
+        let hooked = HookedFileSystem(files)
+        var cuts = 0
+        hooked.refusal = { request, path in
+            if request == .takeAccess, path.hasSuffix(".lock") {
+                cuts += 1
+                try? self.attack(.emptied)
+            }
+            return nil
+        }
+        let session = try Database.openAsOtherProcess(path: path, fileSystem: hooked).makeSession()
+        #expect(cuts == 1)
+        try insert(session)
+        #expect(try rows(open()).count == 2)
+    }
+
     @Test("the lock file may be cut before a version is let go, or another one read")
     func cutBeforeUnpinning() throws {
         let one = try open()

@@ -11,11 +11,12 @@ import Testing
 // A class: its end removes the files.
 @Suite final class ProcessTests {
     let path: String
-    init() {
+    init() { path = Self.newPath() }
+
+    static func newPath() -> String {
         var words: (UInt64, UInt64) = (0, 0)
         withUnsafeMutableBytes(of: &words) { PosixFileSystem.shared.fillRandom($0) }
-        path =
-            FileManager.default.temporaryDirectory
+        return FileManager.default.temporaryDirectory
             .appendingPathComponent("regnum-process-\(String(words.0, radix: 16)).realm").path
     }
 

@@ -116,6 +116,8 @@ final class CrashRun: @unchecked Sendable {
                 try begin()
             } else if hasThings, random.below(30) == 0 {
                 try compact()
+            } else if random.below(20) == 0 {
+                try reopen()
             }
         }
         leave()
@@ -125,6 +127,13 @@ final class CrashRun: @unchecked Sendable {
     private func leave() {
         files.beforeSync.withLock { $0 = nil }
         database = nil
+    }
+
+    /// So that the settled slot is there, and not on the medium yet.
+    private func reopen() throws {
+        let before = state
+        try begin()
+        guard state == before else { throw RunFailure(text: "a closed file holds another state", images: images) }
     }
 
     /// Opens the file, or the image that was chosen to go on from.

@@ -61,8 +61,12 @@ import Testing
 
         // The first interrupted commit: everything reaches the disk but its first block.
         let first = files.crash(model: .everything, random: &random)
-        do { try commit(try open(first, mutant), [("A", 2), ("B", 2)]) }
-        let whole = try #require(first.contents(of: Self.path))
+        let whole = try {
+            let database = try open(first, mutant)
+            try commit(database, [("A", 2), ("B", 2)])
+            // Not closed: the power is lost.
+            return try withExtendedLifetime(database) { try #require(first.contents(of: Self.path)) }
+        }()
         let firstBlock = try #require(differing(before, whole).first { $0 >= 16 })
         var torn = whole
         torn.replaceSubrange(

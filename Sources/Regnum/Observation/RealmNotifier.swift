@@ -68,6 +68,8 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     deinit {
+        // In the child of a fork the watch is the parent's, and a thread of the parent may have had the lock.
+        if database.isForked { return }
         dropBackground()
         CommitBoard.remove(database)
     }

@@ -44,7 +44,7 @@ extension Database {
     func reclaim() throws(EngineError) {
         // Asked before anything is touched: where it fails, what is known stays known.
         let others = try shared?.pinsOfOthers() ?? []
-        keepClear(of: others.map(\.failed))
+        try keepClear(of: others.map(\.failed))
         var space = try loadRecordedSpace()
         guard !space.free.pending.isEmpty else { return }
         recorded = nil
@@ -53,9 +53,13 @@ extension Database {
     }
 
     /// What sessions of other processes show of failed commits stays as it is. Guard: gate.
-    private func keepClear(of failed: [SharedFile.Failed]) {
+    private func keepClear(of failed: [SharedFile.Failed]) throws(EngineError) {
         barred = failed.map(\.end).max() ?? 0
-        guard let last = failed.map(\.last).max(), last > 0 else { return }
+        if barred > 0 {
+            // What a failed commit has written lies in the file, whatever the lock file says.
+            do { barred = min(barred, UInt64(try file.byteCount() >> 12)) } catch { throw .system(error) }
+        }
+        guard let last = failed.map(\.last).max(), last > 0, last < CommitSlot.versionLimit - 1 else { return }
         line.monitor.withLock { line.leastNumber = max(line.leastNumber, last + 1) }
     }
 

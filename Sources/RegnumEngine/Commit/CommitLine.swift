@@ -99,8 +99,9 @@ final class CommitLine: @unchecked Sendable {
     private var suspect: UInt64?
     /// Syncs of this process that have failed.
     private(set) var failures: UInt64 = 0
-    /// Newest commit on the medium, and where its slot lies.
+    /// Newest commit on the medium, and where its slot lies; whether it came there by a sync of this process.
     var durable: UInt64
+    private(set) var hasSynced = false
     var durableSlot = FormatLimits.slotAByteOffset
     /// The manifest of that slot names pages written after this commit. Some were freed before `durable`, and may not
     /// be used again while a power loss makes an opening look at that manifest.
@@ -205,6 +206,7 @@ final class CommitLine: @unchecked Sendable {
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
         durableSlot = work.offset
+        hasSynced = true
         if let last = work.last { newest = last.version.number }
         abandoned.removeAll { $0.last < durable }
         setSynced()
@@ -252,6 +254,7 @@ final class CommitLine: @unchecked Sendable {
         generation += 1
         covered = found.slot.isTwoStep ? newest : found.slot.previousDurable
         if known == newest {
+            hasSynced = hasSynced && durable == newest
             durable = newest
             durableSlot = found.byteOffset
             return

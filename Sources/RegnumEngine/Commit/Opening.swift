@@ -7,7 +7,9 @@
 //
 // Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and
 // every run of its manifest hashes to what the slot says; else the other. A rejected slot is cleared before
-// anything is written, or a later crash could complete it. A file whose newest commit counts, but has a catalog or
+// anything is written, or a later crash could complete it. A commit that is known to have been on the medium, by the
+// settled slot or by the lock file, always counts: what is missing of it is damage. Where its slot does not hold the
+// settled slot takes its place. A file whose newest commit counts, but has a catalog or
 // schema that cannot be read, is refused, as a program must not go on without what was acknowledged. Inspectors see the
 // commit before it (`takesOlderCommit`).
 
@@ -278,15 +280,23 @@ struct Opening {
 
         var rejected: [CommitSlot.Placed] = []
         var passedOver: PassedCommit?
-        let slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+        var slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+        let settled = try readSettled(seal)
+        let mended = settled.flatMap { Self.standIn($0, for: slots) }
+        if let mended { slots.insert(mended, at: 0) }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
             if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
                 throw corrupted("the file is too short")
             }
-            guard isWhole(slot, reader, byteCount: count) else {
-                rejected.append(placed)
-                continue
+            let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
+            let isLong = Self.isLong(slot, byteCount: count)
+            if !isLong || !isSettled && !holdsManifest(slot, reader) {
+                guard isSettled || shared?.lastDurable(header) == slot.version else {
+                    rejected.append(placed)
+                    continue
+                }
+                if !isLong { throw corrupted("the file ends before its content does") }
             }
             do throws(EngineError) { try checkFeatures(slot, reader) } catch {
                 guard options.takesOlderCommit, options.isReadOnly, passedOver == nil, case .corrupted = error else {
@@ -302,7 +312,7 @@ struct Opening {
                 }
             }
             try shared?.reset(
-                header, newest: slot.version, isDurable: isNew, permissions: try permissions())
+                header, newest: slot.version, isDurable: isNew || isSettled, permissions: try permissions())
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
                 reader: reader, slot: slot, shared: shared)
@@ -311,6 +321,7 @@ struct Opening {
             // Last, so that a file that is refused stays as it is.
             if !options.isReadOnly, options.mutant != .ghostCommit {
                 for bad in rejected { try clear(bad) }
+                if let mended { try replace(mended, by: mended.bytes) }
                 if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
                     try clear(placed)
                     try replace(placed, by: placed.bytes)
@@ -366,10 +377,28 @@ struct Opening {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
-    /// True if the file holds everything that the commit wrote.
-    private func isWhole(_ slot: CommitSlot, _ reader: BlockReader, byteCount: Int) -> Bool {
+    private func readSettled(_ seal: FileSeal) throws(EngineError) -> CommitSlot.Placed? {
+        do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
+    }
+
+    /// The settled slot in the place of one that does not hold, or of the older one, where no slot is as new as it is.
+    /// `slots`: newest first.
+    private static func standIn(_ settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed? {
+        guard slots.allSatisfy({ $0.slot.version < settled.slot.version }) else { return nil }
+        var standIn = settled
+        standIn.byteOffset =
+            slots.first.map { CommitSlot.otherByteOffset($0.byteOffset) } ?? FormatLimits.slotAByteOffset
+        return standIn
+    }
+
+    /// True if the file is as long as the commit needs it.
+    private static func isLong(_ slot: CommitSlot, byteCount: Int) -> Bool {
         let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
-        guard !overflow, needed <= UInt64(byteCount) else { return false }
+        return !overflow && needed <= UInt64(byteCount)
+    }
+
+    /// True if a file that is long enough holds everything that the commit wrote.
+    private func holdsManifest(_ slot: CommitSlot, _ reader: BlockReader) -> Bool {
         if options.mutant == .manifestNotChecked { return true }
         // No commit writes a longer one; all the runs of a damaged one may be the same 256 MiB.
         let manifestPages = slot.manifest.reduce(0) { $0 + $1.extent.pageCount }

@@ -103,10 +103,15 @@ extension Database {
 
     /// The number of the next commit.
     func number(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> UInt64 {
-        try line.monitor.withLock { () throws(EngineError) in
+        let number = try line.monitor.withLock { () throws(EngineError) in
             try line.check(base)
             return max(before.number + 1, line.leastNumber)
         }
+        guard number < CommitSlot.versionLimit else {
+            throw .limit(
+                "The file has had as many commits as it can count (2^47): write a copy of it and go on with that.")
+        }
+        return number
     }
 
     func makeNonce() -> UInt64 {

@@ -265,10 +265,38 @@ extension Database {
         }
     }
 
+    /// Says in the file that the newest commit is on the medium, where this process has seen to that. Nobody waits for
+    /// it to be there, and nothing is lost where it fails: then damage to that commit looks like a crash.
+    private func writeSettledSlot() {
+        let durable = line.monitor.withLock { () -> (number: UInt64, offset: Int)? in
+            line.hasSynced && line.isIdle && line.latch == nil ? (line.durable, line.durableSlot) : nil
+        }
+        guard let durable else { return }
+        if let shared {
+            guard (try? shared.tryLockWriter()) == true else { return }
+            defer { shared.unlockWriter() }
+            // Who has made a newer one says so of that.
+            if shared.newest == durable.number { writeSettledSlot(durable.number, durable.offset) }
+        } else {
+            writeSettledSlot(durable.number, durable.offset)
+        }
+    }
+
+    private func writeSettledSlot(_ number: UInt64, _ offset: Int) {
+        let slots = try? CommitSlot.readAll(file, seal: seal)
+        guard var slot = slots?.first(where: { $0.byteOffset == offset && $0.slot.version == number })?.slot else {
+            return
+        }
+        slot.manifest = []
+        slot.isTwoStep = true
+        try? writeSlot(slot, at: FormatLimits.settledSlotByteOffset)
+    }
+
     /// For the last one who lets go of the database.
     func syncAtEnd() {
         if !isForked, !options.isReadOnly, !isVolatile {
             try? makeDurable()
+            writeSettledSlot()
         }
         line.monitor.withLock {
             line.isClosed = true

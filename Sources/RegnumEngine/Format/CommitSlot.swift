@@ -24,6 +24,11 @@
 // The manifest names all that was written since the durable commit before it: several commits may have become
 // durable together, or not at all yet. A commit is whole if its slot's hash holds and each run of its manifest hashes
 // to what the slot says: so one sync for data and slot together is enough.
+//
+// At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
+// without manifest. Who has made the newest commit durable writes it when he closes the file, and waits for no sync: it
+// is there, an older one is, or its hash does not hold. From then on what does not match the manifest of that commit is
+// damage, and not a commit that was cut short; and where its slot is damaged the copy stands for it.
 
 import RegnumSystem
 
@@ -31,6 +36,8 @@ package struct CommitSlot: Sendable, Equatable {
     package static let byteCount = 4096
     package static let magic: UInt32 = 0x544C_5352
     package static let manifestLimit = 160
+    /// All numbers of commits are below it: the file that processes share has 48 bits for one.
+    package static let versionLimit: UInt64 = 1 << 47
 
     package struct Run: Sendable, Equatable {
         package var extent: Extent
@@ -121,8 +128,9 @@ package struct CommitSlot: Sendable, Equatable {
         freeLog = BlockRef(reading: p + 80)
         history = BlockRef(reading: p + 120)
         let count = Int(p.load(fromByteOffset: 160, as: UInt32.self))
-        // The file that processes share has 48 bits for a version.
-        guard count <= Self.manifestLimit, version > 0, version < 1 << 47, highWater < 1 << 47 else { return nil }
+        guard count <= Self.manifestLimit, version > 0, version < Self.versionLimit, highWater < 1 << 47 else {
+            return nil
+        }
         for i in 0..<count {
             let location = p.load(fromByteOffset: 168 + i * 24, as: UInt64.self)
             manifest.append(
@@ -132,6 +140,8 @@ package struct CommitSlot: Sendable, Equatable {
                     high: p.load(fromByteOffset: 184 + i * 24, as: UInt64.self)))
         }
     }
+
+    func isSameCommit(as other: CommitSlot) -> Bool { version == other.version && nonce == other.nonce }
 
     /// Where the two slots lie.
     package static let byteOffsets = [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset]
@@ -147,12 +157,26 @@ package struct CommitSlot: Sendable, Equatable {
         defer { page.deallocate() }
         var slots: [Placed] = []
         for offset in byteOffsets {
-            guard try file.read(page, at: offset) == byteCount, let base = page.baseAddress,
-                let slot = CommitSlot(reading: base, seal: seal)
-            else { continue }
-            slots.append(Placed(slot: slot, byteOffset: offset, bytes: [UInt8](page)))
+            if let placed = try read(file, at: offset, page, seal) { slots.append(placed) }
         }
         return slots
+    }
+
+    /// The settled slot where it holds; it lies where no commit looks for its slot.
+    static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
+        let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
+        defer { page.deallocate() }
+        let found = try read(file, at: FormatLimits.settledSlotByteOffset, page, seal)
+        return found.flatMap { $0.slot.isTwoStep && $0.slot.manifest.isEmpty ? $0 : nil }
+    }
+
+    private static func read(
+        _ file: any File, at offset: Int, _ page: UnsafeMutableRawBufferPointer, _ seal: FileSeal
+    ) throws(SystemError) -> Placed? {
+        guard try file.read(page, at: offset) == byteCount, let base = page.baseAddress,
+            let slot = CommitSlot(reading: base, seal: seal)
+        else { return nil }
+        return Placed(slot: slot, byteOffset: offset, bytes: [UInt8](page))
     }
 
     struct Placed: Sendable {

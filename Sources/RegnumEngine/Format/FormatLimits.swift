@@ -5,11 +5,13 @@
 package enum FormatLimits {
     package static let pageByteCount = 4096
     /// Pages 0..<16 hold the header, the two commit slots and the header's copy, 16 KiB apart, so that every
-    /// page size of a machine and every sector size keeps them apart.
+    /// page size of a machine and every sector size keeps them apart. Behind the header's copy lies that of a slot.
     package static let reservedPages: UInt64 = 16
     package static let slotAByteOffset = 16384
     package static let slotBByteOffset = 32768
     package static let headerCopyByteOffset = 49152
+    /// A copy of the slot of a commit that is on the medium; see `CommitSlot`.
+    package static let settledSlotByteOffset = 57344
     /// Objects of a row group at most.
     @usableFromInline package static let rowsPerGroup = 1024
     /// Children of an inner node at most.

@@ -165,8 +165,11 @@ final class SharedFile: @unchecked Sendable {
         base = try opened.mapShared(Self.byteCount)
     }
 
-    private func isValid(_ header: FileHeader) -> Bool {
-        guard let file, base.load(as: UInt64.self) == Self.magic,
+    private func isValid(_ header: FileHeader) -> Bool { file.map { isHead(base, of: $0, header) } ?? false }
+
+    /// Whether such bytes are the head of a lock file of this database since the machine has started.
+    private func isHead(_ base: UnsafeRawPointer, of file: any File, _ header: FileHeader) -> Bool {
+        guard base.load(as: UInt64.self) == Self.magic,
             base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
             base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh,
             base.load(fromByteOffset: 64, as: UInt64.self) == file.identity.device,
@@ -209,6 +212,8 @@ final class SharedFile: @unchecked Sendable {
                 try make()
             }
         } catch { throw .system(error) }
+        // Calls to the system lie behind the last look at it.
+        guard isMapped else { throw .lockFile(path: path) }
         clear()
         writeHead(header)
         self.newest = newest
@@ -217,6 +222,18 @@ final class SharedFile: @unchecked Sendable {
         word(at: Self.unsyncedFailuresOffset).value = 0
         slotsInUse = 0
         try claimSlot()
+    }
+
+    /// The last version that earlier processes knew to be on the medium, where the lock file that they have left tells of
+    /// one since the machine has started. Below the opening lock, while nobody has the file open.
+    func lastDurable(_ header: FileHeader) -> UInt64? {
+        guard let left = try? fileSystem.open(path, .readWriteNoFollow) else { return nil }
+        defer { left.close() }
+        let head = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
+        defer { head.deallocate() }
+        guard let base = head.baseAddress, (try? left.read(head, at: 0)) == head.count, isHead(base, of: left, header)
+        else { return nil }
+        return Word(base, at: Self.durableOffset).checked
     }
 
     /// Zeros everything, but pages that are: a first store to a page of a mapped file is a fault, and most slots were
@@ -307,42 +324,7 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Words
 
-    /// A number below 2^48 and 16 bits that fit it and its place.
-    struct Word {
-        let address: UnsafeMutablePointer<Atomic<UInt64>>
-        let place: UInt64
-
-        private func tagged(_ value: UInt64) -> UInt64 {
-            let mixed = (value &+ 1 &+ place &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
-            return value << 16 | (mixed >> 48 | 1)
-        }
-
-        /// Nil where something else than a number has been written.
-        var checked: UInt64? {
-            let word = address.pointee.load(ordering: .sequentiallyConsistent)
-            return tagged(word >> 16) == word ? word >> 16 : nil
-        }
-
-        var value: UInt64 {
-            get { checked ?? 0 }
-            nonmutating set { address.pointee.store(tagged(newValue), ordering: .sequentiallyConsistent) }
-        }
-
-        /// Sets what `change` makes of the number, unless that is nil.
-        func update(_ change: (UInt64?) -> UInt64?) {
-            var found = address.pointee.load(ordering: .sequentiallyConsistent)
-            while let new = change(tagged(found >> 16) == found ? found >> 16 : nil) {
-                let result = address.pointee.compareExchange(
-                    expected: found, desired: tagged(new), ordering: .sequentiallyConsistent)
-                if result.exchanged { return }
-                found = result.original
-            }
-        }
-    }
-
-    private func word(at offset: Int) -> Word {
-        Word(address: (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self), place: UInt64(offset))
-    }
+    private func word(at offset: Int) -> Word { Word(base, at: offset) }
 
     /// Word 0 of a slot is the floor, the others but the last are pins.
     func pinWord(_ slot: Int, _ word: Int) -> Word {
@@ -478,9 +460,11 @@ final class SharedFile: @unchecked Sendable {
         var durable: UInt64?
     }
 
-    /// What a writer must know of the others; nil where the file has been damaged. Below the writer's lock.
-    func enter(_ header: FileHeader) -> Entry? {
-        guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, word(at: 520).checked != nil
+    /// What a writer must know of the others; nil where the file has been damaged, or is an older one than that of the
+    /// version `known`. Below the writer's lock.
+    func enter(_ header: FileHeader, knowing known: UInt64) -> Entry? {
+        guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, newest >= known,
+            word(at: 520).checked != nil
         else { return nil }
         let last = word(at: Self.lastWriterOffset)
         let isOurs = last.checked == UInt64(slot + 1)

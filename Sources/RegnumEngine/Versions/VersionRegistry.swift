@@ -87,8 +87,12 @@ package final class VersionRegistry: Sendable {
         self.load = load
     }
 
-    /// Number of the newest version. Where the shared file is damaged, of the newest that this process knows.
-    package var latestNumber: UInt64 { shared?.newest ?? newestNumber.load(ordering: .acquiring) }
+    /// Number of the newest version. Where the shared file is damaged, or somebody has put an older one in its place, of
+    /// the newest that this process knows.
+    package var latestNumber: UInt64 {
+        let known = newestNumber.load(ordering: .acquiring)
+        return shared?.newest.map { max($0, known) } ?? known
+    }
 
     /// The newest version that this process knows.
     package var newest: Version { state.withLock { $0.newest } }

@@ -74,6 +74,19 @@ package enum CurrentProcess {
         #endif
     }
 
+    /// The permissions that the system takes from files that the process makes; nil where it does not tell.
+    static var creationMask: UInt32? {
+        #if canImport(Darwin)
+            return nil
+        #else
+            let name = Array("Umask:".utf8)
+            let lines = smallFile("/proc/self/status")?.split(separator: UInt8(ascii: "\n")) ?? []
+            guard let line = lines.first(where: { $0.starts(with: name) }) else { return nil }
+            let digits = line.dropFirst(name.count).filter { $0 > 32 }
+            return UInt32(String(decoding: digits, as: UTF8.self), radix: 8)
+        #endif
+    }
+
     /// The value of an environment variable, or nil. Not to be called per operation.
     package static func environment(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }

@@ -265,10 +265,11 @@ extension SystemCalls {
 
     private static let maskLock = Lock(0)
 
-    /// The permissions that the process takes from files it makes. It can only be read by being set: what other threads
-    /// make meanwhile is theirs alone.
+    /// The permissions that the process takes from files it makes. Linux tells of them; elsewhere they can only be read by
+    /// being set: what other threads make meanwhile is theirs alone.
     private static func creationMask() -> UInt32 {
-        maskLock.withLock { _ in
+        if let mask = CurrentProcess.creationMask { return mask }
+        return maskLock.withLock { _ in
             let mask = umask(0o077)
             _ = umask(mask)
             return UInt32(mask)

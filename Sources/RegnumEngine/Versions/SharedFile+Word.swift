@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a lock file, which anybody may overwrite: each tells whether it was written by one of us.
+
+import Synchronization
+
+extension SharedFile {
+    /// A number below 2^48 and 16 bits that fit it and its place.
+    struct Word {
+        let address: UnsafeMutablePointer<Atomic<UInt64>>
+        let place: UInt64
+
+        /// The number at an offset of a lock file that lies at `base`.
+        init(_ base: UnsafeMutableRawPointer, at offset: Int) {
+            address = (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
+            place = UInt64(offset)
+        }
+
+        private func tagged(_ value: UInt64) -> UInt64 {
+            let mixed = (value &+ 1 &+ place &* 0x9E37_79B9_7F4A_7C15) &* 0xD6E8_FEB8_6659_FD93
+            return value << 16 | (mixed >> 48 | 1)
+        }
+
+        /// Nil where something else than a number has been written.
+        var checked: UInt64? {
+            let word = address.pointee.load(ordering: .sequentiallyConsistent)
+            return tagged(word >> 16) == word ? word >> 16 : nil
+        }
+
+        var value: UInt64 {
+            get { checked ?? 0 }
+            nonmutating set { address.pointee.store(tagged(newValue), ordering: .sequentiallyConsistent) }
+        }
+
+        /// Sets what `change` makes of the number, unless that is nil.
+        func update(_ change: (UInt64?) -> UInt64?) {
+            var found = address.pointee.load(ordering: .sequentiallyConsistent)
+            while let new = change(tagged(found >> 16) == found ? found >> 16 : nil) {
+                let result = address.pointee.compareExchange(
+                    expected: found, desired: tagged(new), ordering: .sequentiallyConsistent)
+                if result.exchanged { return }
+                found = result.original
+            }
+        }
+    }
+}

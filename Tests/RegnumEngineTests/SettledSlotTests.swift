@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Damage to the newest commit of a file that was closed: it is damage, and no commit that was cut short.
+
+@testable import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+// A bit that changed in what the newest commit had written made its manifest fail, so the commit before it counted:
+// what had been acknowledged was gone without a word, and the next opening cleared its slot. The file alone could not
+// tell damage from a commit that a power loss had cut short. Now whoever closes it says that the commit was on the
+// medium (`CommitSlot`), and after a process that ended without closing the lock file says so until the machine starts.
+@Suite struct SettledSlotTests {
+    static let path = "/s/a.realm"
+    #if Encryption
+        static let keys = [nil, EncryptionKey(Array(0..<64))]
+    #else
+        static let keys: [EncryptionKey?] = [nil]
+    #endif
+
+    private static func open(
+        _ files: some FileSystem, _ key: EncryptionKey?, isReadOnly: Bool = false, path: String = path
+    ) throws -> Database {
+        var options = Database.OpenOptions(isReadOnly: isReadOnly)
+        options.encryptionKey = key
+        return try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
+    }
+
+    private static func insert(_ session: Session, _ ids: Range<Int>) throws {
+        try session.beginWrite()
+        for id in ids { try SpaceTests.insert(try #require(session.table(named: "Row")), id, 100 + id % 7 * 900) }
+        try session.commitWrite()
+    }
+
+    /// Three commits: the class, 40 rows, 20 more.
+    private static func fill(_ database: Database) throws {
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite()
+        try insert(session, 0..<40)
+        try insert(session, 40..<60)
+    }
+
+    private static func make(_ key: EncryptionKey?) throws -> [UInt8] {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        do { try fill(try open(files, key)) }
+        return try #require(files.contents(of: path))
+    }
+
+    /// All that is in the file, looked up too.
+    private static func contents(_ database: Database) throws -> [String] {
+        let session = try database.makeSession()
+        guard let table = session.table(named: "Row") else { return [] }
+        return try (0..<table.count).map { position in
+            let key = try table.key(atPosition: position)
+            let values = try (0..<3).map { "\(try table.value($0, of: key))" }
+            #expect(try table.key(forPrimaryKey: try table.value(0, of: key)) == key)
+            return values.joined(separator: " ")
+        }
+    }
+
+    private static func files(_ bytes: [UInt8]) -> SimulatedFileSystem {
+        let files = SimulatedFileSystem(seed: 2, reservedByteCount: 64 << 20)
+        files.setContents(of: path, bytes)
+        return files
+    }
+
+    enum Outcome { case right, refused, wrong }
+
+    private static func outcome(
+        _ bytes: [UInt8], _ key: EncryptionKey?, _ expected: [String], _ label: String, isReadOnly: Bool = false
+    ) -> Outcome {
+        do {
+            let found = try contents(try open(files(bytes), key, isReadOnly: isReadOnly))
+            #expect(found == expected, "\(label): \(found.count) rows")
+            return found == expected ? .right : .wrong
+        } catch let error as EngineError {
+            #expect(HostileUse.mayComeOfDamage(error, mayLackHeader: false), "\(label): \(error)")
+            return .refused
+        } catch {
+            Issue.record("\(label): \(error)")
+            return .wrong
+        }
+    }
+
+    @Test("a changed bit of what the newest commit wrote is an error, or is in nothing that is read", arguments: keys)
+    func pages(key: EncryptionKey?) throws {
+        let good = try Self.make(key)
+        let expected = try Self.contents(try Self.open(Self.files(good), key))
+        #expect(expected.count == 60)
+        let step = RunScale.isOptimized ? 61 : 509
+        var refused = 0
+        for at in stride(from: Int(FormatLimits.reservedPages) << 12, to: good.count, by: step) {
+            var bytes = good
+            bytes[at] ^= 1 << UInt8(at & 7)
+            let isReadOnly = at % 2 == 0
+            if Self.outcome(bytes, key, expected, "byte \(at)", isReadOnly: isReadOnly) == .refused { refused += 1 }
+        }
+        #expect(refused > 30)
+    }
+
+    @Test("a slot that is damaged is replaced by its copy, and the other way round", arguments: keys)
+    func slots(key: EncryptionKey?) throws {
+        let good = try Self.make(key)
+        let expected = try Self.contents(try Self.open(Self.files(good), key))
+        let settled = FormatLimits.settledSlotByteOffset
+        for offset in CommitSlot.byteOffsets + [settled] {
+            for at in stride(from: offset, to: offset + CommitSlot.byteCount, by: RunScale.isOptimized ? 7 : 97) {
+                var bytes = good
+                bytes[at] ^= 1 << UInt8(at & 7)
+                for isReadOnly in [true, false] {
+                    #expect(Self.outcome(bytes, key, expected, "byte \(at)", isReadOnly: isReadOnly) == .right)
+                }
+            }
+        }
+        // Both at once: only the copy is left, and what is written on it lasts without it.
+        var bytes = good
+        for offset in CommitSlot.byteOffsets { bytes[offset + 9] ^= 1 }
+        let files = Self.files(bytes)
+        do {
+            let database = try Self.open(files, key)
+            #expect(try Self.contents(database) == expected)
+            try Self.insert(try database.makeSession(), 60..<61)
+        }
+        var written = try #require(files.contents(of: Self.path))
+        for i in 0..<CommitSlot.byteCount { written[settled + i] = 0 }
+        let database = try Self.open(Self.files(written), key)
+        #expect(try Self.contents(database).count == 61)
+        #expect(IntegrityCheck.run(database).isClean)
+    }
+
+    @Test("a file that was closed and has lost its end is refused", arguments: keys)
+    func cut(key: EncryptionKey?) throws {
+        let good = try Self.make(key)
+        let expected = try Self.contents(try Self.open(Self.files(good), key))
+        var refused = 0
+        for count in stride(from: Int(FormatLimits.reservedPages) << 12, to: good.count, by: 4096) {
+            let outcome = Self.outcome(Array(good.prefix(count)), key, expected, "\(count) bytes")
+            if outcome == .refused { refused += 1 }
+        }
+        #expect(refused > 10)
+    }
+
+    @Test("an older copy of a slot counts for nothing, nor does one of another commit with that number")
+    func stale() throws {
+        let older = try Self.make(nil)
+        let files = Self.files(older)
+        do {
+            let database = try Self.open(files, nil)
+            try Self.insert(try database.makeSession(), 60..<61)
+            try Self.insert(try database.makeSession(), 61..<62)
+        }
+        let newer = try #require(files.contents(of: Self.path))
+        let settled = FormatLimits.settledSlotByteOffset
+        #expect(newer[settled..<settled + 4096] != older[settled..<settled + 4096])
+        var bytes = newer
+        bytes.replaceSubrange(settled..<settled + 4096, with: older[settled..<settled + 4096])
+        #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 62)
+        // Nothing says that the newest commit was on the medium: damage to it looks like a power loss.
+        let slot = try #require(
+            CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), seal: Self.seal(bytes))
+                .max { $0.slot.version < $1.slot.version }?.slot)
+        bytes[Int(slot.catalog.page) << 12 + 50] ^= 1
+        #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 61)
+        var other = slot
+        (other.nonce, other.isTwoStep, other.manifest) = (slot.nonce ^ 1, true, [])
+        try bytes.withUnsafeMutableBytes { raw in
+            other.write(to: try #require(raw.baseAddress) + settled, seal: try Self.seal(Array(raw)))
+        }
+        #expect(try Self.contents(try Self.open(Self.files(bytes), nil)).count == 61)
+    }
+
+    // A commit took the first number that no slot may have: it was acknowledged, and the next opening did not see it.
+    @Test("a file whose commits have come to the last number is read, and written to no more")
+    func lastNumber() throws {
+        var bytes = try Self.make(nil)
+        let seal = try Self.seal(bytes)
+        for placed in try CommitSlot.readAll(try Self.files(bytes).open(Self.path, .readWrite), seal: seal) {
+            var slot = placed.slot
+            slot.version += CommitSlot.versionLimit - 5
+            try bytes.withUnsafeMutableBytes {
+                slot.write(to: try #require($0.baseAddress) + placed.byteOffset, seal: seal)
+            }
+        }
+        let session = try Self.open(Self.files(bytes), nil).makeSession()
+        #expect(session.version == CommitSlot.versionLimit - 1)
+        do {
+            try Self.insert(session, 60..<61)
+            Issue.record("a commit without a number")
+        } catch EngineError.limit(let words) {
+            #expect(words.contains("write a copy"))
+        }
+        #expect(try Self.contents(session.database).count == 60)
+    }
+
+    private static func seal(_ bytes: [UInt8]) throws -> FileSeal {
+        try bytes.withUnsafeBytes {
+            try FileSeal(FileHeader(reading: try #require($0.baseAddress), path: ""), nil, path: "")
+        }
+    }
+
+    @Test("after a process that did not close the file the lock file tells that its newest commit was on the medium")
+    func lockFile() throws {
+        let path = ProcessTests.newPath()
+        defer {
+            for name in [path, path + ".lock"] { try? PosixFileSystem.shared.remove(name) }
+        }
+        let hooked = HookedFileSystem(PosixFileSystem.shared)
+        do {
+            // Killed: what it would write at its end, it does not write.
+            var database: Database? = try Self.open(hooked, nil, path: path)
+            if let database { try Self.fill(database) }
+            hooked.refusal = { request, _ in request == .tryLock ? SystemError(.io, "lock", path) : nil }
+            database = nil
+        }
+        let file = try PosixFileSystem.shared.open(path, .readWrite)
+        defer { file.close() }
+        let page = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+        defer { page.deallocate() }
+        _ = try file.read(page, at: FormatLimits.settledSlotByteOffset)
+        #expect(page.allSatisfy { $0 == 0 })
+        let bytes = try Self.read(file)
+        let slot = try #require(
+            try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version }?.slot)
+        try file.write([bytes[Int(slot.catalog.page) << 12 + 50] ^ 1], at: Int(slot.catalog.page) << 12 + 50)
+        #expect(throws: EngineError.self) { try Self.open(PosixFileSystem.shared, nil, path: path) }
+        // Nothing was cleared.
+        #expect(try CommitSlot.readAll(file, seal: Self.seal(bytes)).count == 2)
+        try file.write([bytes[Int(slot.catalog.page) << 12 + 50]], at: Int(slot.catalog.page) << 12 + 50)
+        #expect(try Self.contents(try Self.open(PosixFileSystem.shared, nil, path: path)).count == 60)
+    }
+
+    private static func read(_ file: any File) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: try file.byteCount())
+        let count = try bytes.withUnsafeMutableBytes { try file.read($0, at: 0) }
+        #expect(count == bytes.count)
+        return bytes
+    }
+}
