@@ -64,6 +64,18 @@ import Testing
         try Self.expect(table, count)
     }
 
+    @Test("the name of a column may have 63 bytes")
+    func longNames() throws {
+        let session = try Database.open(path: "/a.realm", fileSystem: MemoryFileSystem()).makeSession()
+        try session.beginWrite()
+        let names = [62, 63].map { String(repeating: "n", count: $0) }
+        try session.addTables([NewTable(name: "A", columns: names.map { NewColumn(name: $0, type: .int) })])
+        #expect(throws: EngineError.self) {
+            let long = NewColumn(name: String(repeating: "n", count: 64), type: .int)
+            try session.addTables([NewTable(name: "B", columns: [long])])
+        }
+    }
+
     static func expect(_ table: Table, _ count: Int) throws {
         #expect(table.count == count)
         for i in 0..<count {

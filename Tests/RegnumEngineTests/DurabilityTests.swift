@@ -495,6 +495,56 @@ import Testing
         #expect(isKept)
     }
 
+    // The slot would be written while the sync runs, which then takes it for its own: it would never be synced.
+    @Test("a relaxed commit waits until a sync that is running has ended, and has a sync of its own")
+    func relaxedBehindSync() throws {
+        let files = files()
+        let hooked = HookedFileSystem(files)
+        let first = try makeFile(files)
+        try insert(first, 0, .full)
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: hooked, options: options())
+        try insert(try database.makeSession(), 1, .relaxed)
+        let done = DispatchSemaphore(value: 0)
+        let isStarted = Mutex(false)
+        hooked.before = { call, _ in
+            let wasStarted = isStarted.withLock { isStarted in
+                defer { isStarted = isStarted || call == .sync }
+                return isStarted
+            }
+            if call != .sync || wasStarted { return }
+            Thread.detachNewThread {
+                #expect(throws: Never.self) { try self.insert(try database.makeSession(), 2, .relaxed) }
+                done.signal()
+            }
+            // It does not end before the sync does.
+            #expect(done.wait(timeout: .now() + 0.1) == .timedOut)
+        }
+        try database.makeDurable()
+        done.wait()
+        hooked.before = { _, _ in }
+        try database.makeDurable()
+        try expectAfterPowerLoss(files, 3, seed: 1)
+    }
+
+    @Test("who waits to offer a turn is not noted as the one who has it")
+    func waitingToOffer() throws {
+        let database = try open(files())
+        let session = try database.makeSession()
+        try session.beginWrite()
+        let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            begun.signal()
+            #expect(throws: Never.self) { try database.offerTurn(1) {} }
+            done.signal()
+        }
+        begun.wait()
+        #expect(done.wait(timeout: .now() + 0.05) == .timedOut)
+        #expect(database.hasBegunWriteHere)
+        session.rollbackWrite()
+        done.wait()
+        #expect(database.declineTurn(1))
+    }
+
     @Test("a write that is cancelled shows what is durable, where that which it was built on has failed")
     func cancelled() throws {
         let files = files()

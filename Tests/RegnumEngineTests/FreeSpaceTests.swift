@@ -43,6 +43,20 @@ import Testing
         #expect(space.takeSkipped() == [])
     }
 
+    @Test("a commit of many blocks is scattered over the largest runs, and over no more than its slot can name")
+    func manyRuns() throws {
+        var space = FreeSpace(highWater: 4000)
+        // 500 of one page, and 150 of two.
+        for i in 0..<500 { try space.release(Extent(page: UInt64(20 + 2 * i), pageCount: 1)) }
+        for i in 0..<150 { try space.release(Extent(page: UInt64(1500 + 3 * i), pageCount: 2)) }
+        let (pages, runs) = try space.place([Int](repeating: 1, count: 400), runLimit: 128)
+        #expect(Set(pages).count == 400)
+        #expect(runs.count <= 129)
+        // 128 of the runs of two pages, and the end of the file.
+        #expect(pages.filter { $0 < 1500 }.isEmpty)
+        #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
+    }
+
     @Test("free pages on both sides of a boundary are two runs")
     func freeRuns() throws {
         var space = FreeSpace(highWater: 2 * Self.section)

@@ -3,7 +3,7 @@
 // renamed over or unlinked; a link planted. Who has it open goes on, who opens it gets the database or a clear error.
 
 import Foundation
-import RegnumEngine
+@testable import RegnumEngine
 import RegnumSimulation
 import RegnumSystem
 import Testing
@@ -180,9 +180,13 @@ import Testing
         try write(lock, to: path + ".lock")
         try insert(writer)
         pins.append(try one.makeSession())
+        let read = try pins.dropFirst().map { try rows($0) }
         let shown = try two.pinsOfOthers().map(\.version).sorted()
         #expect(shown.starts(with: pins.map(\.version).prefix(62)))
         #expect(shown.count <= pinCount)
+        // Those behind the words too.
+        try insert(writer, 6)
+        #expect(try pins.dropFirst().map { try rows($0) } == read)
     }
 
     @Test("the 257th process is refused, and gets in when another goes")
@@ -320,6 +324,19 @@ import Testing
         #expect(cuts == 1)
         try insert(session)
         #expect(try rows(open()).count == 2)
+    }
+
+    @Test("the lock file may be cut before somebody asks who writes")
+    func cutBeforeAsking() throws {
+        let one = try open()
+        try insert(one)
+        let database = try Database.openAsOtherProcess(path: path, fileSystem: files)
+        let shared = try #require(database.shared)
+        try one.beginWrite()
+        #expect(shared.otherWriter != nil)
+        try attack(.emptied)
+        #expect(shared.otherWriter == nil)
+        try one.commitWrite()
     }
 
     @Test("the lock file may be cut before a version is let go, or another one read")

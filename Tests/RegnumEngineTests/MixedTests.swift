@@ -70,6 +70,20 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
+    // The ends of parts that were counted and are not there were read from whatever lies behind the value.
+    @Test("a list in a mixed value that counts more elements than there is room for is refused")
+    func partsThatAreNotThere() throws {
+        var bytes = MixedCodec.encode(.list([.int(1), .int(2)]))
+        #expect(throws: Never.self) { try bytes.withUnsafeBytes { try MixedCodec.decode($0) } }
+        for tag in [bytes[0], MixedCodec.encode(.dictionary([]))[0]] {
+            bytes[0] = tag
+            for count in [UInt32(3), 1 << 28, 0x7fff_ffff, .max] {
+                bytes.withUnsafeMutableBytes { $0.storeBytes(of: count, toByteOffset: 1, as: UInt32.self) }
+                #expect(throws: EngineError.self) { try bytes.withUnsafeBytes { try MixedCodec.decode($0) } }
+            }
+        }
+    }
+
     @Test("damaged bytes of a mixed value throw or read as some value, and never trap")
     func damage() throws {
         var random = SeededRandom(seed: 8)

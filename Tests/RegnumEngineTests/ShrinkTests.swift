@@ -209,6 +209,23 @@ extension ShrinkLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
+    // Within a row group it began anew with each commit: one with more large collections than a commit looks at ended the
+    // way for good, and the file stayed as long as it was.
+    @Test("a way that one commit cannot go to its end goes on with the next")
+    func fewVisits() throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)
+        var options = Self.options
+        options.shrinkLimits.visits = 8
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: options)
+        let session = try database.makeSession()
+        try fill(session)
+        let expected = try contents(session)
+        let long = try SpaceTests.fileByteCount(files)
+        for turn in 0..<100 { try count(session, Int64(turn + 1)) }
+        #expect(try SpaceTests.fileByteCount(files) < long / 2)
+        #expect(try contents(session) == expected)
+    }
+
     @Test("a damaged block at the end fails no commit that does not need it")
     func damaged() throws {
         let files = SimulatedFileSystem(seed: 1, reservedByteCount: 64 << 20)

@@ -187,7 +187,7 @@ private struct BlockMove {
 
     /// The ref that takes the place of `ref`; nil where nothing below has moved.
     private mutating func move(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
-        guard trail.count <= FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
+        guard trail.count <= 2 * FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
         switch BlockKind(rawValue: ref.kind) {
         case .indexLeaf, .blob: return isFar(ref) && takes(ref.pageCount) ? try copied(ref, [:]) : nil
         case .rowGroup: return visit(ref) ? try moveGroup(ref) : nil
@@ -214,10 +214,12 @@ private struct BlockMove {
         }
     }
 
-    private mutating func moveNode(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
-        let children = children(ref, try space.bytes(ref))
+    /// What has moved, by the offsets of their refs.
+    private mutating func moveChildren(
+        _ children: [(offset: Int, ref: BlockRef)]
+    ) throws(EngineError) -> [Int: BlockRef] {
         var moved: [Int: BlockRef] = [:]
-        var i = trail.count < start.count ? min(start[trail.count], children.count - 1) : 0
+        var i = trail.count < start.count ? min(start[trail.count], children.count) : 0
         // What comes behind is gone through from its beginning.
         defer { start = [] }
         while stop == nil, i < children.count {
@@ -227,6 +229,11 @@ private struct BlockMove {
             start = []
             i += 1
         }
+        return moved
+    }
+
+    private mutating func moveNode(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
+        let moved = try moveChildren(children(ref, try space.bytes(ref)))
         guard !moved.isEmpty || stop == nil && isFar(ref) && takes(ref.pageCount) else { return nil }
         return try copied(ref, moved)
     }
@@ -242,7 +249,8 @@ private struct BlockMove {
         guard isFar || !group.blobs.isEmpty, takes(pageCount) else { return nil }
         // A group that stays is written again where one of its values moves.
         spend(pageCount, moving: isFar)
-        let moved = try moveValues(of: group)
+        // One group may have more large collections than a commit looks at.
+        let moved = try moveChildren(group.blobs)
         if !isFar, moved.isEmpty {
             spend(-pageCount, moving: false)
             return nil
@@ -253,19 +261,6 @@ private struct BlockMove {
         replaced.append(ref)
         replaced += outside
         return block.ref
-    }
-
-    /// By the offsets of their refs in the copy. Where it stops, the place is the group's: the next commit goes through
-    /// its values again.
-    private mutating func moveValues(of group: GroupCopy) throws(EngineError) -> [Int: BlockRef] {
-        let here = trail
-        start = []
-        var moved: [Int: BlockRef] = [:]
-        for blob in group.blobs where stop == nil {
-            if let new = try move(blob.ref) { moved[blob.offset] = new }
-        }
-        if stop != nil { stop = here }
-        return moved
     }
 
     private mutating func spend(_ pageCount: Int, moving: Bool = true) {

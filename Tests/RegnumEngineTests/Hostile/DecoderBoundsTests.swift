@@ -503,6 +503,31 @@ import Testing
         #expect(block.refusal == (count == 503 ? nil : "an index leaf runs over its page"))
     }
 
+    // MARK: Lists
+
+    @Test("the head of a list")
+    func listHead() throws {
+        func refusal(_ bytes: [UInt8]) -> String? {
+            do {
+                _ = try bytes.withUnsafeBytes { try ListCodec.Reader($0, .int).count }
+                return nil
+            } catch EngineError.corrupted(let corruption) {
+                return corruption.what
+            } catch {
+                return "\(error)"
+            }
+        }
+        let good = ListCodec.encode([.int(1), .null], .int)
+        #expect(good[1] == 1)
+        #expect(refusal(good) == nil && refusal([]) == nil)
+        for count in [1, 7] { #expect(refusal(Array(good.prefix(count))) == "a list of unknown form") }
+        for flags in [UInt8(2), 3, 255] {
+            var bytes = good
+            bytes[1] = flags
+            #expect(refusal(bytes) == "a list of unknown form")
+        }
+    }
+
     // MARK: Blobs
 
     @Test("a blob may fill its block", arguments: [4056, 4057])
