@@ -24,8 +24,9 @@ package final class Database: @unchecked Sendable {
         /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
         /// it off to meet damage later.
         package var checksSmallFiles = true
-        /// Where the catalog or the schema of the newest commit cannot be read, the commit before it is shown
-        /// (`passedOver`): for whoever saves what is left of a file. Only with `isReadOnly`.
+        /// Where the catalog or the schema of the newest commit cannot be read, the commit before it is shown; where no
+        /// commit is whole, what is left of the newest one (`passedOver`). For whoever saves what is left of a file.
+        /// Only with `isReadOnly`.
         package var takesOlderCommit = false
         /// Encrypts a file that is made, opens one that is encrypted; the database does not keep it.
         package var encryptionKey: EncryptionKey?

@@ -39,7 +39,8 @@ extension Inspector {
     /// inspected stays as it is. Values that cannot be read become null, zero or empty; links to objects that are
     /// lost become null, and leave lists and sets. Embedded objects whose owners are lost have no place in a file:
     /// `losses` has each as JSON, with what it owns. Where the newest commit's catalog or schema is damaged, what the
-    /// commit before it holds is saved, if the inspector reads only; without either nothing tells what the bytes mean.
+    /// commit before it holds is saved, if the inspector reads only; of a file that was cut off, or whose slots are
+    /// gone, what is left. Without a catalog and a schema nothing tells what the bytes mean.
     ///
     /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, no
     /// catalog can be read, or the new file cannot be written. O(file).

@@ -76,6 +76,20 @@ import Testing
         }
     }
 
+    @Test("a class is found by its key after others have gone")
+    func foundByKey() throws {
+        let session = try Database.open(path: "/a.realm", fileSystem: MemoryFileSystem()).makeSession()
+        try session.beginWrite()
+        try session.addTables((0..<6).map { NewTable(name: "A\($0)", columns: [NewColumn(name: "n", type: .int)]) })
+        for name in ["A0", "A3"] {
+            let key = try #require(session.table(named: name)).definition.key
+            try session.removeTable(key)
+            #expect(session.table(key) == nil)
+        }
+        #expect(session.tables.count == 4)
+        for table in session.tables { #expect(session.table(table.definition.key) === table) }
+    }
+
     static func expect(_ table: Table, _ count: Int) throws {
         #expect(table.count == count)
         for i in 0..<count {

@@ -70,6 +70,21 @@ let decimalInfinity = Value.decimal128(0, 0x78 << 56)
         }
     }
 
+    @Test("a mixed value that is nested deeper than one may be is refused", arguments: [true, false])
+    func tooDeep(isList: Bool) {
+        func nested(_ depth: Int) -> [UInt8] {
+            var value = Value.int(1)
+            for _ in 0..<depth {
+                value = isList ? .list([value]) : .dictionary([DictionaryEntry(key: "a", value: value)])
+            }
+            return MixedCodec.encode(value)
+        }
+        #expect(throws: Never.self) { try nested(MixedCodec.depthLimit).withUnsafeBytes { try MixedCodec.decode($0) } }
+        for depth in [MixedCodec.depthLimit + 1, 300] {
+            #expect(throws: EngineError.self) { try nested(depth).withUnsafeBytes { try MixedCodec.decode($0) } }
+        }
+    }
+
     // The ends of parts that were counted and are not there were read from whatever lies behind the value.
     @Test("a list in a mixed value that counts more elements than there is room for is refused")
     func partsThatAreNotThere() throws {

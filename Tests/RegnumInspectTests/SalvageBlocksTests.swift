@@ -42,18 +42,26 @@ import Testing
         /// What is saved with a byte of each of these blocks changed: the report, objects that are missing, and values
         /// of others that are not what they were.
         func salvage(damaging pages: [Int]) throws -> (report: SalvageReport, missing: Int, changed: Int) {
+            var bytes = good
+            for page in pages { bytes[page * 4096 + 100] ^= 0x40 }
+            return try salvage(bytes) { findings in
+                let isTold = findings.contains { finding in
+                    pages.contains { finding.contains("block at page \($0)") }
+                }
+                #expect(isTold != pages.isEmpty, "\(findings)")
+            }
+        }
+
+        /// The same of these bytes; `told` gets what the integrity check finds.
+        func salvage(
+            _ bytes: Data, _ told: ([String]) -> Void
+        ) throws -> (report: SalvageReport, missing: Int, changed: Int) {
             let name = UUID().uuidString
             let url = folder.appendingPathComponent("\(name).realm")
             let saved = folder.appendingPathComponent("\(name)-saved.realm")
-            var bytes = good
-            for page in pages { bytes[page * 4096 + 100] ^= 0x40 }
             try bytes.write(to: url)
             let inspector = try Inspector(fileURL: url, isReadOnly: true, encryptionKey: key)
-            let findings = inspector.integrityFindings()
-            let isTold = findings.contains { finding in
-                pages.contains { finding.contains("block at page \($0)") }
-            }
-            #expect(isTold != pages.isEmpty, "\(findings)")
+            told(inspector.integrityFindings())
             let report = try inspector.salvage(to: saved.path, encryptionKey: key)
             #expect(try Inspector(fileURL: saved, encryptionKey: key).integrityFindings() == [])
             let there = try BlockFile.values(saved, key)
@@ -123,6 +131,58 @@ import Testing
         }
     }
 
+    // Nothing was saved: opening refused the file.
+    @Test("of a file that was cut off what is left is saved, and the rest named", arguments: encrypted)
+    func cutOff(isEncrypted: Bool) throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: isEncrypted)
+            // The newest commit's catalog lies at the end of what is written.
+            let plain = folder.appendingPathComponent("plain.realm")
+            let end = try #require(try BlockFile.blocks(plain).map { $0.page + $0.pageCount }.max())
+            var saved: Set<Int> = []
+            for pages in Array(stride(from: 16, to: end - 1, by: 7)) + [end - 1] {
+                do {
+                    let (report, missing, _) = try file.salvage(file.good.prefix(pages * 4096)) { findings in
+                        #expect(findings.contains { $0.contains("what is left of it is shown") }, "\(findings)")
+                    }
+                    #expect(report.lossCount > 0)
+                    saved.insert(BlockFile.rows - missing)
+                } catch let error as InspectionError {
+                    #expect(error.description.contains("the file ends before its content does"), "\(error)")
+                }
+            }
+            // Of an encrypted file only what a slot leads to.
+            if !isEncrypted { #expect(saved.contains(BlockFile.rows) && saved.count > 1, "\(saved)") }
+        }
+    }
+
+    @Test("of a file without slots everything is saved, where blocks say what they are")
+    func slotsGone() throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: false)
+            var bytes = file.good
+            for page in [4, 8, 14] { bytes.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(count: 4096)) }
+            let (report, missing, changed) = try file.salvage(bytes) { findings in
+                #expect(findings.contains { $0.contains("no commit of the file is whole") }, "\(findings)")
+            }
+            #expect(missing == 0 && changed == 0)
+            #expect(report.lossCount == 1)
+        }
+    }
+
+    @Test("a header that is damaged is found by the check, and opening takes the other one", arguments: [0, 12])
+    func header(page: Int) throws {
+        try BlockFile.withFolder { folder in
+            let file = try Case(folder, isEncrypted: false)
+            var bytes = file.good
+            bytes[page * 4096 + 20] ^= 1
+            let (report, missing, changed) = try file.salvage(bytes) { findings in
+                #expect(findings == ["law 2: the header at page \(page) is damaged; the file is opened by the other one"])
+            }
+            #expect(missing == 0 && changed == 0 && report.isComplete)
+        }
+    }
+
     @Test(
         "where the newest commit's catalog or schema is damaged, what the commit before it holds is saved",
         arguments: [BlockKind.catalog, .schema])
@@ -151,7 +211,9 @@ import Testing
             #expect(try table.value(0, of: ObjectKey(1)) == .data([0]))
 
             // Without either nothing tells what the bytes mean.
-            for block in blocks where block.page != victim.page { bytes[block.page * 4096 + 100] ^= 0x40 }
+            for block in blocks {
+                bytes.replaceSubrange(block.page * 4096..<(block.page + 1) * 4096, with: Data(count: 4096))
+            }
             try bytes.write(to: url)
             #expect(throws: InspectionError.self) { try Inspector(fileURL: url, isReadOnly: true) }
         }

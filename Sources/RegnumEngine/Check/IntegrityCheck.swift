@@ -81,6 +81,7 @@ package enum IntegrityCheck {
 
         mutating func run() throws(EngineError) {
             if let passed = database.passedOver { find(2, passed.words) }
+            checkHeaders()
             guard let session else { return }
             pages = [UInt8](repeating: 0, count: Int(session.current.highWater))
             try markSpace()
@@ -91,6 +92,21 @@ package enum IntegrityCheck {
             if !database.isVolatile || database.recorded != nil {
                 for page in Int(FormatLimits.reservedPages)..<pages.count where pages[page] == PageUse.none.rawValue {
                     find(1, "page \(page) is neither reachable nor free nor pending")
+                }
+            }
+        }
+
+        /// Opening takes the copy where the first one is damaged, and says nothing.
+        private mutating func checkHeaders() {
+            if database.isVolatile { return }
+            let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FileHeader.byteCount, alignment: 16)
+            defer { page.deallocate() }
+            for offset in [0, FormatLimits.headerCopyByteOffset] {
+                guard let base = page.baseAddress, (try? database.file.read(page, at: offset)) == page.count,
+                    (try? FileHeader(reading: base, path: "")) == database.header
+                else {
+                    find(2, "the header at page \(offset >> 12) is damaged; the file is opened by the other one")
+                    continue
                 }
             }
         }

@@ -15,12 +15,17 @@
 
 import RegnumSystem
 
-/// A commit whose slot holds, and whose catalog or schema cannot be read.
+/// A commit that is not whole, of a file that is shown to an inspector.
 package struct PassedCommit: Sendable {
     package var number: UInt64
     package var why: EngineError
+    /// What is left of it is shown; else the commit before it is.
+    package var isShown = false
     /// For people.
-    package var words: String { "commit \(number): \(why.damage); the commit before it is shown" }
+    package var words: String {
+        "commit \(number): \(why.damage); "
+            + (isShown ? "what is left of it is shown" : "the commit before it is shown")
+    }
 }
 
 struct Opening {
@@ -284,6 +289,12 @@ struct Opening {
         let settled = try readSettled(seal)
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
         if let mended { slots.insert(mended, at: 0) }
+        func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
+            guard options.takesOlderCommit, options.isReadOnly,
+                let found = remains(slots.map(\.slot), header, seal, reader, why: why)
+            else { throw why }
+            return found
+        }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
             if options.mutant == .growthTrusted, slot.highWater > UInt64(count >> 12) {
@@ -296,7 +307,7 @@ struct Opening {
                     rejected.append(placed)
                     continue
                 }
-                if !isLong { throw corrupted("the file ends before its content does") }
+                if !isLong { return try remainsOrThrow(corrupted("the file ends before its content does")) }
             }
             do throws(EngineError) { try checkFeatures(slot, reader) } catch {
                 guard options.takesOlderCommit, options.isReadOnly, passedOver == nil, case .corrupted = error else {
@@ -329,11 +340,10 @@ struct Opening {
             }
             return database
         }
-        if let passedOver { throw passedOver.why }
-        if rejected.contains(where: { $0.slot.highWater > UInt64(count >> 12) }) {
-            throw corrupted("the file ends before its content does")
-        }
-        throw corrupted("no commit of the file is whole")
+        if let passedOver { return try remainsOrThrow(passedOver.why) }
+        let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
+        return try remainsOrThrow(
+            corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
     }
 
     private func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
@@ -411,7 +421,7 @@ struct Opening {
         return true
     }
 
-    private func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
+    func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
         let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
         let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
         try schema.requireKnownFeatures(path)

@@ -187,7 +187,9 @@ private struct BlockMove {
 
     /// The ref that takes the place of `ref`; nil where nothing below has moved.
     private mutating func move(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
-        guard trail.count <= 2 * FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
+        guard trail.count <= 2 * FormatLimits.treeDepth + 2 else {
+            throw corrupted("a tree is too deep", page: ref.page)
+        }
         switch BlockKind(rawValue: ref.kind) {
         case .indexLeaf, .blob: return isFar(ref) && takes(ref.pageCount) ? try copied(ref, [:]) : nil
         case .rowGroup: return visit(ref) ? try moveGroup(ref) : nil
