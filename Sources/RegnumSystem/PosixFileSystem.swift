@@ -46,7 +46,11 @@ package final class PosixFileSystem: FileSystem {
     package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
         if target.utf8.contains(0) { throw SystemError(.notFound, "rename", source) }
         let result = withUTF8Path(source) { source in withUTF8Path(target) { SystemCalls.link(source, $0) } }
-        if result == 0 { return try remove(source) }
+        // The file has its name: a second one that stays is no failure, and goes with the next leftovers.
+        if result == 0 {
+            try? remove(source)
+            return
+        }
         if !SystemCalls.isUnsupportedLink(result) { throw SystemError(code: Int32(-result), "rename", target) }
         // A file system without second names: nothing better than to look first.
         if try status(target) != nil { throw SystemError(.exists, "rename", target) }

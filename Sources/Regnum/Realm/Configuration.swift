@@ -53,6 +53,9 @@ extension Realm {
         /// the last Realm of the file is closed.
         public var encryptionKey: Data?
         /// True where nothing may be written. The file must exist, or its `seedFilePath`, and be of this `schemaVersion`.
+        /// Nothing else may write to it while it is open so: it is no part of what processes tell each other, so that
+        /// its pages may be written over, and the end of the file cut off, which ends the program. A file that others
+        /// write to is opened as any other, and not written to.
         public var readOnly: Bool
         /// The version of the schema; a file never goes back to a lower one.
         public var schemaVersion: UInt64

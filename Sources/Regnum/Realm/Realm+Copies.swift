@@ -43,8 +43,9 @@ extension RealmCare where Self == Realm {
     /// Makes the file of `configuration` as short as its content: it is replaced by a copy without free space.
     ///
     /// True where that was done; false where there is no file, or where it is open, in this process or another. After
-    /// an error (`Realm.Error`) the file is what it was. Others who open the file meanwhile wait. Any thread; takes
-    /// the time of reading and writing the whole file, and its space once more.
+    /// an error (`Realm.Error`) the file is what it was, or, where its folder could not be synced at last, the copy with
+    /// the same content. Others who open the file meanwhile wait. Any thread; takes the time of reading and writing the
+    /// whole file, and its space once more.
     @discardableResult
     public static func compactFile(for configuration: Realm.Configuration) throws -> Bool {
         guard case .file(let path) = try configuration.validated() else { return false }
