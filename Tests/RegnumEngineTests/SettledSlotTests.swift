@@ -13,7 +13,7 @@ import Testing
 @Suite struct SettledSlotTests {
     static let path = "/s/a.realm"
     #if Encryption
-        static let keys = [nil, EncryptionKey(Array(0..<64))]
+        static let keys = [nil, (0..<64).map { UInt8($0) }.withUnsafeBytes { EncryptionKey($0) }]
     #else
         static let keys: [EncryptionKey?] = [nil]
     #endif
