@@ -142,6 +142,48 @@ import Testing
         #expect(refused > 10)
     }
 
+    @Test("a commit clears the copy of the slot before it, and the end of the file's use writes its own")
+    func cleared() throws {
+        let files = Self.files(try Self.make(nil))
+        func settled() throws -> UInt64? {
+            let bytes = try #require(files.contents(of: Self.path))
+            return try CommitSlot.readSettled(files.open(Self.path, .readOnly), seal: Self.seal(bytes))?.slot.version
+        }
+        #expect(try settled() == 4)
+        do {
+            let database = try Self.open(files, nil)
+            #expect(try settled() == 4)
+            try Self.insert(try database.makeSession(), 60..<61)
+            #expect(try settled() == nil)
+        }
+        #expect(try settled() == 5)
+        // Who only reads leaves it.
+        #expect(try Self.contents(try Self.open(files, nil)).count == 61)
+        #expect(try settled() == 5)
+    }
+
+    // A copy of a database has everything in commit 1, as the empty one that is made has nothing.
+    @Test("a small file whose first page is lost is no new one", arguments: [true, false])
+    func firstPageLost(isCopy: Bool) throws {
+        let files = Self.files(try Self.make(nil))
+        var path = Self.path
+        if isCopy {
+            path = "/s/copy.realm"
+            let database = try Self.open(files, nil)
+            try database.makeSession().writeCopy(to: path, in: files)
+        }
+        var bytes = try #require(files.contents(of: path))
+        // With a slot, where the other one is that of the empty database.
+        for i in 0..<4096 { bytes[i] = 0 }
+        let found = try Self.contents(try Self.open(Self.files(bytes), nil))
+        #expect(found.count == 60)
+        // It is written again.
+        let mended = Self.files(bytes)
+        do { _ = try Self.open(mended, nil) }
+        #expect(try #require(mended.contents(of: Self.path))[0..<8] != bytes[0..<8])
+        #expect(IntegrityCheck.run(try Self.open(mended, nil)).isClean)
+    }
+
     @Test("an older copy of a slot counts for nothing, nor does one of another commit with that number")
     func stale() throws {
         let older = try Self.make(nil)
@@ -224,10 +266,27 @@ import Testing
         let slot = try #require(
             try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version }?.slot)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50] ^ 1], at: Int(slot.catalog.page) << 12 + 50)
-        #expect(throws: EngineError.self) { try Self.open(PosixFileSystem.shared, nil, path: path) }
+        for isReadOnly in [false, true] {
+            #expect(throws: EngineError.self) {
+                try Self.open(PosixFileSystem.shared, nil, isReadOnly: isReadOnly, path: path)
+            }
+        }
+        #expect(throws: EngineError.self) {
+            try Database.compact(path: path, fileSystem: PosixFileSystem.shared, options: Database.OpenOptions())
+        }
         // Nothing was cleared.
         #expect(try CommitSlot.readAll(file, seal: Self.seal(bytes)).count == 2)
         try file.write([bytes[Int(slot.catalog.page) << 12 + 50]], at: Int(slot.catalog.page) << 12 + 50)
+        // The slot itself: the one before it would be a commit that nobody has asked for.
+        let newest = try #require(
+            try CommitSlot.readAll(file, seal: Self.seal(bytes)).max { $0.slot.version < $1.slot.version })
+        try file.write([bytes[newest.byteOffset + 9] ^ 1], at: newest.byteOffset + 9)
+        for isReadOnly in [false, true] {
+            #expect(throws: EngineError.self) {
+                try Self.open(PosixFileSystem.shared, nil, isReadOnly: isReadOnly, path: path)
+            }
+        }
+        try file.write([bytes[newest.byteOffset + 9]], at: newest.byteOffset + 9)
         #expect(try Self.contents(try Self.open(PosixFileSystem.shared, nil, path: path)).count == 60)
     }
 

@@ -26,6 +26,9 @@ final class InsertPlan {
     let collections: [InsertStep]
     /// Values of any type, which may hold links, and embedded objects that stand for custom types.
     let mixed: [InsertStep]
+    /// Enums, custom types and boxes, whose values are those of the program's own code: it may do anything, so it is asked
+    /// before there is a row.
+    let generic: [InsertStep]
     let primaryKey: InsertStep?
     /// Place of the property that numbers new objects, and its column.
     let autoIncrement: (property: Int, column: Int)?
@@ -37,6 +40,7 @@ final class InsertPlan {
         var links: [InsertStep] = []
         var collections: [InsertStep] = []
         var mixed: [InsertStep] = []
+        var generic: [InsertStep] = []
         var primaryKey: InsertStep?
         for (number, property) in binding.schema.properties.enumerated() where binding.columns[number] >= 0 {
             let step = InsertStep(
@@ -47,6 +51,7 @@ final class InsertPlan {
             case .link: links.append(step)
             case .collection: collections.append(step)
             case _ where property.shape.type == .any || property.hasTarget: mixed.append(step)
+            case .generic, .mixed: generic.append(step)
             default: plain.append(step)
             }
             if property.isPrimaryKey { primaryKey = step }
@@ -56,6 +61,7 @@ final class InsertPlan {
         self.links = links
         self.collections = collections
         self.mixed = mixed
+        self.generic = generic
         self.primaryKey = primaryKey
         autoIncrement = binding.schema.autoIncremented.map { ($0, binding.columns[$0]) }
     }
@@ -105,7 +111,7 @@ final class InsertPlan {
         case .decimal128:
             let value = Decimal128._filled(&field.assumingMemoryBound(to: Decimal128?.self).pointee)
             Decimal128._store(value, column, row, object)
-        case .generic, .link, .collection, .mixed: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection, .mixed: preconditionFailure("a value that is stored elsewhere")
         }
     }
 
@@ -140,7 +146,7 @@ final class InsertPlan {
             guard let value = field.assumingMemoryBound(to: Data?.self).pointee else { return }
             column.pointee.markPresent(row)
             putData(value, Int(step.column), location, table)
-        case .generic, .link, .collection, .mixed: storeGeneric(step, object, location, table)
+        case .generic, .link, .collection, .mixed: preconditionFailure("a value that is stored elsewhere")
         }
     }
 
@@ -160,12 +166,15 @@ final class InsertPlan {
         data.withUnsafeBytes { table.setBytes($0, column, at: location) }
     }
 
-    /// Enums, custom types and boxes: through the property's type.
-    private func storeGeneric(
-        _ step: InsertStep, _ object: ObjectBase, _ location: RowLocation, _ table: Table
-    ) {
-        let value = schema.properties[Int(step.property)].raw(object).value
-        put(value, Int(step.column), location, table)
+    /// What the properties' types make of the values of `generic`.
+    func genericValues(_ object: ObjectBase) -> [Value] {
+        if generic.isEmpty { return [] }
+        return generic.map { schema.properties[Int($0.property)].raw(object).value }
+    }
+
+    /// Stores what `genericValues` has given.
+    func store(_ values: [Value], at location: RowLocation, in table: Table) {
+        for (step, value) in zip(generic, values) { put(value, Int(step.column), location, table) }
     }
 
     private func put(_ value: Value, _ number: Int, _ location: RowLocation, _ table: Table) {

@@ -45,12 +45,21 @@ extension RealmCore {
 
     func insert(_ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy) {
         binding.withInsertPlan { plan in
-            binding.withTable { table in insert(object, binding, update, plan, table) }
+            if plan.generic.isEmpty {
+                binding.withTable { table in insert(object, binding, update, plan, [], table) }
+            } else {
+                // The program's own code may end the write, and begin another one with other tables.
+                let values = plan.genericValues(object)
+                let table = binding.table
+                withExtendedLifetime(table) { insert(object, binding, update, plan, values, table) }
+            }
         }
     }
 
+    /// `values`: of the plan's `generic` properties.
     private func insert(
-        _ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy, _ plan: InsertPlan, _ table: Table
+        _ object: ObjectBase, _ binding: ClassBinding, _ update: Realm.UpdatePolicy, _ plan: InsertPlan,
+        _ values: [Value], _ table: Table
     ) {
         if let place = plan.autoIncrement { number(object, binding, place) }
         if let step = plan.primaryKey, let existing = existingKey(object, step, binding, table) {
@@ -61,6 +70,7 @@ extension RealmCore {
         let location = engine { () throws(EngineError) in
             let location = try table.insertRow()
             plan.store(object, at: location, in: table)
+            plan.store(values, at: location, in: table)
             if !plan.links.isEmpty, !storeKnownLinks(object, plan, location) { isComplete = false }
             try table.finishInsert(location)
             return location

@@ -146,6 +146,7 @@ extension Database {
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
             catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
         let fileByteCount = try reserve(pages: space.free.highWater)
+        try clearSettledSlot()
         try writeBlocks(sealer)
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
@@ -173,6 +174,16 @@ extension Database {
         }
         return Made(
             version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
+    }
+
+    /// From the next sync on nothing stands for a commit that is not the newest. One look at what is mapped where there is
+    /// nothing to clear.
+    private func clearSettledSlot() throws(EngineError) {
+        let offset = FormatLimits.settledSlotByteOffset
+        if isVolatile || Memory.isZero(reader.fileBase + offset, 16) { return }
+        do throws(SystemError) {
+            try file.write([UInt8](repeating: 0, count: CommitSlot.byteCount), at: offset)
+        } catch { throw .system(error) }
     }
 
     /// Takes the commit into the line, or publishes it where it is relaxed and the line is empty. Pins its version.

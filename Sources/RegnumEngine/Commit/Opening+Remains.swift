@@ -29,25 +29,40 @@ extension Opening {
         return nil
     }
 
+    /// How many catalogs are tried: what they lead to is read anew for each.
+    private static let catalogLimit = 8
+
     /// Slots for the catalogs in the file, newest first.
     private static func catalogs(in reader: BlockReader, _ pages: UInt64) -> [CommitSlot] {
         guard pages > FormatLimits.reservedPages else { return [] }
-        return (FormatLimits.reservedPages..<pages).compactMap { page -> CommitSlot? in
+        var found: [(birth: UInt64, page: UInt64)] = []
+        for page in FormatLimits.reservedPages..<pages {
+            let block = reader.fileBase + Int(page) << 12
+            let birth = block.load(fromByteOffset: 16, as: UInt64.self)
+            if birth > 0, birth < CommitSlot.versionLimit, isCatalog(block, at: page, birth, below: pages) {
+                found.append((birth, page))
+            }
+        }
+        found.sort { $0.birth > $1.birth }
+        return found.prefix(catalogLimit).map { birth, page in
             let block = reader.fileBase + Int(page) << 12
             let pageCount = UInt64(block.load(fromByteOffset: 4, as: UInt16.self)) + 1
-            let birth = block.load(fromByteOffset: 16, as: UInt64.self)
-            guard block.load(fromByteOffset: 2, as: UInt8.self) == BlockKind.catalog.rawValue,
-                page + pageCount <= pages, birth > 0, birth < CommitSlot.versionLimit
-            else { return nil }
             let tag = reader.hash.tag(block, Int(pageCount) << 12)
-            let ref = BlockRef(
+            let catalog = BlockRef(
                 location: page << 16 | (pageCount - 1), birth: birth, tagLow: tag.low, tagHigh: tag.high,
                 info: BlockRef.info(.catalog))
-            guard BlockHeader.matches(block, ref) else { return nil }
             return CommitSlot(
                 version: birth, nonce: block.load(fromByteOffset: 24, as: UInt64.self), previousDurable: 0,
-                highWater: pages, catalog: ref, freeLog: .none)
+                highWater: pages, catalog: catalog, freeLog: .none)
         }
-        .sorted { $0.version > $1.version }
+    }
+
+    private static func isCatalog(
+        _ block: UnsafeRawPointer, at page: UInt64, _ birth: UInt64, below pages: UInt64
+    ) -> Bool {
+        let last = UInt64(block.load(fromByteOffset: 4, as: UInt16.self))
+        let ref = BlockRef(
+            location: page << 16 | last, birth: birth, tagLow: 0, tagHigh: 0, info: BlockRef.info(.catalog))
+        return page + last < pages && BlockHeader.matches(block, ref)
     }
 }

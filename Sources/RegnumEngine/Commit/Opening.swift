@@ -3,7 +3,7 @@
 //
 // Making a file: everything but page 0 is written and synced, then page 0. A crash between leaves a file whose
 // first page is zero, no longer than a new one and without a commit after the first: it is made again. A torn
-// page 0 is read from its copy.
+// page 0 is read from its copy, and written again.
 //
 // Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and
 // every run of its manifest hashes to what the slot says; else the other. A rejected slot is cleared before
@@ -188,11 +188,24 @@ struct Opening {
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
             // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
             guard let seal = try? makeSeal(header) else { return false }
+            if try readSettled(seal) != nil { return false }
             let slots = try readSlots(seal)
-            if !slots.isEmpty { return slots.allSatisfy { $0.slot.version <= 1 } }
+            if !slots.isEmpty {
+                guard slots.allSatisfy({ $0.slot.version <= 1 }) else { return false }
+                return try !isFilled(slots, seal)
+            }
         }
         // All zero to the end, or not made by us.
         return try isUnfinished(count)
+    }
+
+    /// True where one of them leads to a class: a copy of a database has everything in commit 1.
+    private func isFilled(_ slots: [CommitSlot.Placed], _ seal: FileSeal) throws(EngineError) -> Bool {
+        let reader = try makeReader(seal)
+        return slots.contains { placed in
+            let catalog = try? Catalog.read(placed.slot.catalog, try reader.bytes(placed.slot.catalog))
+            return catalog.map { !$0.tables.isEmpty || $0.schemaVersion != Catalog.neverSet } ?? false
+        }
     }
 
     /// True for what an interrupted `makeFile` leaves: zeros but for the places it writes to. Whatever else begins
@@ -286,14 +299,20 @@ struct Opening {
         var rejected: [CommitSlot.Placed] = []
         var passedOver: PassedCommit?
         var slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
+        let damagedSlot = try pageOfDamagedSlot(slots)
         let settled = try readSettled(seal)
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
         if let mended { slots.insert(mended, at: 0) }
+        let lastDurable = lastDurable(shared, header)
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
             else { throw why }
             return found
+        }
+        // Not where both hold: then the file is one that was put back as it was earlier.
+        if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable ?? 0) {
+            return try remainsOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
             let slot = placed.slot
@@ -303,7 +322,7 @@ struct Opening {
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
             let isLong = Self.isLong(slot, byteCount: count)
             if !isLong || !isSettled && !holdsManifest(slot, reader) {
-                guard isSettled || shared?.lastDurable(header) == slot.version else {
+                guard isSettled || lastDurable == slot.version else {
                     rejected.append(placed)
                     continue
                 }
@@ -316,12 +335,7 @@ struct Opening {
                 passedOver = PassedCommit(number: slot.version, why: error)
                 continue
             }
-            if slot.version == 1, !isNew, !options.isReadOnly {
-                // Who made the file may have ended before its name was on the medium.
-                do { try fileSystem.syncDirectory(containing: path) } catch {
-                    if error.kind != .permissionDenied { throw .system(error) }
-                }
-            }
+            if slot.version == 1, !isNew, !options.isReadOnly { try syncName() }
             try shared?.reset(
                 header, newest: slot.version, isDurable: isNew || isSettled, permissions: try permissions())
             let database = Database(
@@ -331,6 +345,7 @@ struct Opening {
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
             if !options.isReadOnly, options.mutant != .ghostCommit {
+                mendHeader(header)
                 for bad in rejected { try clear(bad) }
                 if let mended { try replace(mended, by: mended.bytes) }
                 if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
@@ -344,6 +359,13 @@ struct Opening {
         let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
         return try remainsOrThrow(
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
+    }
+
+    /// Who made the file may have ended before its name was on the medium.
+    private func syncName() throws(EngineError) {
+        do { try fileSystem.syncDirectory(containing: path) } catch {
+            if error.kind != .permissionDenied { throw .system(error) }
+        }
     }
 
     private func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
@@ -368,6 +390,16 @@ struct Opening {
         }
     }
 
+    /// Writes page 0 again where it was read from its copy. Nothing is lost where that fails.
+    private func mendHeader(_ header: FileHeader) {
+        guard let page = try? readPage(at: 0) else { return }
+        defer { page.deallocate() }
+        if (try? FileHeader(reading: page, path: path)) == header { return }
+        header.write(to: page)
+        try? file.write(UnsafeRawBufferPointer(start: page, count: FileHeader.byteCount), at: 0)
+        try? file.sync(.data)
+    }
+
     /// What a file is that is too short for a header.
     private func shortFile(_ count: Int) throws(EngineError) -> EngineError.NotADatabase {
         guard count >= 24 else { return .tooSmall }
@@ -385,6 +417,24 @@ struct Opening {
 
     private func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
+    }
+
+    /// What the lock file tells of the newest commit. It is asked also where it is not used: before a file is opened to
+    /// be read only, or compacted.
+    private func lastDurable(_ shared: SharedFile?, _ header: FileHeader) -> UInt64? {
+        if let shared { return shared.lastDurable(header) }
+        guard fileSystem.isShared else { return nil }
+        return SharedFile(path: path, fileSystem: fileSystem, database: file).lastDurable(header)
+    }
+
+    /// The page of a slot that does not hold, and was not cleared.
+    private func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
+        for offset in CommitSlot.byteOffsets where !slots.contains(where: { $0.byteOffset == offset }) {
+            let page = try readPage(at: offset)
+            defer { page.deallocate() }
+            if !Memory.isZero(page, CommitSlot.byteCount) { return UInt64(offset >> 12) }
+        }
+        return nil
     }
 
     private func readSettled(_ seal: FileSeal) throws(EngineError) -> CommitSlot.Placed? {

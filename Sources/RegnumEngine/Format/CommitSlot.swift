@@ -27,8 +27,9 @@
 //
 // At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
 // without manifest. Who has made the newest commit durable writes it when he closes the file, and waits for no sync: it
-// is there, an older one is, or its hash does not hold. From then on what does not match the manifest of that commit is
-// damage, and not a commit that was cut short; and where its slot is damaged the copy stands for it.
+// is there, or its hash does not hold. From then on what does not match the manifest of that commit is damage, and not a
+// commit that was cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its
+// own sync; until that is done it may be there beside a newer slot, and counts for nothing.
 
 import RegnumSystem
 
@@ -128,9 +129,9 @@ package struct CommitSlot: Sendable, Equatable {
         freeLog = BlockRef(reading: p + 80)
         history = BlockRef(reading: p + 120)
         let count = Int(p.load(fromByteOffset: 160, as: UInt32.self))
-        guard count <= Self.manifestLimit, version > 0, version < Self.versionLimit, highWater < 1 << 47 else {
-            return nil
-        }
+        guard count <= Self.manifestLimit, version > 0, version < Self.versionLimit,
+            highWater >= FormatLimits.reservedPages, highWater < 1 << 47
+        else { return nil }
         for i in 0..<count {
             let location = p.load(fromByteOffset: 168 + i * 24, as: UInt64.self)
             manifest.append(
