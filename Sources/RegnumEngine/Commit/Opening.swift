@@ -303,7 +303,6 @@ struct Opening {
         let settled = try readSettled(seal)
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
         if let mended { slots.insert(mended, at: 0) }
-        let lastDurable = lastDurable(shared, header)
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
@@ -311,7 +310,7 @@ struct Opening {
             return found
         }
         // Not where both hold: then the file is one that was put back as it was earlier.
-        if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable ?? 0) {
+        if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable(shared, header) ?? 0) {
             return try remainsOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
         for placed in options.mutant == .noFallback ? Array(slots.prefix(1)) : slots {
@@ -322,7 +321,7 @@ struct Opening {
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
             let isLong = Self.isLong(slot, byteCount: count)
             if !isLong || !isSettled && !holdsManifest(slot, reader) {
-                guard isSettled || lastDurable == slot.version else {
+                guard isSettled || lastDurable(shared, header) == slot.version else {
                     rejected.append(placed)
                     continue
                 }
