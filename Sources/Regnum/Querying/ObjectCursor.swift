@@ -40,13 +40,6 @@ package final class ObjectCursor {
     /// The keys to visit; nil for a whole table.
     private let keys: [ObjectKey]?
     @exclusivity(unchecked) private var index = 0
-    /// Where the next of the keys lie, of those from `aheadStart` to before `aheadEnd`: random ones are found some at a
-    /// time, so that the processor waits for the memory of all of them at once. Good while `aheadEpoch` is the session's.
-    private let ahead: UnsafeMutablePointer<RowLocation?>?
-    @exclusivity(unchecked) private var aheadStart = 0
-    @exclusivity(unchecked) private var aheadEnd = 0
-    @exclusivity(unchecked) private var aheadEpoch = Int.min
-    private static let aheadCount = 16
 
     private init(_ binding: ClassBinding, keys: [ObjectKey]?) {
         realm = binding.core
@@ -55,7 +48,6 @@ package final class ObjectCursor {
         isRecyclable = binding.schema.isRecyclable && (!realm.isFrozen || binding.schema.collectionOffsets.isEmpty)
         invalidations = realm.settings.invalidations
         self.keys = keys
-        ahead = keys.map { $0.count > 4 * Self.aheadCount } == true ? .allocate(capacity: Self.aheadCount) : nil
         step = .allocate(capacity: 1)
         step.initialize(
             to: Step(
@@ -66,7 +58,6 @@ package final class ObjectCursor {
     deinit {
         step.pointee.current?.release()
         step.deallocate()
-        ahead?.deallocate()
     }
 
     /// Over the whole table of a class, as it is now.
@@ -185,33 +176,10 @@ package final class ObjectCursor {
         guard let keys else { return nil }
         while index < keys.count {
             let key = keys[index]
-            let location = placeAhead(keys) ?? locate(key)
             index &+= 1
-            if let location { return handOut(key.rawValue, location.group, location.row) }
+            if let location = locate(key) { return handOut(key.rawValue, location.group, location.row) }
         }
         return finish()
-    }
-
-    /// Where the object at `index` lies, if it has been found ahead. Loops that end soon find nothing ahead.
-    @inline(__always)
-    private func placeAhead(_ keys: [ObjectKey]) -> RowLocation? {
-        guard let ahead, index >= Self.aheadCount else { return nil }
-        if index >= aheadEnd || aheadEpoch != step.pointee.session.pointee.epoch { findAhead(keys, ahead) }
-        guard aheadEpoch == step.pointee.session.pointee.epoch else { return nil }
-        return ahead[index &- aheadStart]
-    }
-
-    @inline(never)
-    private func findAhead(_ keys: [ObjectKey], _ ahead: UnsafeMutablePointer<RowLocation?>) {
-        // Before: should they move meanwhile, none of them counts.
-        aheadEpoch = step.pointee.session.pointee.epoch
-        if step.pointee.epoch != aheadEpoch { checkValid() }
-        aheadStart = index
-        aheadEnd = min(index &+ Self.aheadCount, keys.count)
-        // What cannot be read is met by its turn, if that comes.
-        binding.withTable { table in
-            for i in index..<aheadEnd { ahead[i &- aheadStart] = try? table.locate(keys[i]) }
-        }
     }
 
     /// Neighbours in the order are often neighbours in the table: the row group of the last one is tried first.
