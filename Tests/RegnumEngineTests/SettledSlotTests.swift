@@ -157,9 +157,15 @@ import Testing
             #expect(try settled() == nil)
         }
         #expect(try settled() == 5)
-        // Who only reads leaves it.
+        // Who only reads leaves it, also where he has to find out that nobody writes.
         #expect(try Self.contents(try Self.open(files, nil)).count == 61)
         #expect(try settled() == 5)
+        var without = try #require(files.contents(of: Self.path))
+        let offset = FormatLimits.settledSlotByteOffset
+        for i in offset..<offset + CommitSlot.byteCount { without[i] = 0 }
+        let others = Self.files(without)
+        do { #expect(IntegrityCheck.run(try Self.open(others, nil)).isClean) }
+        #expect(others.contents(of: Self.path) == without)
     }
 
     // A copy of a database has everything in commit 1, as the empty one that is made has nothing.

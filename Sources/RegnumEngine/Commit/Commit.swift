@@ -213,6 +213,7 @@ extension Database {
                     return all
                 }
             }
+            line.hasCommitted = true
             line.commits.append(
                 CommitLine.Commit(
                     version: Version(slot), slot: slot, runs: runs, manifest: manifest, byteCount: byteCount,
@@ -257,6 +258,7 @@ extension Database {
             line.unsyncedByteCount += byteCount
             line.unsyncedSlot = bytes
             line.newest = slot.version
+            line.hasCommitted = true
             line.isBusy = false
             line.monitor.tellAll()
         }

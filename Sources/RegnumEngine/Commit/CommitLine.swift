@@ -99,13 +99,14 @@ final class CommitLine: @unchecked Sendable {
     private var suspect: UInt64?
     /// Syncs of this process that have failed.
     private(set) var failures: UInt64 = 0
-    /// Newest commit on the medium, and where its slot lies; whether it came there by a sync of this process.
+    /// Newest commit on the medium, and where its slot lies.
     var durable: UInt64
-    private(set) var hasSynced = false
     var durableSlot = FormatLimits.slotAByteOffset
     /// The manifest of that slot names pages written after this commit. Some were freed before `durable`, and may not
     /// be used again while a power loss makes an opening look at that manifest.
     private(set) var covered: UInt64
+    /// True once this process has made a commit: then `durable` is known, and not what the file said when it was opened.
+    var hasCommitted = false
     /// Newest commit that was published.
     var newest: UInt64
     /// What was published since `durable`: pages, and the slot, which lies where that of `durable` does not.
@@ -206,7 +207,6 @@ final class CommitLine: @unchecked Sendable {
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
         durableSlot = work.offset
-        hasSynced = true
         if let last = work.last { newest = last.version.number }
         abandoned.removeAll { $0.last < durable }
         setSynced()
@@ -254,7 +254,6 @@ final class CommitLine: @unchecked Sendable {
         generation += 1
         covered = found.slot.isTwoStep ? newest : found.slot.previousDurable
         if known == newest {
-            hasSynced = hasSynced && durable == newest
             durable = newest
             durableSlot = found.byteOffset
             return

@@ -265,11 +265,12 @@ extension Database {
         }
     }
 
-    /// Says in the file that the newest commit is on the medium, where this process has seen to that. Nobody waits for
-    /// it to be there, and nothing is lost where it fails: then damage to that commit looks like a crash.
+    /// Says in the file that the newest commit is on the medium, where this process has written to it: who only looks
+    /// leaves it as it is. Nobody waits for it to be there, and nothing is lost where it fails: then damage to that commit
+    /// looks like a crash.
     private func writeSettledSlot() {
         let durable = line.monitor.withLock { () -> (number: UInt64, offset: Int)? in
-            line.hasSynced && line.isIdle && line.latch == nil ? (line.durable, line.durableSlot) : nil
+            line.hasCommitted && line.isIdle && line.latch == nil ? (line.durable, line.durableSlot) : nil
         }
         guard let durable else { return }
         if let shared {

@@ -26,8 +26,8 @@
 // to what the slot says: so one sync for data and slot together is enough.
 //
 // At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
-// without manifest. Who has made the newest commit durable writes it when he closes the file, and waits for no sync: it
-// is there, or its hash does not hold. From then on what does not match the manifest of that commit is damage, and not a
+// without manifest. Who has written to the file writes it when he closes it, and waits for no sync: it is there, or its
+// hash does not hold. From then on what does not match the manifest of that commit is damage, and not a
 // commit that was cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its
 // own sync; until that is done it may be there beside a newer slot, and counts for nothing.
 
