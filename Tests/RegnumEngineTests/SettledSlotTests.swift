@@ -154,7 +154,8 @@ import Testing
             let database = try Self.open(files, nil)
             #expect(try settled() == 4)
             try Self.insert(try database.makeSession(), 60..<61)
-            #expect(try settled() == nil)
+            let during = try withExtendedLifetime(database) { try settled() }
+            #expect(during == nil)
         }
         #expect(try settled() == 5)
         // Who only reads leaves it, also where he has to find out that nobody writes.
@@ -257,10 +258,11 @@ import Testing
         let hooked = HookedFileSystem(PosixFileSystem.shared)
         do {
             // Killed: what it would write at its end, it does not write.
-            var database: Database? = try Self.open(hooked, nil, path: path)
-            if let database { try Self.fill(database) }
-            hooked.refusal = { request, _ in request == .tryLock ? SystemError(.io, "lock", path) : nil }
-            database = nil
+            let database = try Self.open(hooked, nil, path: path)
+            try Self.fill(database)
+            withExtendedLifetime(database) {
+                hooked.refusal = { request, _ in request == .tryLock ? SystemError(.io, "lock", path) : nil }
+            }
         }
         let file = try PosixFileSystem.shared.open(path, .readWrite)
         defer { file.close() }
