@@ -168,8 +168,7 @@ final class InsertPlan {
 
     /// What the properties' types make of the values of `generic`.
     func genericValues(_ object: ObjectBase) -> [Value] {
-        if generic.isEmpty { return [] }
-        return generic.map { schema.properties[Int($0.property)].raw(object).value }
+        generic.map { schema.properties[Int($0.property)].raw(object).value }
     }
 
     /// Stores what `genericValues` has given.

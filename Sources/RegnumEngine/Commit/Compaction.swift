@@ -31,7 +31,8 @@ extension Database {
     }
 
     /// Replaces the file at `path` by a copy without free space. False where there is none, or where it is open in
-    /// this or another process: nothing is done then. After an error the file is what it was.
+    /// this or another process: nothing is done then. After an error the file is what it was, or, where its folder could
+    /// not be synced at last, the copy with the same content.
     package static func compact(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Bool {

@@ -35,34 +35,25 @@ extension Opening {
     /// Slots for the catalogs in the file, newest first.
     private static func catalogs(in reader: BlockReader, _ pages: UInt64) -> [CommitSlot] {
         guard pages > FormatLimits.reservedPages else { return [] }
-        var found: [(birth: UInt64, page: UInt64)] = []
+        var found: [BlockRef] = []
         for page in FormatLimits.reservedPages..<pages {
             let block = reader.fileBase + Int(page) << 12
-            let birth = block.load(fromByteOffset: 16, as: UInt64.self)
-            if birth > 0, birth < CommitSlot.versionLimit, isCatalog(block, at: page, birth, below: pages) {
-                found.append((birth, page))
-            }
+            let last = UInt64(block.load(fromByteOffset: 4, as: UInt16.self))
+            let ref = BlockRef(
+                location: page << 16 | last, birth: block.load(fromByteOffset: 16, as: UInt64.self), tagLow: 0,
+                tagHigh: 0, info: BlockRef.info(.catalog))
+            let isCommit = ref.birth > 0 && ref.birth < CommitSlot.versionLimit
+            if isCommit, page + last < pages, BlockHeader.matches(block, ref) { found.append(ref) }
         }
         found.sort { $0.birth > $1.birth }
-        return found.prefix(catalogLimit).map { birth, page in
-            let block = reader.fileBase + Int(page) << 12
-            let pageCount = UInt64(block.load(fromByteOffset: 4, as: UInt16.self)) + 1
-            let tag = reader.hash.tag(block, Int(pageCount) << 12)
-            let catalog = BlockRef(
-                location: page << 16 | (pageCount - 1), birth: birth, tagLow: tag.low, tagHigh: tag.high,
-                info: BlockRef.info(.catalog))
+        return found.prefix(catalogLimit).map { ref in
+            let block = reader.fileBase + Int(ref.page) << 12
+            let tag = reader.hash.tag(block, ref.byteCount)
+            var catalog = ref
+            (catalog.tagLow, catalog.tagHigh) = (tag.low, tag.high)
             return CommitSlot(
-                version: birth, nonce: block.load(fromByteOffset: 24, as: UInt64.self), previousDurable: 0,
+                version: ref.birth, nonce: block.load(fromByteOffset: 24, as: UInt64.self), previousDurable: 0,
                 highWater: pages, catalog: catalog, freeLog: .none)
         }
-    }
-
-    private static func isCatalog(
-        _ block: UnsafeRawPointer, at page: UInt64, _ birth: UInt64, below pages: UInt64
-    ) -> Bool {
-        let last = UInt64(block.load(fromByteOffset: 4, as: UInt16.self))
-        let ref = BlockRef(
-            location: page << 16 | last, birth: birth, tagLow: 0, tagHigh: 0, info: BlockRef.info(.catalog))
-        return page + last < pages && BlockHeader.matches(block, ref)
     }
 }

@@ -269,25 +269,17 @@ extension Database {
     /// leaves it as it is. Nobody waits for it to be there, and nothing is lost where it fails: then damage to that commit
     /// looks like a crash.
     private func writeSettledSlot() {
-        let durable = line.monitor.withLock { () -> (number: UInt64, offset: Int)? in
-            line.hasCommitted && line.isIdle && line.latch == nil ? (line.durable, line.durableSlot) : nil
+        let (isDue, number, offset) = line.monitor.withLock {
+            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot)
         }
-        guard let durable else { return }
-        if let shared {
-            guard (try? shared.tryLockWriter()) == true else { return }
-            defer { shared.unlockWriter() }
-            // Who has made a newer one says so of that.
-            if shared.newest == durable.number { writeSettledSlot(durable.number, durable.offset) }
-        } else {
-            writeSettledSlot(durable.number, durable.offset)
-        }
-    }
-
-    private func writeSettledSlot(_ number: UInt64, _ offset: Int) {
-        let slots = try? CommitSlot.readAll(file, seal: seal)
-        guard var slot = slots?.first(where: { $0.byteOffset == offset && $0.slot.version == number })?.slot else {
-            return
-        }
+        guard isDue else { return }
+        if let shared { guard (try? shared.tryLockWriter()) == true else { return } }
+        defer { shared?.unlockWriter() }
+        // Who has made a newer one says so of that.
+        guard shared.map({ $0.newest == number }) ?? true,
+            let slots = try? CommitSlot.readAll(file, seal: seal),
+            var slot = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number })?.slot
+        else { return }
         slot.manifest = []
         slot.isTwoStep = true
         try? writeSlot(slot, at: FormatLimits.settledSlotByteOffset)

@@ -27,9 +27,9 @@
 //
 // At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
 // without manifest. Who has written to the file writes it when he closes it, and waits for no sync: it is there, or its
-// hash does not hold. From then on what does not match the manifest of that commit is damage, and not a
-// commit that was cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its
-// own sync; until that is done it may be there beside a newer slot, and counts for nothing.
+// hash does not hold. From then on what does not match the manifest of that commit is damage, and not a commit that was
+// cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its own sync; until
+// that is done it may be there beside a newer slot, and counts for nothing.
 
 import RegnumSystem
 

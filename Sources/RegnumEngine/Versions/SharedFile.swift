@@ -41,7 +41,6 @@
 // does all that a step of a commit needs.
 
 import RegnumSystem
-import Synchronization
 
 /// One process's end of the shared file. Guard: the mutex of `VersionRegistry` for pins, the opening lock for
 /// `join` and `reset`; the rest is atomic or below the writer's lock.
