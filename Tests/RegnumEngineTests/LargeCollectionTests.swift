@@ -170,6 +170,44 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
+    @Test("more collections than are held open, changed in turn, keep every change", arguments: [1, 400])
+    func manyInTurn(elements: Int64) throws {
+        let rows = elements == 1 ? OpenCollections.limit + 100 : 2_000
+        let database = try make { table, _ in
+            var keys: [ObjectKey] = []
+            for _ in 1..<rows {
+                let location = try table.insertRow()
+                keys.append(location.key)
+                try table.finishInsert(location)
+            }
+            var (most, largest) = (0, 0)
+            for round in 0..<Int64(3) {
+                for key in keys {
+                    let start = Int64(key.rawValue) + round * elements
+                    try table.listInsert(
+                        (start..<start + elements).map { .int($0) }, 0, of: key, at: Int(round * elements))
+                    most = max(most, table.openCollections.count)
+                    largest = max(largest, table.openCollections.decodedByteCount)
+                }
+            }
+            #expect(most <= OpenCollections.limit)
+            #expect(largest <= OpenCollections.byteLimit + 3 * 400 * 64)
+            // Either bound was met, so that all were written back in between.
+            #expect(most == OpenCollections.limit || largest > OpenCollections.byteLimit)
+            #expect(most > 400)
+        }
+        let session = try database.makeSession()
+        let table = try #require(session.table(named: "T"))
+        try withExtendedLifetime(session) { () throws in
+            for number in 2...UInt64(rows) {
+                let start = Int64(number)
+                #expect(
+                    try table.listValues(0, of: ObjectKey(number)) == (start..<start + 3 * elements).map { .int($0) })
+            }
+        }
+        #expect(IntegrityCheck.run(database).findings == [])
+    }
+
     @Test("clearing, deleting and rolling back give every page back")
     func pagesComeBack() throws {
         let database = try make { _, _ in }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hot paths, one at a time, on a database in memory: for a profiler, and for Scripts/ci/instructions, which counts
-// the instructions of each by callgrind and compares them with those that are kept in the repository.
+// The hot paths, one at a time, on a database in memory, or in a file for what commits cost there: for a profiler, and for
+// Scripts/ci/instructions, which counts the instructions of each by callgrind and compares them with those that are kept
+// in the repository.
 
 import ArgumentParser
 import Foundation
@@ -19,6 +20,9 @@ struct HotCommand: ParsableCommand {
     @Option(help: "How often the path is run.")
     var times = 100
 
+    @Option(help: "Makes the database in this file, which must not be there, instead of in memory.")
+    var file: String?
+
     @Flag(help: "Fill and link the database, and run nothing.")
     var prepareOnly = false
 
@@ -34,7 +38,15 @@ struct HotCommand: ParsableCommand {
         }
         let people = People(count: objects)
         let engine = RegnumEngine(inputs: Inputs(people, rows: objects, lookups: 10_000))
-        try engine.openMemory(people, indexed: name.hasPrefix("index-"))
+        if let file {
+            guard !FileManager.default.fileExists(atPath: file) else {
+                throw ValidationError("\(file) is there already")
+            }
+            try engine.open(file, indexed: name.hasPrefix("index-"))
+            try engine.insert(people.rows[..<objects])
+        } else {
+            try engine.openMemory(people, indexed: name.hasPrefix("index-"))
+        }
         if name.hasPrefix("link-") { _ = try engine.linkAll(engine.inputs.friends) }
         try run(name) { turn in try body(engine, people, turn) }
     }

@@ -21,6 +21,7 @@ final class HotShelves {
         "shelf-elements": { try $0.readLarge() },
         "shelf-positions": { try $0.readPositions() },
         "shelf-append": { try $0.append() },
+        "shelf-append-turns": { try $0.appendInTurns() },
         "shelf-set": { try $0.insertMarks() },
         "shelf-map": { try $0.insertPrices() },
         "shelf-set-all": { try $0.fillMarks() },
@@ -90,6 +91,12 @@ final class HotShelves {
 
     private func append() throws {
         try realm.write { for number in take() { large.numbers.append(number) } }
+    }
+
+    /// Ten to each of 100 lists, one to each in turn.
+    private func appendInTurns() throws {
+        let shelves = Array(realm.objects(Shelf.self).prefix(100))
+        try realm.write { for number in take() { shelves[number % 100].numbers.append(number) } }
     }
 
     private func insertMarks() throws {

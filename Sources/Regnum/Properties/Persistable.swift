@@ -129,6 +129,8 @@ public protocol _Persistable: _HasPersistedType {
     static var _hasFixedSize: Bool { get }
     /// Stores into a writable `ColumnView` that needs nothing else.
     static func _store(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase)
+    /// As `_store` into a column that is as narrow as its integers: false, and nothing is stored, where it does not fit.
+    static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool
     /// Stores into a managed object in a write, keeping indexes and links.
     static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int)
 }
@@ -210,6 +212,9 @@ extension _HasPersistedType {
 
 extension _Persistable {
     @inlinable @inline(__always) public static var _hasFixedSize: Bool { true }
+
+    @inlinable @inline(__always)
+    public static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool { false }
 
     public static func _assign(_ value: Self, _ object: ObjectBase, _ column: Int) {
         assignRaw(_toRaw(value), _shape.target, object, column)

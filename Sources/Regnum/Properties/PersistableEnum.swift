@@ -66,6 +66,11 @@ extension PersistableEnum {
         RawValue._store(value.rawValue, column, row, object)
     }
 
+    @inlinable
+    public static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool {
+        RawValue._storeNarrow(value.rawValue, column, row)
+    }
+
     public static func _fromRaw(_ raw: _RawValue) -> Self {
         let raw = RawValue._fromRaw(raw)
         guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }

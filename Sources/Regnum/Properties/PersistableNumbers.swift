@@ -22,6 +22,11 @@ extension _Persistable where Self: FixedWidthInteger {
             .storeBytes(of: Int64(value), toByteOffset: row &<< 3, as: Int64.self)
     }
 
+    @inlinable @inline(__always)
+    public static func _storeNarrow(_ value: Self, _ column: UnsafeMutableRawPointer, _ row: Int) -> Bool {
+        column.assumingMemoryBound(to: ColumnView.self).pointee.putNarrow(Int64(value), row)
+    }
+
     public static func _fromRaw(_ raw: _RawValue) -> Self {
         guard case .int(let value) = raw.value else { return 0 }
         return Self(value)

@@ -87,6 +87,12 @@ public struct Persisted<Value: _Persistable> {
                         context.pointee.stores.pointee &+= 1
                         return Value._store(newValue, column, Int(object.rowNumber), object)
                     }
+                    if column.pointee.isNarrow, !column.pointee.isGuarded,
+                        Value._storeNarrow(newValue, column, Int(object.rowNumber))
+                    {
+                        context.pointee.stores.pointee &+= 1
+                        return
+                    }
                 }
                 return slowSet(object, offset, newValue)
             }

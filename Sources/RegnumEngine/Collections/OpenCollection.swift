@@ -13,6 +13,8 @@ final class OpenCollection {
     @exclusivity(unchecked) private(set) var count: Int
     @exclusivity(unchecked) var root: ElementChild
     @exclusivity(unchecked) private(set) var isChanged = false
+    /// Bytes of the elements that were decoded or have come, about; what went is not taken off.
+    @exclusivity(unchecked) private(set) var decodedByteCount = 128
     /// The leaf that was changed last, the elements before it, and the nodes that lead to it.
     @exclusivity(unchecked) private var leaf: ElementLeaf?
     @exclusivity(unchecked) private var leafStart = 0
@@ -135,6 +137,7 @@ final class OpenCollection {
 
     private func grew(_ n: Int, _ leaf: ElementLeaf, isAtEnd: Bool) {
         isChanged = true
+        decodedByteCount &+= n &* MemoryLayout<Value>.stride
         add(n)
         if leaf.byteCount > limits.leafByteCount, leaf.count > 1 { split(leaf, isGrowing: isAtEnd) }
     }
@@ -193,6 +196,7 @@ final class OpenCollection {
                 throw corrupted("the counts of a collection are wrong")
             }
             let leaf = ElementLeaf(stored, tree.type)
+            decodedByteCount += leaf.changedByteCount
             if case .ref(let ref) = child { tree.space.free(ref) }
             return .leaf(leaf)
         }

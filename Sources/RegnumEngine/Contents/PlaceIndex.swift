@@ -140,7 +140,7 @@ extension Table {
 
     private func placeTree(_ column: Int) throws(EngineError) -> IndexTree {
         guard let index = contentIndexes[column] else { preconditionFailure("no index of places") }
-        try flushOpenCollection()
+        try flushOpenCollections()
         return index.tree
     }
 

@@ -65,7 +65,7 @@ extension Table {
 
     func textTree(_ column: Int) throws(EngineError) -> IndexTree {
         guard let index = contentIndexes[column] else { preconditionFailure("no full-text index") }
-        try flushOpenCollection()
+        try flushOpenCollections()
         return index.tree
     }
 
@@ -192,7 +192,7 @@ extension Table {
         case .prefix(let prefix):
             var found = false
             // First: it may move the row.
-            try flushOpenCollection()
+            try flushOpenCollections()
             guard let location = try locate(key) else { return false }
             try TextIndex.forEachWord(location, column, self) { word, _ in
                 if word.starts(with: prefix) { found = true }
@@ -228,7 +228,7 @@ extension Table {
     }
 
     private func placesOfPrefix(_ prefix: [UInt8], _ key: ObjectKey, _ column: Int) throws(EngineError) -> [UInt64] {
-        try flushOpenCollection()
+        try flushOpenCollections()
         guard let location = try locate(key) else { return [] }
         var entries: [UInt64] = []
         try TextIndex.forEachWord(location, column, self) { word, place in

@@ -26,6 +26,9 @@ package enum ColumnForm: UInt8, Sendable {
     case text32 = 11
     /// Writable var-bytes: a `ByteSlot` of 16 bytes a row.
     case slots = 12
+
+    /// True of the forms of Ints, links and the seconds of dates.
+    @inlinable package var isInteger: Bool { rawValue <= ColumnForm.int64.rawValue && self != .bits }
 }
 
 /// A writable var-bytes value. `address` points at `length` bytes, or at a blob record where `isBlob`.
@@ -63,6 +66,9 @@ package struct ColumnView {
     @usableFromInline package var hasZone: Bool
     /// True in the running write transaction's own copy: `data` may be stored to.
     @usableFromInline package var isWritable: Bool
+    /// True in the running write transaction's own copy of integers that is as narrow as they were: `putNarrow` stores
+    /// what fits.
+    @usableFromInline package var isNarrow: Bool
     /// True where a store needs more than the column: an index, a backlink, a zone. Setters go the long way.
     @usableFromInline package var isGuarded: Bool
 
@@ -78,6 +84,7 @@ package struct ColumnView {
         self.form = form
         hasZone = false
         isWritable = false
+        isNarrow = false
         isGuarded = false
     }
 }
@@ -99,6 +106,24 @@ extension ColumnView {
         case .uint32: return base &+ Int64(data.load(fromByteOffset: row &<< 2, as: UInt32.self))
         default: return base
         }
+    }
+
+    /// Stores an integer where `isNarrow`; false, and nothing is stored, where it is too far from the others.
+    @inlinable @inline(__always)
+    package func putNarrow(_ value: Int64, _ row: Int) -> Bool {
+        // Or the difference would wrap around.
+        guard value >= base else { return false }
+        let distance = UInt64(bitPattern: value &- base)
+        switch form {
+        case .uint8 where distance <= 0xff:
+            data.storeBytes(of: UInt8(truncatingIfNeeded: distance), toByteOffset: row, as: UInt8.self)
+        case .uint16 where distance <= 0xffff:
+            data.storeBytes(of: UInt16(truncatingIfNeeded: distance), toByteOffset: row &<< 1, as: UInt16.self)
+        case .uint32 where distance <= 0xffff_ffff:
+            data.storeBytes(of: UInt32(truncatingIfNeeded: distance), toByteOffset: row &<< 2, as: UInt32.self)
+        default: return false
+        }
+        return true
     }
 
     @inlinable @inline(__always)

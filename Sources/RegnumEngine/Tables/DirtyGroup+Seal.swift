@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a changed group back to a block: writable columns are packed into their narrowest form; columns that were
+// From a changed group back to a block: columns of its own are packed into their narrowest form; columns that were
 // not touched stay in the older block they lie in, unless little would be saved by that.
 
 import RegnumSystem
@@ -130,7 +130,7 @@ extension DirtyGroup {
         return (0..<columnCount).map { column in
             let key = columns.definitions[column].key.rawValue
             let v = view.pointee.columns[column]
-            if v.isWritable { return Plan(descriptor: plan(column, v, rows)) }
+            if isOwn(column) { return Plan(descriptor: plan(column, v, rows)) }
             guard var d = segments[column] else {
                 var d = RowGroupLayout.Descriptor(form: v.form, flags: RowGroupLayout.Flags.zeros, columnKey: key)
                 if v.validity != nil {
@@ -183,7 +183,7 @@ extension DirtyGroup {
         if v.validity != nil, hasNulls(v, rows) { d.flags |= RowGroupLayout.Flags.validity }
         var tail = 0
         switch v.form {
-        case .int64:
+        case .uint8, .uint16, .uint32, .int64:
             tail = planIntegers(&d, v, rows, isDate: definition.type == .date, wantsZone: definition.type != .link)
         case .slots: tail = planBytes(&d, v, rows)
         case .float64, .float32: planFloats(&d, v, rows)
@@ -207,23 +207,16 @@ extension DirtyGroup {
     private func planIntegers(
         _ d: inout RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, isDate: Bool, wantsZone: Bool
     ) -> Int {
-        let values = v.data.assumingMemoryBound(to: Int64.self)
-        var low = Int64.max
-        var high = Int64.min
-        if d.has(RowGroupLayout.Flags.validity) {
-            for row in 0..<rows where !v.isNull(row) {
-                low = min(low, values[row])
-                high = max(high, values[row])
+        let hasNulls = d.has(RowGroupLayout.Flags.validity)
+        let bounds =
+            switch v.form {
+            case .uint8: Self.bounds(v, rows, hasNulls: hasNulls, UInt8.self)
+            case .uint16: Self.bounds(v, rows, hasNulls: hasNulls, UInt16.self)
+            case .uint32: Self.bounds(v, rows, hasNulls: hasNulls, UInt32.self)
+            default: Self.bounds(v, rows, hasNulls: hasNulls, Int64.self)
             }
-        } else {
-            for row in 0..<rows {
-                low = min(low, values[row])
-                high = max(high, values[row])
-            }
-        }
-        if low > high {
-            (low, high) = (0, 0)
-        } else if wantsZone {
+        let (low, high) = bounds ?? (0, 0)
+        if bounds != nil, wantsZone {
             d.flags |= RowGroupLayout.Flags.zone
             (d.zoneMin, d.zoneMax) = (low, high)
         }
@@ -235,6 +228,28 @@ extension DirtyGroup {
         guard isDate, let aux = v.aux, !Memory.isZero(aux, rows * 4) else { return 0 }
         d.flags |= RowGroupLayout.Flags.nanoseconds
         return rows * 4
+    }
+
+    /// The least and the greatest integer, of a column in its own memory, that is not null.
+    @inline(__always)
+    private static func bounds<T: FixedWidthInteger>(
+        _ v: ColumnView, _ rows: Int, hasNulls: Bool, _ type: T.Type
+    ) -> (low: Int64, high: Int64)? {
+        let values = v.data.assumingMemoryBound(to: T.self)
+        var (low, high) = (T.max, T.min)
+        if hasNulls {
+            for row in 0..<rows where !v.isNull(row) {
+                low = min(low, values[row])
+                high = max(high, values[row])
+            }
+        } else {
+            for row in 0..<rows {
+                low = min(low, values[row])
+                high = max(high, values[row])
+            }
+        }
+        if low > high { return nil }
+        return (v.base &+ Int64(truncatingIfNeeded: low), v.base &+ Int64(truncatingIfNeeded: high))
     }
 
     private func planFloats(_ d: inout RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int) {
@@ -291,7 +306,7 @@ extension DirtyGroup {
             return
         }
         if !d.has(RowGroupLayout.Flags.zeros) {
-            if v.form == .int64 {
+            if v.form.isInteger {
                 writeIntegers(d, v, rows, target + parts.data)
             } else {
                 Memory.copy(target + parts.data, v.data, RowGroupLayout.dataByteCount(v.form, rows))
@@ -303,20 +318,41 @@ extension DirtyGroup {
     private func writeIntegers(
         _ d: RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, _ target: UnsafeMutableRawPointer
     ) {
-        let values = v.data.assumingMemoryBound(to: Int64.self)
+        if d.form == v.form, d.base == v.base {
+            return Memory.copy(target, v.data, RowGroupLayout.dataByteCount(v.form, rows))
+        }
+        switch v.form {
+        case .uint8: writeIntegers(d, v, rows, target, UInt8.self)
+        case .uint16: writeIntegers(d, v, rows, target, UInt16.self)
+        case .uint32: writeIntegers(d, v, rows, target, UInt32.self)
+        default: writeIntegers(d, v, rows, target, Int64.self)
+        }
+    }
+
+    /// From integers of type `From` over the base of `v` to the form of `d`, which is narrower or has another base.
+    @inline(__always)
+    private func writeIntegers<From: FixedWidthInteger>(
+        _ d: RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, _ target: UnsafeMutableRawPointer,
+        _ type: From.Type
+    ) {
+        let values = v.data.assumingMemoryBound(to: From.self)
+        let shift = v.base &- d.base
         // Null rows hold anything: truncation keeps them inside the width.
         switch d.form {
-        case .uint8:
-            let out = target.assumingMemoryBound(to: UInt8.self)
-            for row in 0..<rows { out[row] = UInt8(truncatingIfNeeded: values[row] &- d.base) }
-        case .uint16:
-            let out = target.assumingMemoryBound(to: UInt16.self)
-            for row in 0..<rows { out[row] = UInt16(truncatingIfNeeded: values[row] &- d.base) }
-        case .uint32:
-            let out = target.assumingMemoryBound(to: UInt32.self)
-            for row in 0..<rows { out[row] = UInt32(truncatingIfNeeded: values[row] &- d.base) }
-        case .int64: Memory.copy(target, values, rows * 8)
+        case .uint8: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: UInt8.self))
+        case .uint16: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: UInt16.self))
+        case .uint32: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: UInt32.self))
+        case .int64: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: Int64.self))
         default: break
+        }
+    }
+
+    @inline(__always)
+    private static func move<From: FixedWidthInteger, To: FixedWidthInteger>(
+        _ values: UnsafeMutablePointer<From>, _ rows: Int, _ shift: Int64, to out: UnsafeMutablePointer<To>
+    ) {
+        for row in 0..<rows {
+            out[row] = To(truncatingIfNeeded: Int64(truncatingIfNeeded: values[row]) &+ shift)
         }
     }
 

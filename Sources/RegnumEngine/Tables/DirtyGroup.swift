@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row group that the running write transaction changes. It begins as the committed group and takes over
-// column by column: a column is copied into a wide, writable form when it is first stored to; rows inserted or
-// deleted make all columns writable. Confined to the write transaction. See DirtyGroup+Seal for the way back.
+// column by column: a column is copied into a wide, writable form when it is first stored to, or, while what is stored
+// fits, an integer column as narrow as it is; rows inserted or deleted take over all columns. Confined to the write transaction. See DirtyGroup+Seal for the way back.
 
 import RegnumSystem
 
 package final class DirtyGroup {
-    /// Blocks that hold the segments of columns not yet writable; 0 is the group's own block.
+    /// Blocks that hold the segments of columns not taken over; 0 is the group's own block.
     struct Source {
         var ref: BlockRef
         var bytes: UnsafeRawPointer
@@ -15,7 +15,7 @@ package final class DirtyGroup {
     let columns: ColumnMap
     package let view: UnsafeMutablePointer<GroupView>
     @exclusivity(unchecked) private(set) var sources: [Source] = []
-    /// Of a column not writable: where its segment lies. By column; nil where the block has none.
+    /// Of a column not taken over: where its segment lies. By column; nil where the block has none.
     @exclusivity(unchecked) private(set) var segments: [RowGroupLayout.Descriptor?]
     @exclusivity(unchecked) private(set) var capacity = 0
     /// Bytes that `seal` has taken of its block.
@@ -32,9 +32,9 @@ package final class DirtyGroup {
         self.columns = columns
         self.guarded = guarded
         segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.definitions.count)
-        let views = UnsafeMutablePointer<ColumnView>.allocate(capacity: max(columns.definitions.count, 1))
+        let (group, views) = GroupView.allocate(columns: columns.definitions.count)
         for i in 0..<columns.definitions.count { views[i] = columns.defaultView(i) }
-        view = .allocate(capacity: 1)
+        view = group
         view.initialize(
             to: GroupView(
                 columns: views, keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
@@ -49,17 +49,16 @@ package final class DirtyGroup {
         makeAllWritable(capacity: capacity)
     }
 
-    /// The group behind `ref`, to be changed.
+    /// The group behind `ref`, to be changed; `decoded` shows it as it is.
     package convenience init(
-        changing ref: BlockRef, _ columns: ColumnMap, guarded: [Bool], _ space: BlockSpace
+        changing ref: BlockRef, decoded: UnsafeMutablePointer<GroupView>, _ columns: ColumnMap, guarded: [Bool],
+        _ space: BlockSpace
     ) throws(EngineError) {
-        let handle = try GroupHandle.make(ref, columns, space)
-        defer { GroupHandle.deallocate(handle) }
         let block = try space.bytes(ref)
         self.init(columns: columns, guarded: guarded)
         let views = view.pointee.columns
-        views.update(from: handle.pointee.columns, count: columnCount)
-        view.pointee = handle.pointee
+        views.update(from: decoded.pointee.columns, count: columnCount)
+        view.pointee = decoded.pointee
         view.pointee.columns = views
         sources.append(Source(ref: ref, bytes: block))
         for i in 0..<RowGroupLayout.externalCount(block) {
@@ -76,16 +75,15 @@ package final class DirtyGroup {
 
     deinit {
         let views = view.pointee.columns
-        for i in 0..<columnCount where views[i].isWritable { freeColumn(&views[i]) }
-        views.deallocate()
-        view.deallocate()
+        for i in 0..<columnCount where isOwn(i) { Self.free(views[i]) }
+        GroupHandle.deallocate(view)
         ownKeys?.deallocate()
     }
 
-    private func freeColumn(_ column: inout ColumnView) {
+    private static func free(_ column: ColumnView) {
         column.data.deallocate()
         column.validity?.deallocate()
-        if column.form == .int64 { column.aux?.deallocate() }
+        if column.form.isInteger { column.aux?.deallocate() }
     }
 
     /// The group is going away: so are the blocks behind it.
@@ -94,7 +92,12 @@ package final class DirtyGroup {
         sources = []
     }
 
-    // MARK: Making columns writable
+    // MARK: Taking columns over
+
+    /// True where the column's memory is this group's own.
+    func isOwn(_ column: Int) -> Bool {
+        view.pointee.columns[column].isWritable || view.pointee.columns[column].isNarrow
+    }
 
     /// Bytes of one allocation for `rows` rows; a multiple of 8.
     private static func byteCount(_ form: ColumnForm, _ rows: Int) -> Int {
@@ -132,9 +135,37 @@ package final class DirtyGroup {
             Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows))
         }
         new.isWritable = true
-        new.isGuarded = guarded[column]
+        replace(column, by: new)
+    }
+
+    /// Gives the column its own copy: integers as narrow as they are, others as `makeWritable`.
+    private func takeOver(_ column: Int) {
+        if isOwn(column) { return }
+        let old = view.pointee.columns[column]
+        let definition = columns.definitions[column]
+        guard definition.writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
+        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
+        let rows = view.pointee.count
+        let form = old.form == .constant ? ColumnForm.uint8 : old.form
+        var new = ColumnView(form: form, data: Self.zeroed(Self.byteCount(form, capacity)))
+        new.base = old.base
+        if old.form == form { Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, rows)) }
+        if definition.hasValidity { new.validity = Self.validity(copying: old, rows: rows, capacity: capacity) }
+        if let aux = old.aux {
+            let target = Self.zeroed(capacity * 4)
+            Memory.copy(target, aux, rows * 4)
+            new.aux = target
+        }
+        new.isNarrow = true
+        replace(column, by: new)
+    }
+
+    private func replace(_ column: Int, by new: ColumnView) {
+        let old = view.pointee.columns[column]
         view.pointee.columns[column] = new
+        view.pointee.columns[column].isGuarded = guarded[column]
         segments[column] = nil
+        if old.isNarrow { Self.free(old) }
     }
 
     private static func validity(copying old: ColumnView, rows: Int, capacity: Int) -> UnsafeMutablePointer<UInt64> {
@@ -161,6 +192,17 @@ package final class DirtyGroup {
         let wanted = Self.roundedCapacity(max(wanted, view.pointee.count))
         if capacity == 0 { capacity = wanted }
         for column in 0..<columnCount { makeWritable(column) }
+        ownRows(capacity: wanted)
+    }
+
+    /// All columns and keys its own, so that rows can go.
+    private func takeOverAll() {
+        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
+        for column in 0..<columnCount { takeOver(column) }
+        ownRows(capacity: capacity)
+    }
+
+    private func ownRows(capacity wanted: Int) {
         if view.pointee.keyForm == .bitmap || (view.pointee.keyForm == .sorted && ownKeys == nil) { takeKeys() }
         if capacity < wanted { grow(to: wanted) }
     }
@@ -187,7 +229,7 @@ package final class DirtyGroup {
                 validity.deallocate()
                 views[i].validity = target.assumingMemoryBound(to: UInt64.self)
             }
-            if form == .int64, let aux = views[i].aux {
+            if form.isInteger, let aux = views[i].aux {
                 let target = Self.zeroed(wanted * 4)
                 Memory.copy(target, aux, capacity * 4)
                 aux.deallocate()
@@ -200,7 +242,7 @@ package final class DirtyGroup {
     /// Bytes of memory that the changes take, about.
     var changedByteCount: Int {
         var count = 512 + arena.byteCount
-        for column in 0..<columnCount where view.pointee.columns[column].isWritable {
+        for column in 0..<columnCount where isOwn(column) {
             count += Self.byteCount(view.pointee.columns[column].form, capacity)
         }
         return count
@@ -252,7 +294,7 @@ package final class DirtyGroup {
 
     /// Removes rows, ascending; those behind them move up.
     package func remove(rows: [Int]) {
-        makeAllWritable(capacity: view.pointee.count)
+        takeOverAll()
         let count = view.pointee.count
         let left = count - rows.count
         if view.pointee.keyForm == .dense, rows[0] != left { takeKeys() }
@@ -265,7 +307,7 @@ package final class DirtyGroup {
                 Self.closeGaps(views[i].data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
             }
             if let validity = views[i].validity { Self.removeBits(validity, rows, count) }
-            if form == .int64, let aux = views[i].aux { Self.closeGaps(aux, rows, count, width: 4) }
+            if form.isInteger, let aux = views[i].aux { Self.closeGaps(aux, rows, count, width: 4) }
         }
         if view.pointee.keyForm == .sorted, let keys = ownKeys {
             Self.closeGaps(UnsafeMutableRawPointer(keys), rows, count, width: 8)
@@ -315,6 +357,16 @@ package final class DirtyGroup {
     }
 
     // MARK: Stores
+
+    /// Stores an Int of a column without nulls.
+    func setInteger(_ column: Int, _ row: Int, _ value: Int64) {
+        takeOver(column)
+        if view.pointee.columns[column].isNarrow {
+            if view.pointee.columns[column].putNarrow(value, row) { return }
+            makeWritable(column)
+        }
+        view.pointee.columns[column].data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
+    }
 
     /// Copies a var-bytes value into the group. The caller sets the validity bit.
     package func setBytes(_ column: Int, _ row: Int, _ bytes: UnsafeRawBufferPointer) {

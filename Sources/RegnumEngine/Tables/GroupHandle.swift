@@ -52,9 +52,7 @@ package enum GroupHandle {
         let block = try space.bytes(ref)
         let rows = RowGroupLayout.rows(block)
         let count = columns.definitions.count
-        let memory = UnsafeMutableRawPointer.allocate(
-            byteCount: MemoryLayout<GroupView>.stride + max(count, 1) * MemoryLayout<ColumnView>.stride, alignment: 16)
-        let views = (memory + MemoryLayout<GroupView>.stride).assumingMemoryBound(to: ColumnView.self)
+        let (group, views) = GroupView.allocate(columns: count)
         for i in 0..<count { views[i] = columns.defaultView(i) }
         do throws(EngineError) {
             for i in 0..<RowGroupLayout.columnCount(block) {
@@ -75,10 +73,9 @@ package enum GroupHandle {
                 }
             }
         } catch {
-            memory.deallocate()
+            deallocate(group)
             throw error
         }
-        let group = memory.assumingMemoryBound(to: GroupView.self)
         let keys = (block + RowGroupLayout.keyOffset(block)).assumingMemoryBound(to: UInt64.self)
         let span = RowGroupLayout.keySpan(block)
         let form = KeyForm(rawValue: RowGroupLayout.keyForm(block)) ?? .dense
@@ -110,7 +107,7 @@ package enum GroupHandle {
     /// True if a column of that type may be stored in that form.
     package static func matches(_ form: ColumnForm, _ definition: ColumnDefinition) -> Bool {
         switch definition.writableForm {
-        case .int64: return form.rawValue <= ColumnForm.int64.rawValue && form != .bits
+        case .int64: return form.isInteger
         case .slots: return RowGroupLayout.isText(form)
         case let wanted: return form == wanted
         }

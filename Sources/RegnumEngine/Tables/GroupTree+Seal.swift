@@ -80,6 +80,26 @@ extension GroupTree {
         return 33 * pages * most < 32 * ((whole + page - 1) / page) * fitting ? fitting : most
     }
 
+    /// Packs a changed group before the end of the transaction, while its values are in the processor's cache, and so
+    /// bounds the memory of a change of all groups to the packed size. Not one that may be joined with a neighbour.
+    func sealEarly(_ group: DirtyGroup) throws(EngineError) {
+        let rows = group.view.pointee
+        guard rows.count >= Self.mergeRows, group !== tail, case .node(var node)? = root else { return }
+        while true {
+            let i = node.child(for: rows.firstKey)
+            switch node.entries[i].child {
+            case .node(let below): node = below
+            case .group(let found):
+                guard found === group else { return }
+                dropShortcuts()
+                let ref = try group.seal(into: space)
+                node.entries[i] = Entry(firstKey: rows.firstKey, count: UInt64(rows.count), child: .ref(ref))
+                return space.spillIfLarge()
+            case .ref: return
+            }
+        }
+    }
+
     private func mergeSmallGroups(_ node: Node) throws(EngineError) {
         var i = 0
         while i + 1 < node.entries.count {
@@ -113,7 +133,7 @@ extension GroupTree {
         switch node.entries[i].child {
         case .group(let group): return group
         case .ref(let ref):
-            let group = try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+            let group = try changing(ref)
             let end = i + 1 < node.entries.count ? node.entries[i + 1].firstKey : .max
             try Self.check(group, node.entries[i], below: end)
             return group
@@ -146,6 +166,11 @@ extension GroupTree {
             total += child.count
         }
         return Entry(firstKey: children.first?.firstKey ?? 0, count: total, child: .ref(block.ref))
+    }
+
+    /// The group of a block, to be changed.
+    func changing(_ ref: BlockRef) throws(EngineError) -> DirtyGroup {
+        try DirtyGroup(changing: ref, decoded: try group(ref), columns, guarded: guarded, space)
     }
 
     // MARK: Memory

@@ -346,7 +346,7 @@ package final class GroupTree {
                 return (.node(node), group)
             }
             // Accessors and `lastGroup` may hold the committed group's pointers.
-            let group = try DirtyGroup(changing: ref, columns, guarded: guarded, space)
+            let group = try changing(ref)
             willMove()
             lastGroup = nil
             return (.group(group), group)

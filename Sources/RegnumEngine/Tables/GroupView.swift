@@ -40,46 +40,77 @@ package struct GroupView {
     }
 
     /// The row of a key, or -1 where the group does not hold it. Constant time but for `sorted` (binary search).
-    @inlinable
+    @inlinable @inline(__always)
     package func row(of key: UInt64) -> Int {
         let distance = key &- firstKey
         guard distance < keySpan else { return -1 }
-        switch keyForm {
-        case .dense: return Int(distance)
-        case .bitmap:
+        return keyForm == .dense
+            ? Int(distance) : Self.rowOfGaps(key, distance, keyForm == .bitmap, keys, ranks, count)
+    }
+
+    /// As `row(of:)` where keys are missing. Not of the view itself, which would be copied for the call.
+    @usableFromInline @inline(never)
+    static func rowOfGaps(
+        _ key: UInt64, _ distance: UInt64, _ isBitmap: Bool, _ keys: UnsafePointer<UInt64>,
+        _ ranks: UnsafePointer<UInt16>, _ count: Int
+    ) -> Int {
+        if isBitmap {
             let word = keys[Int(distance &>> 6)]
             let bit = distance & 63
             guard word &>> bit & 1 != 0 else { return -1 }
             return Int(ranks[Int(distance &>> 6)]) &+ (word & ((1 &<< bit) &- 1)).nonzeroBitCount
-        case .sorted:
-            var low = 0
-            var high = count
-            while low < high {
-                let middle = (low &+ high) &>> 1
-                if keys[middle] < key { low = middle &+ 1 } else { high = middle }
-            }
-            return low < count && keys[low] == key ? low : -1
         }
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if keys[middle] < key { low = middle &+ 1 } else { high = middle }
+        }
+        return low < count && keys[low] == key ? low : -1
     }
 
     /// The key of a row. `bitmap` costs a binary search over at most 1,024 ranks.
-    @inlinable
+    @inlinable @inline(__always)
     package func key(at row: Int) -> UInt64 {
         switch keyForm {
         case .dense: return firstKey &+ UInt64(row)
         case .sorted: return keys[row]
-        case .bitmap:
-            var low = 0
-            var high = Int((keySpan &+ 63) &>> 6)
-            while high &- low > 1 {
-                let middle = (low &+ high) &>> 1
-                if Int(ranks[middle]) <= row { low = middle } else { high = middle }
-            }
-            var word = keys[low]
-            for _ in 0..<(row &- Int(ranks[low])) { word &= word &- 1 }
-            return firstKey &+ UInt64(low &<< 6 &+ word.trailingZeroBitCount)
+        case .bitmap: return firstKey &+ Self.bitOfRow(row, keys, ranks, Int((keySpan &+ 63) &>> 6))
         }
     }
+
+    /// The place of set bit number `row` in `words` words.
+    @usableFromInline @inline(never)
+    static func bitOfRow(
+        _ row: Int, _ bits: UnsafePointer<UInt64>, _ ranks: UnsafePointer<UInt16>, _ words: Int
+    ) -> UInt64 {
+        var low = 0
+        var high = words
+        while high &- low > 1 {
+            let middle = (low &+ high) &>> 1
+            if Int(ranks[middle]) <= row { low = middle } else { high = middle }
+        }
+        var word = bits[low]
+        for _ in 0..<(row &- Int(ranks[low])) { word &= word &- 1 }
+        return UInt64(low &<< 6 &+ word.trailingZeroBitCount)
+    }
+
+    // MARK: Memory
+
+    /// A view not yet initialized, with place for the views of its columns. Each lies in one line of the processor's
+    /// cache: who goes to objects anywhere waits for each of them.
+    static func allocate(
+        columns count: Int
+    ) -> (group: UnsafeMutablePointer<GroupView>, columns: UnsafeMutablePointer<ColumnView>) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
+        return (
+            memory.assumingMemoryBound(to: GroupView.self),
+            (memory + lineByteCount).assumingMemoryBound(to: ColumnView.self)
+        )
+    }
+
+    /// Of the cache; as long as a `ColumnView`.
+    private static let lineByteCount = 64
 }
 
 /// Where an object is: its group and its row in it. Good until the session's epoch moves.

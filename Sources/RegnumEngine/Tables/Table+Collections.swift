@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lists, sets and dictionaries share: the collection that is being changed, and elements in place.
+// What lists, sets and dictionaries share: the collections that are being changed, and elements in place.
 
 import RegnumSystem
 
@@ -52,7 +52,7 @@ extension Table {
 
     /// The collection as it is now.
     func collection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
-        if let open = openCollection, open.column == column, open.key == location.key { return open.root }
+        if let open = openCollections.find(column, location.key) { return open.root }
         return try storedCollection(column, location)
     }
 
@@ -60,7 +60,7 @@ extension Table {
     func leaf(
         _ column: Int, of key: ObjectKey, _ location: RowLocation? = nil, at index: Int
     ) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
-        if let open = openCollection, open.column == column, open.key == key { return try open.locate(index) }
+        if let open = openCollections.find(column, key) { return try open.locate(index) }
         if let last = lastLeaf(column, key, index) { return (.stored(last.leaf), last.start) }
         let tree = elementTree(column)
         let owner = if let location { location } else { try place(key) }
@@ -91,45 +91,54 @@ extension Table {
     func search(
         _ probe: ElementProbe, _ column: Int, of key: ObjectKey
     ) throws(EngineError) -> (index: Int, isFound: Bool) {
-        if let open = openCollection, open.column == column, open.key == key { return try open.search(probe) }
+        if let open = openCollections.find(column, key) { return try open.search(probe) }
         return try elementTree(column).search(probe, try storedCollection(column, try place(key)))
     }
 
     // MARK: Changing
 
-    /// The collection ready for changes; the one before it is written back.
+    /// The collection ready for changes.
     @inline(__always)
     func open(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
-        if let open = openCollection, open.column == column, open.key == key { return open }
+        if let last = openCollections.last, last.column == column, last.key == key { return last }
         return try openAnother(column, key)
     }
 
     private func openAnother(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
-        try flushOpenCollection()
+        if let open = openCollections.use(column, key) { return open }
+        if openCollections.isFull { try flushOpenCollections() }
         let open = try OpenCollection(
             column, key, elementTree(column), try storedCollection(column, try place(key)),
             session.database.options.elementTreeLimits)
-        openCollection = open
+        openCollections.add(open)
         return open
     }
 
-    /// Writes the open collection back into its object.
-    func flushOpenCollection() throws(EngineError) {
-        guard let open = openCollection else { return }
-        openCollection = nil
-        if open.isChanged { try session.change { () throws(EngineError) in try write(open) } }
+    /// Writes the open collections back into their objects.
+    @inline(__always)
+    func flushOpenCollections() throws(EngineError) {
+        if !openCollections.isEmpty { try writeBackAll() }
     }
 
-    /// True while an index of contents knows the open collection as what it was, and has to look at that once more.
-    var hasOpenIndexedCollection: Bool { openCollection.map { contentIndexes[$0.column] != nil } ?? false }
+    private func writeBackAll() throws(EngineError) {
+        let all = openCollections.takeAll()
+        try session.change { () throws(EngineError) in
+            for open in all where open.isChanged { try write(open) }
+        }
+    }
 
-    /// See `Session.writeBackIndexed`. Whatever column the open collection is of: who asks an index of contents or
+    /// True while an index of contents knows an open collection as what it was, and has to look at that once more.
+    var hasOpenIndexedCollection: Bool {
+        openCollections.contains { contentIndexes[$0.column] != nil }
+    }
+
+    /// See `Session.writeBackIndexed`. Whatever columns the open collections are of: who asks an index of contents or
     /// backlinks writes back any, and that moves rows.
-    func flushIndexedCollection() throws(EngineError) {
-        guard openCollection != nil,
+    func flushIndexedCollections() throws(EngineError) {
+        guard !openCollections.isEmpty,
             contentIndexes.contains(where: { $0 != nil }) || backlinkTrees.contains(where: { $0 != nil })
         else { return }
-        try flushOpenCollection()
+        try flushOpenCollections()
     }
 
     private func write(_ open: OpenCollection) throws(EngineError) {
@@ -175,7 +184,7 @@ extension Table {
     @inline(__always)
     func inlineElements(_ column: Int, _ location: RowLocation) -> UnsafeRawBufferPointer? {
         let view = location.group.pointee.columns + column
-        if openCollection != nil || view.pointee.isBlob(location.row) { return nil }
+        if !openCollections.isEmpty || view.pointee.isBlob(location.row) { return nil }
         return view.pointee.bytes(location.row)
     }
 
@@ -215,7 +224,7 @@ extension Table {
 
     /// Elements of any collection. O(1).
     package func elementCount(_ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
-        if let open = openCollection, open.column == column, open.key == location.key { return open.count }
+        if let open = openCollections.find(column, location.key) { return open.count }
         if let bytes = inlineElements(column, location) {
             if bytes.isEmpty { return 0 }
             if definition.columns[column].collection != .dictionary {

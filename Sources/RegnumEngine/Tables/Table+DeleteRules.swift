@@ -58,7 +58,7 @@ extension Table {
     /// The objects at the far end of the links of a column, each as often as it is linked to.
     fileprivate func targets(_ column: Int, of key: ObjectKey) throws(EngineError) -> [RowKey] {
         guard let target = definition.columns[column].target else { return [] }
-        try flushOpenCollection()
+        try flushOpenCollections()
         guard let location = try locate(key) else { return [] }
         return try links(column, location).map { RowKey(table: target, key: ObjectKey($0)) }
     }

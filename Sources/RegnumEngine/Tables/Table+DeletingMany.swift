@@ -3,7 +3,7 @@
 //
 //   1 links that lead to the objects are cleared
 //   2 trees of which much goes are passed through once, leaf by leaf; of others each entry is removed on its own
-//   3 each row group closes its gaps once
+//   3 each row group closes its gaps once, and is packed at once where much goes
 
 import RegnumSystem
 
@@ -38,6 +38,8 @@ struct KeySet {
 extension Table {
     /// Fewer are deleted one by one.
     private static let manyCount = 32
+    /// One of so many is much: then all leaves and groups are gone through.
+    private static let muchOf = 16
 
     /// Deletes objects that are there, whatever the rules say. O(k log n), of a sixteenth of the table O(n).
     func deletePlainly(_ objects: [ObjectKey]) throws(EngineError) {
@@ -51,7 +53,7 @@ extension Table {
     }
 
     private func deleteMany(_ objects: [ObjectKey]) throws(EngineError) {
-        try flushOpenCollection()
+        try flushOpenCollections()
         var keys: [UInt64] = []
         keys.reserveCapacity(objects.count)
         for key in objects where try contains(key) { keys.append(key.rawValue) }
@@ -73,7 +75,7 @@ extension Table {
     private func removeInOnePass(_ keys: [UInt64]) throws(EngineError) -> PassedTrees {
         var passed = PassedTrees()
         guard let set = KeySet(keys) else { return passed }
-        let limit = UInt64(keys.count) * 16
+        let limit = keys.count * Self.muchOf
         for column in definition.columns.indices {
             if let tree = indexes[column]?.tree, tree.count <= limit {
                 try tree.removeAll(set)
@@ -94,12 +96,15 @@ extension Table {
 
     private func removeRows(_ keys: [UInt64], _ passed: PassedTrees) throws(EngineError) {
         let other = hasGuards ? entriesLeft(passed) : nil
+        // Or groups that the next call changes too would be packed again and again.
+        let isMuch = count <= keys.count * Self.muchOf
         var rows: [Int] = []
         var open: DirtyGroup?
         for key in keys {
             guard let group = try groups.dirtyGroup(for: key) else { throw Self.missing(ObjectKey(key)) }
             if let open, open !== group {
                 groups.remove(rows, of: open)
+                if isMuch { try groups.sealEarly(open) }
                 rows.removeAll(keepingCapacity: true)
             }
             open = group
@@ -110,7 +115,10 @@ extension Table {
             rows.append(location.row)
             count -= 1
         }
-        if let open { groups.remove(rows, of: open) }
+        if let open {
+            groups.remove(rows, of: open)
+            if isMuch { try groups.sealEarly(open) }
+        }
         session.changeCount &+= UInt64(keys.count)
     }
 

@@ -106,7 +106,7 @@ private struct Embedding {
 
     /// What the row leads to has gained or lost links.
     private mutating func enqueueTargets(of key: ObjectKey, in table: Table) throws(EngineError) {
-        try table.flushOpenCollection()
+        try table.flushOpenCollections()
         guard let location = try table.locate(key) else { return }
         for (i, column) in table.definition.columns.enumerated() {
             guard let target = column.target, tables.contains(target) else { continue }
@@ -203,7 +203,7 @@ private struct Embedding {
                 }
             }
         }
-        try table.flushOpenCollection()
+        try table.flushOpenCollections()
         return new
     }
 

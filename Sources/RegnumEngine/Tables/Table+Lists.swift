@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of an object; reading is the same for sets. The collection that the running transaction changed last is
+// Lists of an object; reading is the same for sets. Collections that the running transaction changes are
 // kept open (OpenCollection), so that a loop of appends costs what an array's does.
 
 import RegnumSystem
@@ -9,7 +9,7 @@ extension Table {
 
     /// Elements of a list or set. O(1).
     package func listCount(_ column: Int, of key: ObjectKey) throws(EngineError) -> Int {
-        if let open = openCollection, open.column == column, open.key == key { return open.count }
+        if let open = openCollections.find(column, key) { return open.count }
         return try elementCount(column, try place(key))
     }
 

@@ -192,7 +192,7 @@ extension Table {
                 }
             }
         }
-        try flushOpenCollection()
+        try flushOpenCollections()
     }
 
     // MARK: Uniqueness
@@ -253,7 +253,7 @@ extension Session {
                 throw .limit(
                     "Property name '\(column.name)' is longer than \(FormatLimits.columnNameByteCount) bytes.")
             }
-            try table.flushOpenCollection()
+            try table.flushOpenCollections()
         }
         try change { () throws(EngineError) in try giveShape(definitions) }
     }

@@ -92,6 +92,10 @@ extension Table {
                 try freeBlob(column, RowLocation(group: group.view, row: row))
             }
         }
+        let definition = definition.columns[column]
+        if case .int(let number) = value, definition.type == .int, !definition.isNullable {
+            return group.setInteger(column, row, number)
+        }
         group.makeWritable(column)
         store(value, column, group, row)
     }
@@ -150,10 +154,8 @@ extension Table {
             throw Self.missing(key)
         }
         session.changeCount &+= 1
-        group.makeWritable(column)
         let row = group.view.pointee.row(of: key.rawValue)
-        group.setValid(column, row, true)
-        group.view.pointee.columns[column].data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
+        group.setInteger(column, row, value)
     }
 
     func freeBlob(_ column: Int, _ location: RowLocation) throws(EngineError) {
@@ -240,7 +242,7 @@ extension Table {
 
     /// As `delete`, whatever the rules say.
     func deletePlainly(_ key: ObjectKey) throws(EngineError) {
-        try flushOpenCollection()
+        try flushOpenCollections()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         try session.change { () throws(EngineError) in
             for origin in origins { try clearLinks(to: key, from: origin) }
@@ -253,7 +255,7 @@ extension Table {
 
     /// Deletes a row to which no link leads.
     func removeRow(_ key: ObjectKey) throws(EngineError) {
-        try flushOpenCollection()
+        try flushOpenCollections()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
         let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
         if hasGuards { try leave(location, key.rawValue) }
@@ -308,7 +310,7 @@ extension Table {
 
     func clearLinks(to key: ObjectKey, from origin: (table: TableKey, column: Int)) throws(EngineError) {
         guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column] else { return }
-        try table.flushOpenCollection()
+        try table.flushOpenCollections()
         if tree.count == 0 { return }
         let column = table.definition.columns[origin.column]
         let word = targetWord(key, in: table, origin.column)
@@ -333,7 +335,7 @@ extension Table {
 
     /// As `deleteAll`, whatever the rules say.
     package func deleteAllPlainly() throws(EngineError) {
-        try flushOpenCollection()
+        try flushOpenCollections()
         if count == 0 { return }
         try session.change { () throws(EngineError) in try deleteAllObjects() }
     }
@@ -357,7 +359,7 @@ extension Table {
     /// Empties the table. No link of another table may lead here, or that table is emptied too.
     func removeAllRows() throws(EngineError) {
         // What it freed and what its row says must agree before the rows are freed.
-        try flushOpenCollection()
+        try flushOpenCollections()
         if count == 0 { return }
         try session.change { () throws(EngineError) in
             try freeAllBlobs()
@@ -398,7 +400,7 @@ extension Table {
 
     /// Bytes of memory that the changes of the transaction take, about.
     var changedByteCount: Int {
-        var count = groups.changedByteCount + (openCollection?.changedByteCount ?? 0)
+        var count = groups.changedByteCount + openCollections.sum(\.changedByteCount)
         for i in definition.columns.indices {
             count += indexes[i]?.tree.changedByteCount ?? 0
             count += contentIndexes[i]?.tree.changedByteCount ?? 0
@@ -410,7 +412,7 @@ extension Table {
 
     /// Seals what changed; the record holds pending refs.
     func seal() throws(EngineError) -> TableRecord {
-        try flushOpenCollection()
+        try flushOpenCollections()
         var record = TableRecord(
             key: definition.key, nextObjectKey: nextKey, count: UInt64(count), root: try groups.seal(), trees: [])
         for (i, column) in definition.columns.enumerated() {
@@ -467,7 +469,7 @@ extension Table {
 
     /// After a rollback: nothing of the transaction may be left.
     func abandon() {
-        openCollection = nil
+        openCollections.removeAll()
         lastLeaf = nil
         groups.dropPendingGroups()
     }

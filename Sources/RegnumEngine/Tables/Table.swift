@@ -38,8 +38,8 @@ package final class Table {
     let isPlainLink: [Bool]
     /// Numbers of the columns whose values may lie in blocks of their own.
     let byteColumns: [Int]
-    /// The collection that was changed last, decoded. See OpenCollection.
-    @exclusivity(unchecked) var openCollection: OpenCollection?
+    /// The collections that were changed and not written back.
+    @exclusivity(unchecked) package internal(set) var openCollections = OpenCollections()
     @exclusivity(unchecked) var lastLeaf: LastLeaf?
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
@@ -109,7 +109,7 @@ package final class Table {
         if groups.decodedGroupCount > 256 + Int(record.count) / 256 { groups.dropDecodedGroups() }
         nextKey = record.nextObjectKey
         count = Int(record.count)
-        openCollection = nil
+        openCollections.removeAll()
         lastLeaf = nil
         let trees = TreeRecords(record)
         for (i, column) in definition.columns.enumerated() {
@@ -307,7 +307,7 @@ package final class Table {
         to target: ObjectKey, from origin: Table, column: Int
     ) throws(EngineError) -> [ObjectKey] {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
-        try origin.flushOpenCollection()
+        try origin.flushOpenCollections()
         var keys: [ObjectKey] = []
         try tree.settled().forEachKey(value: targetWord(target, in: origin, column)) { keys.append(ObjectKey($0)) }
         return keys
@@ -318,7 +318,7 @@ package final class Table {
 
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
-        try origin.flushOpenCollection()
+        try origin.flushOpenCollections()
         return try tree.settled().count(value: targetWord(target, in: origin, column))
     }
 }

@@ -21,7 +21,7 @@ extension Session {
     /// backlinks, which are asked only then. Rows may move: to be called before a query looks at the first one.
     package func writeBackIndexed() throws(EngineError) {
         guard state.pointee.isWriting else { return }
-        for table in tables { try table.flushIndexedCollection() }
+        for table in tables { try table.flushIndexedCollections() }
     }
 
     /// Tells every table which columns lead to it.

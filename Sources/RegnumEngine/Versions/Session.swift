@@ -384,11 +384,11 @@ package final class Session {
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
-        for table in tables where table.hasOpenIndexedCollection { try table.flushOpenCollection() }
+        for table in tables where table.hasOpenIndexedCollection { try table.flushOpenCollections() }
         var held = tables.reduce(0) { $0 + $1.changedByteCount }
-        // An open collection is unpacked: in blocks it takes so much more, mostly less.
+        // Open collections are unpacked: in blocks they take so much more, mostly less.
         var packing = tables.reduce(0) { sum, table in
-            sum + (table.openCollection.map { $0.sealedByteCount - $0.changedByteCount } ?? 0)
+            sum + table.openCollections.sum { $0.sealedByteCount - $0.changedByteCount }
         }
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collections of a table that the running transaction has changed and not written back yet: so that adding to
+// many in turn, as a program does that brings children to their parents, does not pack and unpack one for each element.
+// Confined to the session.
+
+package struct OpenCollections {
+    private struct Place: Hashable {
+        var column: Int
+        var key: ObjectKey
+    }
+
+    /// Held at most: what opening one more costs then is shared by as many.
+    package static let limit = 4096
+    /// Bytes of decoded elements, about, that are held at most beside the one in use.
+    package static let byteLimit = 16 << 20
+
+    /// The one that was changed last.
+    private(set) var last: OpenCollection?
+    /// In the order in which they were opened.
+    private var all: [OpenCollection] = []
+    /// By place, where there is more than one.
+    private var numbers: [Place: Int] = [:]
+    /// Bytes that the others than the last one have decoded.
+    private var heldByteCount = 0
+
+    @inline(__always)
+    var isEmpty: Bool { last == nil }
+
+    /// The collection, if it is open. O(1).
+    @inline(__always)
+    func find(_ column: Int, _ key: ObjectKey) -> OpenCollection? {
+        if let last, last.key == key, last.column == column { return last }
+        return all.count > 1 ? findAmongOthers(column, key) : nil
+    }
+
+    @inline(never)
+    private func findAmongOthers(_ column: Int, _ key: ObjectKey) -> OpenCollection? {
+        numbers[Place(column: column, key: key)].map { all[$0] }
+    }
+
+    /// The collection for a change, if it is open: the last one from now on.
+    mutating func use(_ column: Int, _ key: ObjectKey) -> OpenCollection? {
+        guard let last, let found = find(column, key) else { return nil }
+        heldByteCount += last.decodedByteCount - found.decodedByteCount
+        self.last = found
+        return found
+    }
+
+    /// Takes one that is not open, as the last one.
+    mutating func add(_ open: OpenCollection) {
+        if all.count == 1 { numbers[Place(column: all[0].column, key: all[0].key)] = 0 }
+        if !all.isEmpty { numbers[Place(column: open.column, key: open.key)] = all.count }
+        all.append(open)
+        heldByteCount += last?.decodedByteCount ?? 0
+        last = open
+    }
+
+    package var count: Int { all.count }
+    /// Bytes of decoded elements, about.
+    package var decodedByteCount: Int { heldByteCount + (last?.decodedByteCount ?? 0) }
+
+    /// True where all must be written back before one more is opened.
+    var isFull: Bool { all.count >= Self.limit || decodedByteCount > Self.byteLimit }
+
+    /// All, in the order in which they were opened; none is open after it.
+    mutating func takeAll() -> [OpenCollection] {
+        let taken = all
+        removeAll()
+        return taken
+    }
+
+    mutating func removeAll() {
+        if isEmpty { return }
+        (last, heldByteCount) = (nil, 0)
+        all.removeAll()
+        numbers.removeAll()
+    }
+
+    func contains(where matches: (OpenCollection) -> Bool) -> Bool { all.contains(where: matches) }
+
+    func sum(_ figure: (OpenCollection) -> Int) -> Int { all.reduce(0) { $0 + figure($1) } }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deleting a part of many row groups in one call, and going on with the same groups in the same write.
+
+import RegnumEngine
+import RegnumSimulation
+import RegnumSystem
+import Testing
+
+@Suite struct DeletingManyTests {
+    private static let table = NewTable(
+        name: "T",
+        columns: [
+            NewColumn(name: "n", type: .int, isIndexed: true), NewColumn(name: "text", type: .string),
+            NewColumn(name: "day", type: .date, isNullable: true),
+            NewColumn(name: "next", type: .link, targetName: "T"),
+        ])
+
+    private static func values(_ n: Int) -> [Value] {
+        [
+            .int(Int64(n)), .string("text \(n)"),
+            n % 5 == 0 ? .null : .date(Timestamp(seconds: Int64(n), nanoseconds: Int32(n % 3))), .null,
+        ]
+    }
+
+    private static func insert(_ n: Int, _ table: Table) throws -> UInt64 {
+        let location = try table.insertRow()
+        let key = location.key
+        try table.finishInsert(location)
+        for (column, value) in values(n).enumerated() { try table.set(value, column, of: key) }
+        return key.rawValue
+    }
+
+    private static func expect(_ table: Table, _ model: [UInt64: Int]) throws {
+        try #require(table.count == model.count)
+        for (position, key) in model.keys.sorted().enumerated() {
+            guard let n = model[key] else { continue }
+            #expect(try table.key(atPosition: position) == ObjectKey(key))
+            #expect(try (0..<4).map { try table.value($0, of: ObjectKey(key)) } == values(n))
+        }
+    }
+
+    @Test("what is left is as it was, and can be changed at once", arguments: RunSeed.list(1...8))
+    func random(seed: RunSeed) throws {
+        var random = SeededRandom(seed: seed.value)
+        var options = Database.OpenOptions()
+        if seed.value % 2 == 0 { options.spillLimits = .small }
+        let database = try Database.open(path: "/d.realm", fileSystem: MemoryFileSystem(), options: options)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([Self.table])
+        let table = try #require(session.table(named: "T"))
+        var model: [UInt64: Int] = [:]
+        for n in 0..<4_500 { model[try Self.insert(n, table)] = n }
+        try session.commitWrite()
+        try withExtendedLifetime(session) { () throws in
+            for _ in 0..<4 {
+                let before = model
+                try session.beginWrite()
+                for _ in 0..<2 {
+                    // Another part of each 1,024: groups are left whole, small or empty.
+                    let parts = (0...8).map { _ in random.below(17) }
+                    let gone = model.keys.sorted().filter { random.below(16) < parts[Int($0 >> 10) % parts.count] }
+                    try table.delete(gone.map { ObjectKey($0) })
+                    for key in gone { model[key] = nil }
+                    for key in model.keys.sorted() where random.below(30) == 0 {
+                        let n = random.below(1 << 40)
+                        for (column, value) in Self.values(n).enumerated() {
+                            try table.set(value, column, of: ObjectKey(key))
+                        }
+                        model[key] = n
+                    }
+                    for n in 0..<random.below(300) { model[try Self.insert(n, table)] = n }
+                    try Self.expect(table, model)
+                }
+                if random.below(4) == 0 {
+                    session.rollbackWrite()
+                    model = before
+                } else {
+                    try session.commitWrite()
+                }
+                try Self.expect(table, model)
+                #expect(IntegrityCheck.run(database).findings == [])
+                try session.beginWrite()
+                while model.count < 3_000 { model[try Self.insert(model.count, table)] = model.count }
+                try session.commitWrite()
+            }
+        }
+    }
+}
