@@ -6,6 +6,10 @@ import RegnumSimulation
 import RegnumSystem
 import Testing
 
+extension CollectionKind {
+    fileprivate static let linked: [CollectionKind] = [.list, .set, .dictionary]
+}
+
 @Suite struct DeletingManyTests {
     private static let table = NewTable(
         name: "T",
@@ -37,6 +41,61 @@ import Testing
             #expect(try table.key(atPosition: position) == ObjectKey(key))
             #expect(try (0..<4).map { try table.value($0, of: ObjectKey(key)) } == values(n))
         }
+    }
+
+    @Test("objects go together that have links to each other", arguments: [10, 1_500], CollectionKind.linked)
+    func linked(count: Int, kind: CollectionKind) throws {
+        let files = MemoryFileSystem()
+        let columns = [
+            NewColumn(name: "links", type: .link, collection: kind, isNullable: kind == .dictionary, targetName: "N")
+        ]
+        var database = try Database.open(path: "/l.realm", fileSystem: files)
+        var session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([NewTable(name: "N", columns: columns)])
+        var table = try #require(session.table(named: "N"))
+        var keys: [ObjectKey] = []
+        for _ in 0..<count + 50 {
+            let location = try table.insertRow()
+            keys.append(location.key)
+            try table.finishInsert(location)
+        }
+        func add(_ target: ObjectKey, to owner: ObjectKey) throws {
+            switch kind {
+            case .list: try table.listAppend(.link(target), 0, of: owner)
+            case .set: try table.setInsert(.link(target), 0, of: owner)
+            default: try table.dictionarySet("\(target.rawValue)", .link(target), 0, of: owner)
+            }
+        }
+        // Owners that go, and stay, have links to objects that stay and to the last one, which goes.
+        let (last, owners) = (keys.suffix(40), keys.prefix(8))
+        for owner in owners {
+            for target in keys[8..<8 + count - 10] { try add(target, to: owner) }
+            for target in last.suffix(1) { try add(target, to: owner) }
+        }
+        try session.commitWrite()
+        try session.beginWrite()
+        try table.delete(Array(owners.prefix(4) + last))
+        try session.commitWrite()
+        for owner in owners.suffix(4) { #expect(try Self.links(table, owner) == count - 10) }
+        #expect(IntegrityCheck.run(database).findings == [])
+        // What was freed is used again.
+        for _ in 0..<6 {
+            try session.beginWrite()
+            for owner in owners.suffix(4) { try add(keys[9], to: owner) }
+            try session.commitWrite()
+        }
+        #expect(IntegrityCheck.run(database).findings == [])
+        session = try database.makeSession()
+        table = try #require(session.table(named: "N"))
+        #expect(table.count == count + 6)
+        database = try Database.open(path: "/l.realm", fileSystem: files)
+        withExtendedLifetime(session) {}
+    }
+
+    /// Elements that lead somewhere.
+    private static func links(_ table: Table, _ owner: ObjectKey) throws -> Int {
+        try table.listValues(0, of: owner).count { $0 != .null }
     }
 
     @Test("what is left is as it was, and can be changed at once", arguments: RunSeed.list(1...8))

@@ -208,6 +208,68 @@ import Testing
         #expect(IntegrityCheck.run(database).findings == [])
     }
 
+    @Test("what open collections have decoded is bounded, however often they are changed in turn")
+    func boundedInTurn() throws {
+        let table = NewTable(
+            name: "T", columns: [NewColumn(name: "texts", type: .string, collection: .list)])
+        let database = try Database.open(path: "/b.realm", fileSystem: files)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([table])
+        let opened = try #require(session.table(named: "T"))
+        var keys: [ObjectKey] = []
+        for _ in 0..<50 {
+            let location = try opened.insertRow()
+            keys.append(location.key)
+            try opened.finishInsert(location)
+        }
+        let text = String(repeating: "x", count: 1000)
+        var (largest, wereWrittenBack) = (0, false)
+        for round in 0..<400 {
+            for key in keys {
+                let before = opened.openCollections.count
+                try opened.listInsert([.string("\(key.rawValue) \(round) \(text)")], 0, of: key, at: 0)
+                if opened.openCollections.count < before { wereWrittenBack = true }
+                largest = max(largest, opened.openCollections.decodedByteCount)
+            }
+        }
+        #expect(wereWrittenBack)
+        #expect(largest > OpenCollections.byteLimit && largest < OpenCollections.byteLimit + 65536)
+        try session.commitWrite()
+        for key in keys {
+            let expected = (0..<400).reversed().map { Value.string("\(key.rawValue) \($0) \(text)") }
+            #expect(try opened.listValues(0, of: key) == expected)
+        }
+        #expect(IntegrityCheck.run(database).findings == [])
+    }
+
+    @Test("a collection that was opened and not changed is read when its row has moved")
+    func unchangedOpen() throws {
+        _ = try make { table, key in
+            let location = try table.insertRow()
+            let other = location.key
+            try table.finishInsert(location)
+            try table.setInsert(.int(7), 1, of: key)
+            try table.listInsert([.int(1), .int(2)], 0, of: key, at: 0)
+            // Writes both back.
+            try table.delete(other)
+            // Open, and not changed.
+            #expect(try !table.setInsert(.int(7), 1, of: key))
+            try table.listInsert([], 0, of: key, at: 1)
+            // The row's group is packed, and what it was in memory is given up.
+            for number in 0..<Int64(2500) {
+                let location = try table.insertRow()
+                try table.finishInsert(location)
+                try table.setInsert(.int(number), 1, of: location.key)
+            }
+            #expect(try table.setIndex(of: .int(7), 1, of: key) == 0)
+            try table.setInsert(.int(8), 1, of: key)
+            try table.listInsert([.int(3)], 0, of: key, at: 2)
+            #expect(try table.listValues(1, of: key) == [.int(7), .int(8)])
+            #expect(try table.listValues(0, of: key) == [.int(1), .int(2), .int(3)])
+        }
+    }
+
     @Test("clearing, deleting and rolling back give every page back")
     func pagesComeBack() throws {
         let database = try make { _, _ in }

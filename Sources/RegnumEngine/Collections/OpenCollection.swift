@@ -27,6 +27,8 @@ final class OpenCollection {
     ) throws(EngineError) {
         (self.column, self.key, self.tree, self.root, self.limits) = (column, key, tree, root, limits)
         count = try tree.count(root)
+        // The row's own bytes may move while this is open, and stays open unchanged.
+        if case .bytes = root, count > 0 { self.root = try changeable(root, below: nil, count: count) }
     }
 
     // MARK: Reading
@@ -65,8 +67,9 @@ final class OpenCollection {
 
     func insert(_ value: Value, key: String? = nil, at index: Int) throws(EngineError) {
         let leaf = try seek(index, isInsert: true)
+        let held = leaf.changedByteCount
         leaf.insert(value, key: key, at: index - leafStart)
-        grew(1, leaf, isAtEnd: index == count)
+        grew(1, leaf, from: held, isAtEnd: index == count)
     }
 
     func insert(_ values: [Value], at index: Int) throws(EngineError) {
@@ -77,8 +80,9 @@ final class OpenCollection {
             let part = rest.prefix(2048)
             rest = rest.dropFirst(part.count)
             let leaf = try seek(at, isInsert: true)
+            let held = leaf.changedByteCount
             leaf.insert(part, at: at - leafStart)
-            grew(part.count, leaf, isAtEnd: at == count)
+            grew(part.count, leaf, from: held, isAtEnd: at == count)
             at += part.count
         }
     }
@@ -87,8 +91,9 @@ final class OpenCollection {
     func replace(_ index: Int, _ value: Value) throws(EngineError) -> Value {
         let leaf = try seek(index, isInsert: false)
         let old = leaf.values[index - leafStart]
+        let held = leaf.changedByteCount
         leaf.replace(index - leafStart, value)
-        grew(0, leaf, isAtEnd: false)
+        grew(0, leaf, from: held, isAtEnd: false)
         return old
     }
 
@@ -135,9 +140,10 @@ final class OpenCollection {
         for step in path { step.node.counts[step.slot] &+= n }
     }
 
-    private func grew(_ n: Int, _ leaf: ElementLeaf, isAtEnd: Bool) {
+    /// `held`: bytes of memory that the leaf took before.
+    private func grew(_ n: Int, _ leaf: ElementLeaf, from held: Int, isAtEnd: Bool) {
         isChanged = true
-        decodedByteCount &+= n &* MemoryLayout<Value>.stride
+        decodedByteCount &+= max(leaf.changedByteCount &- held, 0)
         add(n)
         if leaf.byteCount > limits.leafByteCount, leaf.count > 1 { split(leaf, isGrowing: isAtEnd) }
     }

@@ -59,8 +59,8 @@ package struct OpenCollections {
     /// Bytes of decoded elements, about.
     package var decodedByteCount: Int { heldByteCount + (last?.decodedByteCount ?? 0) }
 
-    /// True where all must be written back before one more is opened.
-    var isFull: Bool { all.count >= Self.limit || decodedByteCount > Self.byteLimit }
+    /// True where all must be written back before another one is changed.
+    var isLarge: Bool { decodedByteCount > Self.byteLimit }
 
     /// All, in the order in which they were opened; none is open after it.
     mutating func takeAll() -> [OpenCollection] {

@@ -105,8 +105,9 @@ extension Table {
     }
 
     private func openAnother(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
+        if openCollections.isLarge { try flushOpenCollections() }
         if let open = openCollections.use(column, key) { return open }
-        if openCollections.isFull { try flushOpenCollections() }
+        if openCollections.count >= OpenCollections.limit { try flushOpenCollections() }
         let open = try OpenCollection(
             column, key, elementTree(column), try storedCollection(column, try place(key)),
             session.database.options.elementTreeLimits)

@@ -3,7 +3,7 @@
 //
 //   1 links that lead to the objects are cleared
 //   2 trees of which much goes are passed through once, leaf by leaf; of others each entry is removed on its own
-//   3 each row group closes its gaps once, and is packed at once where much goes
+//   3 each row group closes its gaps once, and is packed at once where very much goes
 
 import RegnumSystem
 
@@ -61,6 +61,8 @@ extension Table {
         for origin in origins where session.table(origin.table)?.backlinkTrees[origin.column]?.count ?? 0 > 0 {
             for key in keys { try clearLinks(to: ObjectKey(key), from: origin) }
         }
+        // Links of these objects to each other: what was cleared of them must not be written into rows that are gone.
+        try flushOpenCollections()
         let passed = hasGuards ? try removeInOnePass(keys) : PassedTrees()
         try removeRows(keys, passed)
     }
@@ -95,9 +97,12 @@ extension Table {
     }
 
     private func removeRows(_ keys: [UInt64], _ passed: PassedTrees) throws(EngineError) {
+        precondition(openCollections.isEmpty, "a collection of a row that goes is open")
         let other = hasGuards ? entriesLeft(passed) : nil
-        // Or groups that the next call changes too would be packed again and again.
-        let isMuch = count <= keys.count * Self.muchOf
+        // As many changes as memory is looked at after; and groups that the next call changes too would be packed again and
+        // again.
+        let isMuch =
+            keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
         var rows: [Int] = []
         var open: DirtyGroup?
         for key in keys {
