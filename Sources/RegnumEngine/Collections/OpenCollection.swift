@@ -28,7 +28,7 @@ final class OpenCollection {
         (self.column, self.key, self.tree, self.root, self.limits) = (column, key, tree, root, limits)
         count = try tree.count(root)
         // The row's own bytes may move while this is open, and stays open unchanged.
-        if case .bytes = root, count > 0 { self.root = try changeable(root, below: nil, count: count) }
+        if case .bytes = root { self.root = try changeable(root, below: nil, count: count) }
     }
 
     // MARK: Reading

@@ -32,7 +32,7 @@ package final class DirtyGroup {
         self.columns = columns
         self.guarded = guarded
         segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.definitions.count)
-        let (group, views) = GroupView.allocate(columns: columns.definitions.count)
+        let (group, views) = GroupHandle.allocate(columns: columns.definitions.count)
         for i in 0..<columns.definitions.count { views[i] = columns.defaultView(i) }
         view = group
         view.initialize(
@@ -108,13 +108,10 @@ package final class DirtyGroup {
     /// itself does not, so accessors stay good.
     package func makeWritable(_ column: Int) {
         if view.pointee.columns[column].isWritable { return }
-        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
         let definition = columns.definitions[column]
         let old = view.pointee.columns[column]
         let rows = view.pointee.count
-        var new = ColumnView(
-            form: definition.writableForm, data: Self.zeroed(Self.byteCount(definition.writableForm, capacity)))
-        if definition.hasValidity { new.validity = Self.validity(copying: old, rows: rows, capacity: capacity) }
+        var new = ownView(column, definition.writableForm)
         switch new.form {
         case .int64:
             let target = new.data.assumingMemoryBound(to: Int64.self)
@@ -144,13 +141,10 @@ package final class DirtyGroup {
         let old = view.pointee.columns[column]
         let definition = columns.definitions[column]
         guard definition.writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
-        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
         let rows = view.pointee.count
-        let form = old.form == .constant ? ColumnForm.uint8 : old.form
-        var new = ColumnView(form: form, data: Self.zeroed(Self.byteCount(form, capacity)))
+        var new = ownView(column, old.form == .constant ? .uint8 : old.form)
         new.base = old.base
-        if old.form == form { Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, rows)) }
-        if definition.hasValidity { new.validity = Self.validity(copying: old, rows: rows, capacity: capacity) }
+        if new.form == old.form { Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows)) }
         if let aux = old.aux {
             let target = Self.zeroed(capacity * 4)
             Memory.copy(target, aux, rows * 4)
@@ -158,6 +152,17 @@ package final class DirtyGroup {
         }
         new.isNarrow = true
         replace(column, by: new)
+    }
+
+    /// Memory for the column in a form: zeros, and what is null now.
+    private func ownView(_ column: Int, _ form: ColumnForm) -> ColumnView {
+        let rows = view.pointee.count
+        if capacity == 0 { capacity = Self.roundedCapacity(rows) }
+        var new = ColumnView(form: form, data: Self.zeroed(Self.byteCount(form, capacity)))
+        if columns.definitions[column].hasValidity {
+            new.validity = Self.validity(copying: view.pointee.columns[column], rows: rows, capacity: capacity)
+        }
+        return new
     }
 
     private func replace(_ column: Int, by new: ColumnView) {

@@ -52,7 +52,7 @@ package enum GroupHandle {
         let block = try space.bytes(ref)
         let rows = RowGroupLayout.rows(block)
         let count = columns.definitions.count
-        let (group, views) = GroupView.allocate(columns: count)
+        let (group, views) = allocate(columns: count)
         for i in 0..<count { views[i] = columns.defaultView(i) }
         do throws(EngineError) {
             for i in 0..<RowGroupLayout.columnCount(block) {
@@ -86,6 +86,21 @@ package enum GroupHandle {
                 keys: keys, ranks: UnsafeRawPointer(keys + words).assumingMemoryBound(to: UInt16.self)))
         return group
     }
+
+    /// A view not yet initialized, with place for the views of its columns. Each lies in one line of the processor's
+    /// cache: who goes to objects anywhere waits for each of them.
+    static func allocate(
+        columns count: Int
+    ) -> (group: UnsafeMutablePointer<GroupView>, columns: UnsafeMutablePointer<ColumnView>) {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
+        return (
+            memory.assumingMemoryBound(to: GroupView.self),
+            (memory + lineByteCount).assumingMemoryBound(to: ColumnView.self)
+        )
+    }
+
+    /// Of the cache; as long as a `ColumnView`.
+    private static let lineByteCount = 64
 
     package static func deallocate(_ group: UnsafeMutablePointer<GroupView>) {
         UnsafeMutableRawPointer(group).deallocate()

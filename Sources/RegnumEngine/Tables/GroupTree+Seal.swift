@@ -57,12 +57,11 @@ extension GroupTree {
         }
     }
 
-    /// Seals the full last group of a bulk insert; those behind it go by its size.
-    func sealedTail(_ full: DirtyGroup) throws(EngineError) -> BlockRef {
-        let ref = try full.seal(into: space)
+    /// Packs the full last group of a bulk insert; those behind it go by its size.
+    func sealTail() throws(EngineError) {
+        guard let full = tail, try pack(full) else { return }
         filledRows = Self.rowsFillingPages(full.view.pointee.count, byteCount: full.sealedByteCount)
         tail = nil
-        return ref
     }
 
     /// How many rows a group should get, by the bytes that the one before took, so that its last page is not mostly
@@ -80,22 +79,33 @@ extension GroupTree {
         return 33 * pages * most < 32 * ((whole + page - 1) / page) * fitting ? fitting : most
     }
 
-    /// Packs a changed group before the end of the transaction, while its values are in the processor's cache, and so
-    /// bounds the memory of a change of all groups to the packed size. Not one that may be joined with a neighbour.
+    /// Packs a group of which rows have gone, where it will not be joined with a neighbour.
     func sealEarly(_ group: DirtyGroup) throws(EngineError) {
+        if group.view.pointee.count >= Self.mergeRows, group !== tail { _ = try pack(group) }
+    }
+
+    /// Packs a changed group before the end of the transaction, while its values are in the processor's cache, and so
+    /// bounds the memory of a change of all groups to the packed size. False where a damaged tree does not lead to it.
+    private func pack(_ group: DirtyGroup) throws(EngineError) -> Bool {
+        if case .group(let found)? = root, found === group {
+            dropShortcuts()
+            root = .ref(try group.seal(into: space))
+            return true
+        }
         let rows = group.view.pointee
-        guard rows.count >= Self.mergeRows, group !== tail, case .node(var node)? = root else { return }
+        guard case .node(var node)? = root else { return false }
         while true {
             let i = node.child(for: rows.firstKey)
             switch node.entries[i].child {
             case .node(let below): node = below
             case .group(let found):
-                guard found === group else { return }
+                guard found === group else { return false }
                 dropShortcuts()
                 let ref = try group.seal(into: space)
                 node.entries[i] = Entry(firstKey: rows.firstKey, count: UInt64(rows.count), child: .ref(ref))
-                return space.spillIfLarge()
-            case .ref: return
+                space.spillIfLarge()
+                return true
+            case .ref: return false
             }
         }
     }

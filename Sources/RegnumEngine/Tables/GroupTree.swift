@@ -476,29 +476,6 @@ package final class GroupTree {
         return node.entries.isEmpty
     }
 
-    /// Packs the full last group at once, while its values are in the processor's cache, and so bounds the memory
-    /// of a bulk insert to the packed size.
-    private func sealTail() throws(EngineError) {
-        guard let full = tail else { return }
-        if case .group(let group)? = root, group === full {
-            dropShortcuts()
-            root = .ref(try sealedTail(full))
-            return
-        }
-        guard case .node(var node)? = root else { return }
-        while node.level > 1 {
-            guard case .node(let below)? = node.entries.last?.child else { return }
-            node = below
-        }
-        guard case .group(let group)? = node.entries.last?.child, group === full else { return }
-        dropShortcuts()
-        let count = UInt64(full.view.pointee.count)
-        let firstKey = full.view.pointee.firstKey
-        let ref = try sealedTail(full)
-        node.entries[node.entries.count - 1] = Entry(firstKey: firstKey, count: count, child: .ref(ref))
-        space.spillIfLarge()
-    }
-
     /// Adds a group behind all others.
     private func attach(_ entry: Entry) throws(EngineError) {
         dropDirectory()

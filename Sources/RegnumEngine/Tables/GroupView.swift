@@ -94,23 +94,6 @@ package struct GroupView {
         for _ in 0..<(row &- Int(ranks[low])) { word &= word &- 1 }
         return UInt64(low &<< 6 &+ word.trailingZeroBitCount)
     }
-
-    // MARK: Memory
-
-    /// A view not yet initialized, with place for the views of its columns. Each lies in one line of the processor's
-    /// cache: who goes to objects anywhere waits for each of them.
-    static func allocate(
-        columns count: Int
-    ) -> (group: UnsafeMutablePointer<GroupView>, columns: UnsafeMutablePointer<ColumnView>) {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
-        return (
-            memory.assumingMemoryBound(to: GroupView.self),
-            (memory + lineByteCount).assumingMemoryBound(to: ColumnView.self)
-        )
-    }
-
-    /// Of the cache; as long as a `ColumnView`.
-    private static let lineByteCount = 64
 }
 
 /// Where an object is: its group and its row in it. Good until the session's epoch moves.

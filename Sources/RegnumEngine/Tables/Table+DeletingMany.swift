@@ -104,13 +104,16 @@ extension Table {
         let isMuch =
             keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
         var rows: [Int] = []
+        func close(_ group: DirtyGroup) throws(EngineError) {
+            groups.remove(rows, of: group)
+            if isMuch { try groups.sealEarly(group) }
+            rows.removeAll(keepingCapacity: true)
+        }
         var open: DirtyGroup?
         for key in keys {
             guard let group = try groups.dirtyGroup(for: key) else { throw Self.missing(ObjectKey(key)) }
             if let open, open !== group {
-                groups.remove(rows, of: open)
-                if isMuch { try groups.sealEarly(open) }
-                rows.removeAll(keepingCapacity: true)
+                try close(open)
             }
             open = group
             let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key))
@@ -120,10 +123,7 @@ extension Table {
             rows.append(location.row)
             count -= 1
         }
-        if let open {
-            groups.remove(rows, of: open)
-            if isMuch { try groups.sealEarly(open) }
-        }
+        if let open { try close(open) }
         session.changeCount &+= UInt64(keys.count)
     }
 

@@ -146,18 +146,6 @@ extension Table {
             of: target.rawValue, toByteOffset: row &<< 3, as: UInt64.self)
     }
 
-    /// As `set` for an Int column that has no index and no nulls.
-    @inline(__always)
-    package func setInteger(_ value: Int64, _ column: Int, of key: ObjectKey) throws(EngineError) {
-        try session.relieveIfDue()
-        guard let group = try groups.dirtyGroup(for: key.rawValue) else {
-            throw Self.missing(key)
-        }
-        session.changeCount &+= 1
-        let row = group.view.pointee.row(of: key.rawValue)
-        group.setInteger(column, row, value)
-    }
-
     func freeBlob(_ column: Int, _ location: RowLocation) throws(EngineError) {
         guard definition.columns[column].writableForm == .slots else { return }
         try forEachValueBlock(column, location) { (ref, _) throws(EngineError) in session.space.free(ref) }

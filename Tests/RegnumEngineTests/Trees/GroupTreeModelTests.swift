@@ -47,7 +47,7 @@ private struct GroupTreeRun {
             let location = try table.insertRow()
             let key = location.key
             try table.finishInsert(location)
-            try table.setInteger(number(key.rawValue), 0, of: key)
+            try table.set(.int(number(key.rawValue)), 0, of: key)
             keys.append(key.rawValue)
         }
     }
@@ -91,7 +91,7 @@ private struct GroupTreeRun {
         for _ in 0..<random.below(300) where !keys.isEmpty {
             let key = keys[random.below(keys.count)]
             let number = Int64(random.below(1 << 40))
-            try table.setInteger(number, 0, of: ObjectKey(key))
+            try table.set(.int(number), 0, of: ObjectKey(key))
             numbers[key] = number
         }
         if random.below(8) == 0 {
