@@ -150,7 +150,7 @@ final class MemoryFileStorage: Sendable {
         self.identity = identity
         self.budget = budget
         do {
-            memory = try ReservedMemory(byteCount: 64 << 30, minimum: 64 << 20)
+            memory = try ReservedMemory(byteCount: 64 << 30, minimum: 64 << 20, smallByteCount: 4 << 20)
         } catch {
             throw SystemError(.addressSpace, "open", path)
         }

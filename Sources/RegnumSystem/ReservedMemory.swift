@@ -11,10 +11,13 @@ package final class ReservedMemory: @unchecked Sendable {
     package let byteCount: Int
 
     private static let modest = 1 << 32
+    /// From here on the system is asked for large pages; `byteCount` where it is not.
+    private let largePagesStart: Int
 
     /// Reserves `byteCount` bytes, or 4 GiB where the address space is scarce; or a quarter, a sixteenth ... of that
-    /// where the system refuses, but no less than `minimum`. Throws `.addressSpace`.
-    package init(byteCount: Int, minimum: Int? = nil) throws(SystemError) {
+    /// where the system refuses, but no less than `minimum`. What lies behind `smallByteCount` may get large pages: a
+    /// byte that is written there may take 2 MiB of memory. Throws `.addressSpace`.
+    package init(byteCount: Int, minimum: Int? = nil, smallByteCount: Int? = nil) throws(SystemError) {
         let step = SystemCalls.mappingGranularity
         let minimum = minimum ?? byteCount
         var size = byteCount
@@ -24,6 +27,8 @@ package final class ReservedMemory: @unchecked Sendable {
             if let base = AddressSpace.reserve(rounded, isReadable: true) {
                 self.base = base
                 self.byteCount = rounded
+                largePagesStart = min(smallByteCount ?? rounded, rounded) / step * step
+                preferLargePages(0..<rounded)
                 return
             }
             if size / 4 < minimum { throw SystemError(.addressSpace, "reserve", "memory") }
@@ -48,6 +53,12 @@ package final class ReservedMemory: @unchecked Sendable {
     package func renew(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "renewing outside of the reservation")
         SystemCalls.reserve(over: base + range.lowerBound, range.count)
+        preferLargePages(range)
+    }
+
+    private func preferLargePages(_ range: Range<Int>) {
+        let start = max(range.lowerBound, largePagesStart)
+        if start < range.upperBound { SystemCalls.preferLargePages(base + start, range.upperBound - start) }
     }
 
     /// Zeros the bytes and gives whole pages among them back to the system.

@@ -144,4 +144,51 @@ struct SortingTests {
                 })
         #expect(all.distinct(by: ["n"]).count == Set(plain.map(\.n)).count)
     }
+
+    // All objects are sorted by keys, few by rows, a predicate may find them by an index: each way the same order.
+    @Test("all, more than a quarter and few are in the same order, in a write and after it", arguments: [true, false])
+    func extents(isAscending: Bool) throws {
+        let realm = try FilterModels.realm()
+        realm.beginWrite()
+        realm.deleteAll()
+        for id in 0..<2_400 {
+            let text = String(repeating: "the same beginning ", count: id % 3) + String(id * 7 % 90)
+            realm.create(
+                Thing.self,
+                value: [
+                    "id": id, "n": id * 31 % 11, "int": id % 4 == 0 ? nil : id * 57 % 50, "t": text,
+                    "d": Double(id * 13 % 7),
+                ] as [String: Any?])
+        }
+        for isWritten in [false, true] {
+            if isWritten { try realm.commitWrite() }
+            for predicate in ["n >= 0", "n > 4", "id < 2000", "id IN {1, 9, 5, 77, 2300}"] {
+                for keys in [["n"], ["int", "t"], ["d", "n", "t"], ["t", "int"]] {
+                    let sort = keys.map { SortDescriptor(keyPath: $0, ascending: isAscending) }
+                    let found = realm.objects(Thing.self).filter(predicate).sorted(by: sort)
+                    let plain = realm.objects(Thing.self).filter(predicate)
+                    let rows = plain.map { (id: $0.id, n: $0.n, int: $0.int ?? -1, t: Array($0.t.utf8), d: $0.d ?? 0) }
+                    let expected = rows.sorted { a, b in
+                        for key in keys {
+                            let (less, more) =
+                                switch key {
+                                case "n": (a.n < b.n, a.n > b.n)
+                                case "int": (a.int < b.int, a.int > b.int)
+                                case "d": (a.d < b.d, a.d > b.d)
+                                default: (a.t.lexicographicallyPrecedes(b.t), b.t.lexicographicallyPrecedes(a.t))
+                                }
+                            if less || more { return isAscending ? less : more }
+                        }
+                        return a.id < b.id
+                    }.map(\.id)
+                    #expect(found.map(\.id) == expected, "\(predicate) by \(keys)")
+                    for count in [7, 599, 600, 3_000] {
+                        let some = found.limit(count)
+                        #expect(some.map(\.id) == Array(expected.prefix(count)), "\(count) of \(predicate) by \(keys)")
+                    }
+                    #expect(found.first?.id == expected.first && found.last?.id == expected.last)
+                }
+            }
+        }
+    }
 }

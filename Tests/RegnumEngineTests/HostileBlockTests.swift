@@ -193,8 +193,8 @@ import Testing
             let group = try #require(try table.groups.dirtyGroup(for: 1))
             group.makeWritable(0)
             let row = group.view.pointee.row(of: 1)
-            try #require(group.view.pointee.columns[0].isBlob(row))
-            var damaged = BlockRef(reading: try #require(group.view.pointee.columns[0].bytes(row).baseAddress))
+            try #require(group.view.columns[0].isBlob(row))
+            var damaged = BlockRef(reading: try #require(group.view.columns[0].bytes(row).baseAddress))
             damaged.tagLow ^= 1
             group.setBlob(0, row, damaged, length: 10_000)
         }

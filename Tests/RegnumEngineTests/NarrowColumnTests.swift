@@ -26,7 +26,7 @@ import Testing
             try session.commitWrite()
             try session.beginWrite()
             try table.set(.int(first), 0, of: ObjectKey(1))
-            try body(table, try table.place(ObjectKey(1)).group.pointee.columns)
+            try body(table, try table.place(ObjectKey(1)).group.columns)
             let values = try (1...UInt64(table.count)).map { try table.value(0, of: ObjectKey($0)) }
             try session.commitWrite()
             #expect(try (1...UInt64(table.count)).map { try table.value(0, of: ObjectKey($0)) } == values)

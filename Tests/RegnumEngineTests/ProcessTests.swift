@@ -57,7 +57,7 @@ import Testing
     private func numbers(_ session: Session) throws -> [Int64] {
         var numbers: [Int64] = []
         try session.table(named: "Row")?.forEachGroup { group throws(EngineError) in
-            for row in 0..<group.pointee.count { numbers.append(group.pointee.columns[0].integer(row)) }
+            for row in 0..<group.pointee.count { numbers.append(group.columns[0].integer(row)) }
             return true
         }
         return numbers

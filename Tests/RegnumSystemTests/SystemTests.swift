@@ -182,6 +182,50 @@ struct HelperTests {
         for index in range { #expect(memory.base.load(fromByteOffset: index, as: UInt8.self) == 0) }
     }
 
+    @Test(
+        "memory for a while can be filled from end to end",
+        arguments: [1, 4_096, 4 << 20, 4 << 20 | 1, 9_000_000])
+    func scratch(_ byteCount: Int) {
+        let memory = Memory.allocateScratch(byteCount: byteCount)
+        Memory.fill(memory, with: 7, byteCount)
+        #expect(memory.load(fromByteOffset: byteCount - 1, as: UInt8.self) == 7)
+        Memory.freeScratch(memory, byteCount: byteCount)
+    }
+
+    #if os(Linux)
+        @Test("large pages are asked for behind the small bytes, and again after a renewal")
+        func largePages() throws {
+            // Where the system knows none there is nothing to ask for.
+            guard FileManager.default.fileExists(atPath: "/sys/kernel/mm/transparent_hugepage/enabled") else { return }
+            let scratch = Memory.allocateScratch(byteCount: 8 << 20)
+            defer { Memory.freeScratch(scratch, byteCount: 8 << 20) }
+            #expect(try wantsLargePages(scratch + (4 << 20)))
+            let plain = try ReservedMemory(byteCount: 16 << 20)
+            #expect(try !wantsLargePages(plain.base + (8 << 20)))
+            let memory = try ReservedMemory(byteCount: 16 << 20, smallByteCount: 4 << 20)
+            #expect(try !wantsLargePages(memory.base + 4096))
+            #expect(try wantsLargePages(memory.base + (4 << 20)))
+            memory.renew(2 << 20..<6 << 20)
+            #expect(try !wantsLargePages(memory.base + (3 << 20)))
+            #expect(try wantsLargePages(memory.base + (5 << 20)))
+        }
+
+        /// By the flags of the mapping that holds the address.
+        private func wantsLargePages(_ address: UnsafeMutableRawPointer) throws -> Bool {
+            let wanted = UInt(bitPattern: address)
+            var isInside = false
+            // The file says that it is empty, so that it is read as one of unknown length.
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/smaps"))
+            let text = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+            for line in text.split(separator: "\n") {
+                let range = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+                if range.count == 2 { isInside = range[0] <= wanted && wanted < range[1] }
+                if isInside, line.hasPrefix("VmFlags:") { return line.split(separator: " ").contains("hg") }
+            }
+            throw SystemError(.notFound, "find", "a mapping")
+        }
+    #endif
+
     @Test("knows itself, its start and its boot")
     func process() {
         #expect(CurrentProcess.id > 0)

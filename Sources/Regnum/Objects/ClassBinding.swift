@@ -211,7 +211,7 @@ package final class ClassBinding {
     /// `bind` with the row known: no lookup at the first access.
     package func bind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         bind(object, key)
-        object.rowColumns = location.group.pointee.columns
+        object.rowColumns = location.group.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
         object.rowEpoch = context.pointee.session.pointee.epoch
     }
@@ -221,7 +221,7 @@ package final class ClassBinding {
     package func rebind(_ object: ObjectBase, _ key: ObjectKey, at location: RowLocation) {
         object.rowKey = key
         object.rowRollbacks = Int32(truncatingIfNeeded: rollbackFloors.count)
-        object.rowColumns = location.group.pointee.columns
+        object.rowColumns = location.group.columns
         object.rowNumber = Int32(truncatingIfNeeded: location.row)
         object.rowEpoch = context.pointee.session.pointee.epoch
         if object.hasMadeCollections(at: schema.collectionOffsets) { repointCollections(of: object, at: location) }

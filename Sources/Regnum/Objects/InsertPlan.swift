@@ -71,7 +71,7 @@ final class InsertPlan {
     /// Stores the values of an unmanaged object into a new row.
     func store(_ object: ObjectBase, at location: RowLocation, in table: Table) {
         let memory = Unmanaged.passUnretained(object).toOpaque()
-        let columns = location.group.pointee.columns
+        let columns = location.group.columns
         for step in steps {
             let field = memory + Int(step.offset)
             let column = columns + Int(step.column)
@@ -177,7 +177,7 @@ final class InsertPlan {
     }
 
     private func put(_ value: Value, _ number: Int, _ location: RowLocation, _ table: Table) {
-        let column = location.group.pointee.columns + number
+        let column = location.group.columns + number
         let row = location.row
         if case .null = value { return }
         column.pointee.markPresent(row)

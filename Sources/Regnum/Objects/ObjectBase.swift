@@ -179,7 +179,7 @@ extension ObjectBase {
         if rowEpoch == session.pointee.epoch { return true }
         guard let location = binding.locate(rowKey, rollbacks: Int(rowRollbacks)) else { return false }
         rowRollbacks = Int32(truncatingIfNeeded: binding.rollbackFloors.count)
-        rowColumns = location.group.pointee.columns
+        rowColumns = location.group.columns
         rowNumber = Int32(truncatingIfNeeded: location.row)
         rowEpoch = session.pointee.epoch
         return true

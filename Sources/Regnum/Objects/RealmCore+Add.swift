@@ -131,7 +131,7 @@ extension RealmCore {
             addManaged(target)
             target.requireClass(step.target, for: .property)
             requireNoOwner(target, .property)
-            location.group.pointee.columns[Int(step.column)].putInteger(
+            location.group.columns[Int(step.column)].putInteger(
                 Int64(bitPattern: target.rowKey.rawValue), location.row)
             // The row holds the link now: a reference here would keep cycles of objects alive.
             field.pointee = nil

@@ -214,7 +214,7 @@ extension ObjectCursor.Step {
         step.pointee.lastKey = key
         return current._withUnsafeGuaranteedRef { object in
             object.rowKey.rawValue = key
-            object.rowColumns = group.pointee.columns
+            object.rowColumns = group.columns
             object.rowNumber = Int32(truncatingIfNeeded: row)
             object.rowEpoch = step.pointee.epoch
             if object.hasMadeCollections(at: step.pointee.collectionOffsets) {

@@ -54,7 +54,7 @@ struct MigrationEffects {
     /// True where the value, or an element, is null.
     private func holdsNull(_ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
         if table.definition.columns[column].collection == .none {
-            return location.group.pointee.columns[column].isNull(location.row)
+            return location.group.columns[column].isNull(location.row)
         }
         var isFound = false
         try table.forEachLeaf(column, location) { leaf in

@@ -202,8 +202,8 @@ struct TableDiff {
         var made: [(column: Int, comparison: ColumnComparison)] = []
         for (column, oldColumn) in olderColumns.enumerated() {
             guard let oldColumn else { continue }
-            let before = old.pointee.columns[oldColumn]
-            let after = new.pointee.columns[column]
+            let before = old.columns[oldColumn]
+            let after = new.columns[column]
             if Self.areSameBytes(before, after) { continue }
             made.append(
                 (

@@ -54,7 +54,7 @@ package enum BlockWalk {
             for links in table.backlinkTrees { try links?.settled().forEachBlock { add($0) } }
             try table.forEachGroup { group throws(EngineError) in
                 for column in table.byteColumns {
-                    let view = group.pointee.columns[column]
+                    let view = group.columns[column]
                     for row in 0..<group.pointee.count where view.isBlob(row) {
                         let location = RowLocation(group: group, row: row)
                         try table.forEachValueBlock(column, location) { ref, _ in add(ref) }
@@ -72,7 +72,7 @@ package enum BlockWalk {
     ) throws(EngineError) {
         try table.forEachGroup { group throws(EngineError) in
             for column in table.byteColumns {
-                let view = group.pointee.columns[column]
+                let view = group.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
                 for row in 0..<group.pointee.count where view.isBlob(row) {
                     let location = RowLocation(group: group, row: row)

@@ -100,7 +100,7 @@ struct GroupCheck {
     private mutating func checkBytes(_ group: UnsafeMutablePointer<GroupView>, _ column: Int, _ ref: BlockRef) {
         let definition = table.definition.columns[column]
         guard definition.writableForm == .slots else { return }
-        let view = group.pointee.columns[column]
+        let view = group.columns[column]
         let isText = definition.type == .string && definition.collection == .none
         var (bad, firstBad) = (0, 0)
         for row in 0..<group.pointee.count {
@@ -124,7 +124,7 @@ struct GroupCheck {
     }
 
     private mutating func checkZone(_ group: UnsafeMutablePointer<GroupView>, _ column: Int, _ ref: BlockRef) {
-        let view = group.pointee.columns[column]
+        let view = group.columns[column]
         guard view.hasZone else { return }
         var (bad, firstBad) = (0, 0)
         for row in 0..<group.pointee.count where !view.isNull(row) && !Self.isInZone(view, row) {

@@ -25,7 +25,7 @@ extension Table {
         var blobBytes = 0
         try forEachGroup { group throws(EngineError) in
             for column in byteColumns {
-                let view = group.pointee.columns[column]
+                let view = group.columns[column]
                 for row in 0..<group.pointee.count where view.isBlob(row) {
                     try forEachValueBlock(column, RowLocation(group: group, row: row)) { ref, _ in
                         blobBytes += ref.byteCount

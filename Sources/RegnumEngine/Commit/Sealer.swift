@@ -80,14 +80,14 @@ package final class Sealer {
     /// Both as long as each other: where there is room for a large one and no second, there is for two smaller ones.
     private func makeBuffers(encrypting: Bool) throws(SystemError) {
         if let memory {
-            if encrypting, sealedMemory == nil { sealedMemory = try ReservedMemory(byteCount: memory.byteCount) }
+            if encrypting, sealedMemory == nil { sealedMemory = try makeReserved(memory.byteCount) }
             return
         }
         var byteCount = reserved
         while true {
-            let made = try ReservedMemory(byteCount: byteCount, minimum: min(byteCount, reserved / 256))
+            let made = try makeReserved(byteCount, minimum: min(byteCount, reserved / 256))
             do throws(SystemError) {
-                if encrypting { sealedMemory = try ReservedMemory(byteCount: made.byteCount) }
+                if encrypting { sealedMemory = try makeReserved(made.byteCount) }
                 memory = made
                 buffer = made.base
                 return
@@ -96,6 +96,11 @@ package final class Sealer {
                 if byteCount < reserved / 256 { throw error }
             }
         }
+    }
+
+    /// Large transactions alone get large pages.
+    private func makeReserved(_ byteCount: Int, minimum: Int? = nil) throws(SystemError) -> ReservedMemory {
+        try ReservedMemory(byteCount: byteCount, minimum: minimum, smallByteCount: Self.keptByteCount)
     }
 
     /// Bytes that the buffer may hold; makes the buffer.
@@ -210,7 +215,7 @@ package final class Sealer {
     private func makeSealedMemory() -> ReservedMemory {
         if let sealedMemory { return sealedMemory }
         do {
-            let made = try ReservedMemory(byteCount: capacity)
+            let made = try makeReserved(capacity)
             sealedMemory = made
             return made
         } catch {

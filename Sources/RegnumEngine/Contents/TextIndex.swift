@@ -20,7 +20,7 @@ enum TextIndex {
         _ body: (UnsafeRawBufferPointer, Int) throws(EngineError) -> Void
     ) throws(EngineError) {
         var place = 0
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if table.definition.columns[column].collection == .none {
             if view.isNull(location.row) { return }
             var bytes = view.bytes(location.row)

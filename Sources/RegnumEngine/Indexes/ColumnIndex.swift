@@ -25,7 +25,7 @@ package final class ColumnIndex {
 
     @inline(__always)
     func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
             return try tree.insertNull(key: key)
         }
@@ -44,7 +44,7 @@ package final class ColumnIndex {
     func collect(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table, into fill: inout IndexFill
     ) throws(EngineError) {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
             return try fill.addNull(key: key)
         }
@@ -57,7 +57,7 @@ package final class ColumnIndex {
     }
 
     func remove(_ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table) throws(EngineError) {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
             _ = try tree.removeNull(key: key)
             return
@@ -75,7 +75,7 @@ package final class ColumnIndex {
     /// True where an object that is entered has the row's value and that is not null; of texts over 1,000 bytes also
     /// where they may only be alike.
     func mayHold(_ location: RowLocation, _ column: Int, _ table: Table) throws(EngineError) -> Bool {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) { return false }
         switch type {
         case .int: return try tree.firstKey(value: IndexKey.encode(view.integer(location.row))) != nil
@@ -93,7 +93,7 @@ package final class ColumnIndex {
     func contains(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table
     ) throws(EngineError) -> Bool {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) {
             return try tree.containsNull(key: key)
         }
@@ -244,7 +244,7 @@ package final class ColumnIndex {
         _ location: RowLocation, _ column: Int, _ table: Table,
         _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
     ) throws(EngineError) {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         switch type {
         case .mixed: try call(Self.mixedBytes(try table.value(column, at: location)), body)
         case .string, .data:

@@ -62,7 +62,7 @@ package struct IntegerSet: Sendable {
         defer { sort.deallocate() }
         for (row, value) in values.enumerated() {
             let word = UInt64(bitPattern: value) ^ 1 &<< 63
-            (sort.entries + row).initialize(to: WordSort.Entry(high: word, row: row))
+            (sort.entries + row).initialize(to: WordSort.Entry(high: word))
         }
         sort.sort(count: values.count)
         for row in 0..<values.count {

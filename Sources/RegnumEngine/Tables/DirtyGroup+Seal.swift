@@ -20,7 +20,7 @@ extension DirtyGroup {
     /// Writes the group into the sealer and frees the blocks it no longer needs. The group is done with after it.
     package func seal(into space: BlockSpace) throws(EngineError) -> BlockRef {
         // Blobs are placed before the group that refers to them.
-        for column in 0..<columnCount where view.pointee.columns[column].form == .slots { moveOutBlobs(column, space) }
+        for column in 0..<columnCount where view.columns[column].form == .slots { moveOutBlobs(column, space) }
         var plans = planColumns()
         let keptSources = try planSources(&plans, space)
         let rows = view.pointee.count
@@ -129,7 +129,7 @@ extension DirtyGroup {
         let rows = view.pointee.count
         return (0..<columnCount).map { column in
             let key = columns.definitions[column].key.rawValue
-            let v = view.pointee.columns[column]
+            let v = view.columns[column]
             if isOwn(column) { return Plan(descriptor: plan(column, v, rows)) }
             guard var d = segments[column] else {
                 var d = RowGroupLayout.Descriptor(form: v.form, flags: RowGroupLayout.Flags.zeros, columnKey: key)
@@ -294,7 +294,7 @@ extension DirtyGroup {
         _ column: Int, _ d: RowGroupLayout.Descriptor, _ target: UnsafeMutableRawPointer,
         _ blobs: inout [(offset: Int, ref: BlockRef)], at base: Int
     ) {
-        let v = view.pointee.columns[column]
+        let v = view.columns[column]
         let rows = view.pointee.count
         let parts = RowGroupLayout.parts(d.form, d.flags, rows: rows)
         if d.has(RowGroupLayout.Flags.validity), let validity = v.validity {
@@ -391,7 +391,7 @@ extension DirtyGroup {
 
     /// Gives each new long value a block of its own and leaves a blob record in its slot.
     private func moveOutBlobs(_ column: Int, _ space: BlockSpace) {
-        let slots = view.pointee.columns[column].data.assumingMemoryBound(to: ByteSlot.self)
+        let slots = view.columns[column].data.assumingMemoryBound(to: ByteSlot.self)
         for row in 0..<view.pointee.count
         where slots[row].blobFlag == 0 && slots[row].length > FormatLimits.inlineValueByteCount {
             let length = Int(slots[row].length)

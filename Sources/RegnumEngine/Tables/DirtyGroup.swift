@@ -32,12 +32,11 @@ package final class DirtyGroup {
         self.columns = columns
         self.guarded = guarded
         segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.definitions.count)
-        let (group, views) = GroupHandle.allocate(columns: columns.definitions.count)
-        for i in 0..<columns.definitions.count { views[i] = columns.defaultView(i) }
-        view = group
+        view = GroupHandle.allocate(columns: columns.definitions.count)
+        for i in 0..<columns.definitions.count { view.columns[i] = columns.defaultView(i) }
         view.initialize(
             to: GroupView(
-                columns: views, keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
+                keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
                 keys: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt64.self)),
                 ranks: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt16.self))))
     }
@@ -56,10 +55,8 @@ package final class DirtyGroup {
     ) throws(EngineError) {
         let block = try space.bytes(ref)
         self.init(columns: columns, guarded: guarded)
-        let views = view.pointee.columns
-        views.update(from: decoded.pointee.columns, count: columnCount)
         view.pointee = decoded.pointee
-        view.pointee.columns = views
+        view.columns.update(from: decoded.columns, count: columnCount)
         sources.append(Source(ref: ref, bytes: block))
         for i in 0..<RowGroupLayout.externalCount(block) {
             let external = RowGroupLayout.external(block, i)
@@ -74,7 +71,7 @@ package final class DirtyGroup {
     }
 
     deinit {
-        let views = view.pointee.columns
+        let views = view.columns
         for i in 0..<columnCount where isOwn(i) { Self.free(views[i]) }
         GroupHandle.deallocate(view)
         ownKeys?.deallocate()
@@ -96,7 +93,7 @@ package final class DirtyGroup {
 
     /// True where the column's memory is this group's own.
     func isOwn(_ column: Int) -> Bool {
-        view.pointee.columns[column].isWritable || view.pointee.columns[column].isNarrow
+        view.columns[column].isWritable || view.columns[column].isNarrow
     }
 
     /// Bytes of one allocation for `rows` rows; a multiple of 8.
@@ -107,9 +104,9 @@ package final class DirtyGroup {
     /// Gives the column its own wide copy. Pointers in `view.columns[column]` change; the address of the view
     /// itself does not, so accessors stay good.
     package func makeWritable(_ column: Int) {
-        if view.pointee.columns[column].isWritable { return }
+        if view.columns[column].isWritable { return }
         let definition = columns.definitions[column]
-        let old = view.pointee.columns[column]
+        let old = view.columns[column]
         let rows = view.pointee.count
         var new = ownView(column, definition.writableForm)
         switch new.form {
@@ -138,7 +135,7 @@ package final class DirtyGroup {
     /// Gives the column its own copy: integers as narrow as they are, others as `makeWritable`.
     private func takeOver(_ column: Int) {
         if isOwn(column) { return }
-        let old = view.pointee.columns[column]
+        let old = view.columns[column]
         let definition = columns.definitions[column]
         guard definition.writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
         let rows = view.pointee.count
@@ -160,15 +157,15 @@ package final class DirtyGroup {
         if capacity == 0 { capacity = Self.roundedCapacity(rows) }
         var new = ColumnView(form: form, data: Self.zeroed(Self.byteCount(form, capacity)))
         if columns.definitions[column].hasValidity {
-            new.validity = Self.validity(copying: view.pointee.columns[column], rows: rows, capacity: capacity)
+            new.validity = Self.validity(copying: view.columns[column], rows: rows, capacity: capacity)
         }
         return new
     }
 
     private func replace(_ column: Int, by new: ColumnView) {
-        let old = view.pointee.columns[column]
-        view.pointee.columns[column] = new
-        view.pointee.columns[column].isGuarded = guarded[column]
+        let old = view.columns[column]
+        view.columns[column] = new
+        view.columns[column].isGuarded = guarded[column]
         segments[column] = nil
         if old.isNarrow { Self.free(old) }
     }
@@ -221,7 +218,7 @@ package final class DirtyGroup {
     }
 
     private func grow(to wanted: Int) {
-        let views = view.pointee.columns
+        let views = view.columns
         for i in 0..<columnCount {
             let form = views[i].form
             let data = Self.zeroed(Self.byteCount(form, wanted))
@@ -248,7 +245,7 @@ package final class DirtyGroup {
     var changedByteCount: Int {
         var count = 512 + arena.byteCount
         for column in 0..<columnCount where isOwn(column) {
-            count += Self.byteCount(view.pointee.columns[column].form, capacity)
+            count += Self.byteCount(view.columns[column].form, capacity)
         }
         return count
     }
@@ -278,7 +275,7 @@ package final class DirtyGroup {
     }
 
     private var isAllWritable: Bool {
-        let views = view.pointee.columns
+        let views = view.columns
         for i in 0..<columnCount where !views[i].isWritable { return false }
         return view.pointee.keyForm == .dense || ownKeys != nil
     }
@@ -303,7 +300,7 @@ package final class DirtyGroup {
         let count = view.pointee.count
         let left = count - rows.count
         if view.pointee.keyForm == .dense, rows[0] != left { takeKeys() }
-        let views = view.pointee.columns
+        let views = view.columns
         for i in 0..<columnCount {
             let form = views[i].form
             if form == .bits {
@@ -366,23 +363,23 @@ package final class DirtyGroup {
     /// Stores an Int of a column without nulls.
     func setInteger(_ column: Int, _ row: Int, _ value: Int64) {
         takeOver(column)
-        if view.pointee.columns[column].isNarrow {
-            if view.pointee.columns[column].putNarrow(value, row) { return }
+        if view.columns[column].isNarrow {
+            if view.columns[column].putNarrow(value, row) { return }
             makeWritable(column)
         }
-        view.pointee.columns[column].data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
+        view.columns[column].data.storeBytes(of: value, toByteOffset: row &<< 3, as: Int64.self)
     }
 
     /// Copies a var-bytes value into the group. The caller sets the validity bit.
     package func setBytes(_ column: Int, _ row: Int, _ bytes: UnsafeRawBufferPointer) {
         let address = bytes.isEmpty ? 0 : arena.copy(bytes)
-        view.pointee.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] =
+        view.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] =
             ByteSlot(length: UInt32(bytes.count), blobFlag: 0, address: address)
     }
 
     /// Says that the value lies in block `ref`; `length` as in `BlobRecord`.
     func setBlob(_ column: Int, _ row: Int, _ ref: BlockRef, length: Int) {
-        view.pointee.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] = blobSlot(ref, length: length)
+        view.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] = blobSlot(ref, length: length)
     }
 
     /// A slot that says the value lies in block `ref`.
@@ -398,7 +395,7 @@ package final class DirtyGroup {
 
     @inline(__always)
     package func setValid(_ column: Int, _ row: Int, _ isValid: Bool) {
-        guard let validity = view.pointee.columns[column].validity else { return }
+        guard let validity = view.columns[column].validity else { return }
         let bit = UInt64(1) &<< UInt64(row & 63)
         if isValid { validity[row &>> 6] |= bit } else { validity[row &>> 6] &= ~bit }
     }
@@ -414,8 +411,8 @@ package final class DirtyGroup {
         for row in 0..<other.view.pointee.count {
             let target = append(other.view.pointee.key(at: row))
             for column in 0..<columnCount {
-                let from = other.view.pointee.columns[column]
-                let to = view.pointee.columns[column]
+                let from = other.view.columns[column]
+                let to = view.columns[column]
                 setValid(column, target, !from.isNull(row))
                 switch from.form {
                 case .bits:

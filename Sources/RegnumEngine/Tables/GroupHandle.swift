@@ -40,6 +40,7 @@ package struct ColumnMap {
     }
 }
 
+@usableFromInline
 package enum GroupHandle {
     /// Decodes a block. The memory (one allocation) is given back by `deallocate`. Where there is `lost`, it is told
     /// of columns that cannot be read, which are left at their defaults, instead of an error.
@@ -52,7 +53,8 @@ package enum GroupHandle {
         let block = try space.bytes(ref)
         let rows = RowGroupLayout.rows(block)
         let count = columns.definitions.count
-        let (group, views) = allocate(columns: count)
+        let group = allocate(columns: count)
+        let views = group.columns
         for i in 0..<count { views[i] = columns.defaultView(i) }
         do throws(EngineError) {
             for i in 0..<RowGroupLayout.columnCount(block) {
@@ -82,25 +84,21 @@ package enum GroupHandle {
         let words = form == .bitmap ? Int((span + 63) / 64) : 0
         group.initialize(
             to: GroupView(
-                columns: views, keyForm: form, firstKey: RowGroupLayout.firstKey(block), keySpan: span, count: rows,
-                keys: keys, ranks: UnsafeRawPointer(keys + words).assumingMemoryBound(to: UInt16.self)))
+                keyForm: form, firstKey: RowGroupLayout.firstKey(block), keySpan: span, count: rows, keys: keys,
+                ranks: UnsafeRawPointer(keys + words).assumingMemoryBound(to: UInt16.self)))
         return group
     }
 
-    /// A view not yet initialized, with place for the views of its columns. Each lies in one line of the processor's
-    /// cache: who goes to objects anywhere waits for each of them.
-    static func allocate(
-        columns count: Int
-    ) -> (group: UnsafeMutablePointer<GroupView>, columns: UnsafeMutablePointer<ColumnView>) {
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
-        return (
-            memory.assumingMemoryBound(to: GroupView.self),
-            (memory + lineByteCount).assumingMemoryBound(to: ColumnView.self)
-        )
+    /// A view not yet initialized, with place for the views of its columns behind it.
+    static func allocate(columns count: Int) -> UnsafeMutablePointer<GroupView> {
+        precondition(MemoryLayout<GroupView>.size <= lineByteCount && MemoryLayout<ColumnView>.stride == lineByteCount)
+        return UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
+            .assumingMemoryBound(to: GroupView.self)
     }
 
-    /// Of the cache; as long as a `ColumnView`.
-    private static let lineByteCount = 64
+    /// Of the processor's cache: a view takes one, and so does each of its columns. Who goes to objects anywhere waits for
+    /// each of them.
+    @usableFromInline static var lineByteCount: Int { 64 }
 
     package static func deallocate(_ group: UnsafeMutablePointer<GroupView>) {
         UnsafeMutableRawPointer(group).deallocate()

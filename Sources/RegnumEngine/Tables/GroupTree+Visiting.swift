@@ -67,7 +67,7 @@ extension GroupTree {
             for i in start..<end { groups[i] = try group(GroupNodeLayout.ref(node, i)) }
             if visit.ahead > 1, let column = visit.column, sharing == nil {
                 for i in start..<end {
-                    let view = groups[i].pointee.columns[column]
+                    let view = groups[i].columns[column]
                     // A constant column has no values that could be read.
                     if view.form != .constant { touched &+= view.data.load(as: UInt8.self) }
                 }

@@ -14,8 +14,6 @@ package enum KeyForm: UInt8, Sendable {
 
 @usableFromInline @frozen
 package struct GroupView {
-    /// By column number of the table.
-    @usableFromInline package var columns: UnsafeMutablePointer<ColumnView>
     /// `bitmap`: words; `sorted`: keys.
     @usableFromInline package var keys: UnsafePointer<UInt64>
     /// `bitmap`: rows before each word.
@@ -27,10 +25,9 @@ package struct GroupView {
     @usableFromInline package var keyForm: KeyForm
 
     package init(
-        columns: UnsafeMutablePointer<ColumnView>, keyForm: KeyForm, firstKey: UInt64, keySpan: UInt64, count: Int,
-        keys: UnsafePointer<UInt64>, ranks: UnsafePointer<UInt16>
+        keyForm: KeyForm, firstKey: UInt64, keySpan: UInt64, count: Int, keys: UnsafePointer<UInt64>,
+        ranks: UnsafePointer<UInt16>
     ) {
-        self.columns = columns
         self.keys = keys
         self.ranks = ranks
         self.firstKey = firstKey
@@ -93,6 +90,15 @@ package struct GroupView {
         var word = bits[low]
         for _ in 0..<(row &- Int(ranks[low])) { word &= word &- 1 }
         return UInt64(low &<< 6 &+ word.trailingZeroBitCount)
+    }
+}
+
+extension UnsafeMutablePointer<GroupView> {
+    /// By column number of the table. They lie behind the view: where they are is known without reading it, so that the
+    /// processor waits for both at once where objects anywhere are looked at.
+    @inlinable @inline(__always)
+    package var columns: UnsafeMutablePointer<ColumnView> {
+        (UnsafeMutableRawPointer(self) + GroupHandle.lineByteCount).assumingMemoryBound(to: ColumnView.self)
     }
 }
 

@@ -33,7 +33,7 @@ extension Table {
 
     /// The collection as the row holds it.
     func storedCollection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         let bytes = view.bytes(location.row)
         guard view.isBlob(location.row) else { return .bytes(bytes) }
         guard bytes.count == BlobRecord.byteCount, let record = bytes.baseAddress else {
@@ -184,7 +184,7 @@ extension Table {
     /// The bytes of a collection that lies in its row, as most do, while none is open; else nil.
     @inline(__always)
     func inlineElements(_ column: Int, _ location: RowLocation) -> UnsafeRawBufferPointer? {
-        let view = location.group.pointee.columns + column
+        let view = location.group.columns + column
         if !openCollections.isEmpty || view.pointee.isBlob(location.row) { return nil }
         return view.pointee.bytes(location.row)
     }
@@ -262,7 +262,7 @@ extension Table {
         _ column: Int, _ location: RowLocation, _ left: inout Int,
         _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         guard view.isBlob(location.row) else { return }
         let bytes = view.bytes(location.row)
         guard bytes.count == BlobRecord.byteCount, let record = bytes.baseAddress else {

@@ -86,7 +86,7 @@ extension Table {
         guard definition.columns[column].writableForm == .slots else { return }
         var left = ElementTree.blockLimit(session.space)
         try forEachGroupWatched { group throws(EngineError) in
-            let view = group.pointee.columns[column]
+            let view = group.columns[column]
             guard view.blobs != nil || view.form == .slots else { return true }
             for row in 0..<group.pointee.count {
                 try freeBlob(column, RowLocation(group: group, row: row), &left)
@@ -147,7 +147,7 @@ extension Table {
         if definition.columns[column].collection != .none || definition.columns[column].type == .mixed { return }
         var firstKeys: [UInt64] = []
         try forEachGroup { group throws(EngineError) in
-            if group.pointee.columns[column].data == ZeroBytes.base { firstKeys.append(group.pointee.key(at: 0)) }
+            if group.columns[column].data == ZeroBytes.base { firstKeys.append(group.pointee.key(at: 0)) }
             return true
         }
         for key in firstKeys { try groups.dirtyGroup(for: key)?.makeWritable(column) }
@@ -164,7 +164,7 @@ extension Table {
                 let location = RowLocation(group: group, row: row)
                 var hasNull = false
                 if kind.collection == .none {
-                    hasNull = group.pointee.columns[column].isNull(row)
+                    hasNull = group.columns[column].isNull(row)
                 } else {
                     try forEachLeaf(column, location) { leaf in
                         for i in 0..<leaf.count where leaf.isNull(i) { hasNull = true }

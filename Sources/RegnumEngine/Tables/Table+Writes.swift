@@ -35,7 +35,7 @@ extension Table {
         let key = location.group.pointee.key(at: location.row)
         for column in treeColumns {
             if isPlainLink[column] {
-                let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
+                let target = UInt64(bitPattern: location.group.columns[column].integer(location.row))
                 if target != 0 { try backlinkTrees[column]?.insert(target: target, origin: key) }
                 continue
             }
@@ -87,7 +87,7 @@ extension Table {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
         let row = group.view.pointee.row(of: key.rawValue)
         session.changeCount &+= 1
-        if group.view.pointee.columns[column].isBlob(row) {
+        if group.view.columns[column].isBlob(row) {
             try session.change { () throws(EngineError) in
                 try freeBlob(column, RowLocation(group: group.view, row: row))
             }
@@ -134,7 +134,7 @@ extension Table {
         let row = group.view.pointee.row(of: key.rawValue)
         session.changeCount &+= 1
         if let tree = backlinkTrees[column] {
-            let old = UInt64(bitPattern: group.view.pointee.columns[column].integer(row))
+            let old = UInt64(bitPattern: group.view.columns[column].integer(row))
             do throws(EngineError) {
                 if old != 0 { _ = try tree.remove(target: old, origin: key.rawValue) }
                 try tree.insert(target: target.rawValue, origin: key.rawValue)
@@ -142,7 +142,7 @@ extension Table {
         }
         group.makeWritable(column)
         group.setValid(column, row, true)
-        group.view.pointee.columns[column].data.storeBytes(
+        group.view.columns[column].data.storeBytes(
             of: target.rawValue, toByteOffset: row &<< 3, as: UInt64.self)
     }
 
@@ -158,7 +158,7 @@ extension Table {
     }
 
     func store(_ value: Value, _ column: Int, _ group: DirtyGroup, _ row: Int) {
-        let data = group.view.pointee.columns[column].data
+        let data = group.view.columns[column].data
         group.setValid(column, row, value != .null)
         if definition.columns[column].type == .mixed {
             let bytes = MixedCodec.encode(value)
@@ -178,7 +178,7 @@ extension Table {
         case .double(let value): data.storeBytes(of: value, toByteOffset: row * 8, as: Double.self)
         case .date(let date):
             data.storeBytes(of: date.seconds, toByteOffset: row * 8, as: Int64.self)
-            group.view.pointee.columns[column].aux?.storeBytes(
+            group.view.columns[column].aux?.storeBytes(
                 of: date.nanoseconds, toByteOffset: row * 4, as: Int32.self)
         case .objectID(let low, let high):
             data.storeBytes(of: low, toByteOffset: row * 12, as: UInt64.self)
@@ -197,15 +197,15 @@ extension Table {
     }
 
     private func storeZero(_ column: Int, _ group: DirtyGroup, _ row: Int) {
-        let form = group.view.pointee.columns[column].form
-        let data = group.view.pointee.columns[column].data
+        let form = group.view.columns[column].form
+        let data = group.view.columns[column].data
         if form == .bits {
             data.assumingMemoryBound(to: UInt64.self)[row >> 6] &= ~(1 << UInt64(row & 63))
             return
         }
         let width = RowGroupLayout.dataByteCount(form, 1)
         Memory.zero(data + row * width, width)
-        if form == .int64, let aux = group.view.pointee.columns[column].aux { Memory.zero(aux + row * 4, 4) }
+        if form == .int64, let aux = group.view.columns[column].aux { Memory.zero(aux + row * 4, 4) }
     }
 
     // MARK: Deleting
@@ -277,7 +277,7 @@ extension Table {
         var words: [UInt64] = []
         if definition.columns[column].collection == .none {
             if isLink {
-                let target = UInt64(bitPattern: location.group.pointee.columns[column].integer(location.row))
+                let target = UInt64(bitPattern: location.group.columns[column].integer(location.row))
                 return target == 0 ? [] : [target]
             }
             try value(column, at: location).forEachLink { word in words.append(word) }
@@ -374,7 +374,7 @@ extension Table {
         var left = ElementTree.blockLimit(session.space)
         try forEachGroup { group throws(EngineError) in
             for column in byteColumns {
-                let view = group.pointee.columns[column]
+                let view = group.columns[column]
                 guard view.blobs != nil || view.form == .slots else { continue }
                 for row in 0..<group.pointee.count {
                     try freeBlob(column, RowLocation(group: group, row: row), &left)

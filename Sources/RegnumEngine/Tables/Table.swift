@@ -200,7 +200,7 @@ package final class Table {
 
     /// The value of a column that is not a collection.
     package func value(_ column: Int, at location: RowLocation) throws(EngineError) -> Value {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         let row = location.row
         if view.isNull(row) { return .null }
         switch definition.columns[column].type {
@@ -235,7 +235,7 @@ package final class Table {
     package func withBytes<R>(
         _ column: Int, at location: RowLocation, _ body: (UnsafeRawBufferPointer) -> R
     ) throws(EngineError) -> R {
-        let view = location.group.pointee.columns[column]
+        let view = location.group.columns[column]
         let bytes = view.bytes(location.row)
         guard view.isBlob(location.row) else { return body(bytes) }
         return body(try blob(bytes))

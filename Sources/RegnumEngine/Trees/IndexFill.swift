@@ -2,6 +2,8 @@
 // Enters the values of many objects into an index tree at once: they are collected, sorted, and entered in the order of
 // the tree, so that each goes to the end of the leaf before. One at a time they would move the half of a leaf each.
 
+import RegnumSystem
+
 package struct IndexFill: ~Copyable {
     private let tree: IndexTree
     private let sorter: WordSort
@@ -23,14 +25,18 @@ package struct IndexFill: ~Copyable {
         self.tree = tree
         capacity = max(1, min(count, limit))
         sorter = WordSort(capacity: capacity)
-        keys = .allocate(capacity: capacity)
-        texts = tree.isBytes ? .allocate(capacity: capacity) : nil
+        keys = Memory.allocateScratch(byteCount: capacity * MemoryLayout<UInt64>.stride)
+            .bindMemory(to: UInt64.self, capacity: capacity)
+        texts =
+            tree.isBytes
+            ? Memory.allocateScratch(byteCount: capacity * MemoryLayout<IndexText>.stride)
+                .bindMemory(to: IndexText.self, capacity: capacity) : nil
     }
 
     deinit {
         sorter.deallocate()
-        keys.deallocate()
-        texts?.deallocate()
+        Memory.freeScratch(keys, byteCount: capacity * MemoryLayout<UInt64>.stride)
+        if let texts { Memory.freeScratch(texts, byteCount: capacity * MemoryLayout<IndexText>.stride) }
         var arena = arena
         arena.reset()
     }
@@ -39,7 +45,7 @@ package struct IndexFill: ~Copyable {
 
     package mutating func add(value: UInt64, key: UInt64) throws(EngineError) {
         if count == capacity { try enter() }
-        (sorter.entries + count).initialize(to: WordSort.Entry(high: value, row: count))
+        (sorter.entries + count).initialize(to: WordSort.Entry(high: value, tag: UInt64(count)))
         keys[count] = key
         count += 1
     }
@@ -50,7 +56,7 @@ package struct IndexFill: ~Copyable {
         let probe = tree.probe(bytes, key: key)
         let text = arena.copy(probe.text)
         let low = IndexNodeText(text).second
-        (sorter.entries + count).initialize(to: WordSort.Entry(high: probe.value, low: low, row: count))
+        (sorter.entries + count).initialize(to: WordSort.Entry(high: probe.value, low: low, tag: UInt64(count)))
         texts[count] = text
         keys[count] = key
         count += 1
@@ -65,7 +71,7 @@ package struct IndexFill: ~Copyable {
         } else {
             for i in 0..<count {
                 let entry = sorter.entries[i]
-                try tree.insert(value: entry.high, key: keys[entry.row])
+                try tree.insert(value: entry.high, key: keys[Int(entry.tag)])
             }
         }
         count = 0
@@ -79,13 +85,13 @@ package struct IndexFill: ~Copyable {
             let end = min(start + Self.stretch, count)
             var touched: UInt8 = 0
             for i in start..<end {
-                let text = texts[sorter.entries[i].row]
+                let text = texts[Int(sorter.entries[i].tag)]
                 if text.byteCount > 0 { touched ^= text.address.load(as: UInt8.self) }
             }
             Self.keep(touched)
             for i in start..<end {
                 let entry = sorter.entries[i]
-                try tree.insert(IndexProbe(value: entry.high, key: keys[entry.row], text: texts[entry.row]))
+                try tree.insert(IndexProbe(value: entry.high, key: keys[Int(entry.tag)], text: texts[Int(entry.tag)]))
             }
             start = end
         }
@@ -109,9 +115,9 @@ package struct IndexFill: ~Copyable {
             if end - start > 1 {
                 var tied = UnsafeMutableBufferPointer(start: entries + start, count: end - start)
                 tied.sort { left, right in
-                    let (a, b) = (texts[left.row], texts[right.row])
+                    let (a, b) = (texts[Int(left.tag)], texts[Int(right.tag)])
                     let order = IndexKey.compare(a.address, a.byteCount, b.address, b.byteCount)
-                    return order == 0 ? left.row < right.row : order < 0
+                    return order == 0 ? left.tag < right.tag : order < 0
                 }
             }
             start = end

@@ -3,39 +3,46 @@
 // in the same way (a most significant digit first radix sort that follows the range of the values), and few by
 // insertion. Stable. Used where objects are sorted and where an index is filled.
 
-package struct WordSort {
-    package struct Entry {
-        package var high: UInt64
-        package var low: UInt64
-        package var row: Int
+import RegnumSystem
 
-        package init(high: UInt64 = 0, low: UInt64 = 0, row: Int) {
+package struct WordSort {
+    @usableFromInline @frozen
+    package struct Entry {
+        @usableFromInline package var high: UInt64
+        @usableFromInline package var low: UInt64
+        /// What the entry stands for; not looked at.
+        @usableFromInline package var tag: UInt64
+
+        @inlinable @inline(__always)
+        package init(high: UInt64 = 0, low: UInt64 = 0, tag: UInt64 = 0) {
             self.high = high
             self.low = low
-            self.row = row
+            self.tag = tag
         }
     }
 
     /// To be initialized by the user before `sort`.
     package let entries: UnsafeMutablePointer<Entry>
     private let spare: UnsafeMutablePointer<Entry>
+    /// Of `entries`, and of `spare`.
+    private let byteCount: Int
     private static let smallRun = 24
     private static let bucketLimit = 2048
 
     /// Memory for so many entries, 48 bytes each, until `deallocate`.
     package init(capacity: Int) {
-        entries = .allocate(capacity: capacity)
-        spare = .allocate(capacity: capacity)
+        byteCount = max(capacity, 1) * MemoryLayout<Entry>.stride
+        entries = Memory.allocateScratch(byteCount: byteCount).bindMemory(to: Entry.self, capacity: capacity)
+        spare = Memory.allocateScratch(byteCount: byteCount).bindMemory(to: Entry.self, capacity: capacity)
     }
 
     package func deallocate() {
-        entries.deallocate()
-        spare.deallocate()
+        Memory.freeScratch(entries, byteCount: byteCount)
+        Memory.freeScratch(spare, byteCount: byteCount)
     }
 
     /// Sorts the first `count` entries. O(count) for values that are spread evenly, at most 12 passes.
     package func sort(count: Int) {
-        spare.initialize(repeating: Entry(row: 0), count: count)
         sort(0, count, isInSpare: false, byLow: false)
     }
 

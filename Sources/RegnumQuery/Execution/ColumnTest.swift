@@ -37,7 +37,7 @@ struct ColumnTest {
     /// The rows of a group for which it holds.
     @inline(__always)
     func scan(_ group: UnsafeMutablePointer<GroupView>, _ out: RowBitmap) {
-        let view = group.pointee.columns[column]
+        let view = group.columns[column]
         let count = group.pointee.count
         switch test {
         case .nulls(let isLink, let isInverted):

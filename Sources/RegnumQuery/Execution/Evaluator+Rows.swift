@@ -39,7 +39,7 @@ extension Evaluator {
                 return through.matchesNull
             }
             if case .link(let number, _) = through.step,
-                location.group.pointee.columns[number].integer(location.row) == 0
+                location.group.columns[number].integer(location.row) == 0
             {
                 return through.matchesNull
             }
@@ -100,7 +100,7 @@ extension Evaluator {
     }
 
     private func isPoint(_ table: Table, _ location: RowLocation, _ column: Int) throws(EngineError) -> Bool {
-        if location.group.pointee.columns[column].isNull(location.row) { return false }
+        if location.group.columns[column].isNull(location.row) { return false }
         return try table.withBytes(column, at: location) { $0.elementsEqual("Point".utf8) }
     }
 
@@ -108,7 +108,7 @@ extension Evaluator {
     private func passes(
         _ table: Table, _ location: RowLocation, _ number: Int, _ type: ColumnType, _ test: ValueTest
     ) throws(EngineError) -> Bool {
-        let column = location.group.pointee.columns[number]
+        let column = location.group.columns[number]
         let row = location.row
         if column.isNull(row) { return test.matchesNull }
         switch type {
@@ -152,7 +152,7 @@ extension Evaluator {
         let rest = steps.dropFirst()
         switch step {
         case .link(let number, _):
-            let key = UInt64(bitPattern: location.group.pointee.columns[number].integer(location.row))
+            let key = UInt64(bitPattern: location.group.columns[number].integer(location.row))
             guard key != 0, let place = try other.locate(ObjectKey(key)) else { return true }
             return try forEachObject(rest, other, place, body)
         case .links(let number, _):

@@ -95,7 +95,7 @@ struct Evaluator {
         _ group: Group, _ number: Int, _ type: ColumnType, _ test: ValueTest, _ out: RowBitmap,
         _ scratch: RowBitmap
     ) throws(EngineError) {
-        let column = group.pointee.columns[number]
+        let column = group.columns[number]
         let count = group.pointee.count
         if let statistics, !test.isToldByZone(column) { statistics.pointee.hasRead = true }
         switch test {
@@ -155,7 +155,7 @@ struct Evaluator {
     private func scanRows(
         _ group: Group, _ number: Int, _ test: ValueTest, _ out: RowBitmap
     ) throws(EngineError) {
-        let column = group.pointee.columns[number]
+        let column = group.columns[number]
         let isDecimal = table.definition.columns[number].type == .decimal128
         out.clearRows()
         for row in 0..<group.pointee.count {
@@ -205,7 +205,7 @@ struct Evaluator {
         }
         switch through.step {
         case .link(let number, _):
-            passing.copyRows(linkingBy: group.pointee.columns[number], count, to: out)
+            passing.copyRows(linkingBy: group.columns[number], count, to: out)
             out.andRows(mask)
         case .links(let number, _):
             for row in 0..<count where mask.hasRow(row) {
@@ -256,7 +256,7 @@ struct Evaluator {
                 }
             } else {
                 try evaluator.forEachGroup(through.inner) { group, rows in
-                    passing.insert(linkedBy: group.pointee.columns[number], group.pointee.count, rows)
+                    passing.insert(linkedBy: group.columns[number], group.pointee.count, rows)
                     return true
                 }
             }
@@ -321,7 +321,7 @@ struct Evaluator {
                         return true
                     }
                 } else {
-                    counts.add(UInt64(bitPattern: group.pointee.columns[number].integer(row)))
+                    counts.add(UInt64(bitPattern: group.columns[number].integer(row)))
                 }
             }
             return true

@@ -80,8 +80,8 @@ private struct GroupIndex {
     mutating func number(
         _ place: RowLocation?, _ key: SortKey, _ table: Table, next: Int
     ) throws(EngineError) -> Int {
-        if let place, key.type == .int, !place.group.pointee.columns[key.column].isNull(place.row) {
-            let word = place.group.pointee.columns[key.column].integer(place.row)
+        if let place, key.type == .int, !place.group.columns[key.column].isNull(place.row) {
+            let word = place.group.columns[key.column].integer(place.row)
             if let known = words[word] { return known }
             words[word] = next
             lastKey = .int(word)

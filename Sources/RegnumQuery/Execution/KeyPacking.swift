@@ -17,18 +17,20 @@ struct KeyPacking {
 
     /// Adds the values of a key behind those that are there; false, and nothing is added, where the key's values are
     /// not in the rows' own columns or not in the order of their bytes. Nulls come first, descending last.
-    mutating func add(_ key: SortKey, _ rows: [RowLocation]) -> Bool {
+    mutating func add(_ key: SortKey, _ rows: RowList) -> Bool {
         guard key.links.isEmpty, !key.isFolded, key.entry == nil else { return false }
         switch key.type {
         case .bool, .int, .link, .float, .double: break
         case .date:
-            guard !anyRun(key, rows, { view, _ in view.aux != nil }) else { return false }
+            guard !anyRun(key, rows, { view, _, _ in view.aux != nil }) else { return false }
         case .string, .data:
-            guard !anyRun(key, rows, { view, run in run.contains { view.isBlob(rows[$0].row) } }) else { return false }
+            guard !anyRun(key, rows, { view, numbers, run in run.contains { view.isBlob(Int(numbers[$0])) } }) else {
+                return false
+            }
         default: return false
         }
-        let hasNulls = anyRun(key, rows) { view, run in
-            view.validity != nil && run.contains { view.isNull(rows[$0].row) }
+        let hasNulls = anyRun(key, rows) { view, numbers, run in
+            view.validity != nil && run.contains { view.isNull(Int(numbers[$0])) }
         }
         if hasNulls { addNulls(key, rows) }
         switch key.type {
@@ -44,24 +46,24 @@ struct KeyPacking {
         return true
     }
 
-    private mutating func addNulls(_ key: SortKey, _ rows: [RowLocation]) {
+    private mutating func addNulls(_ key: SortKey, _ rows: RowList) {
         let place = place(bits: 1)
-        forEachRun(key, rows) { view, run in
-            for index in run where view.isNull(rows[index].row) != key.isAscending { put(1, place, index) }
+        forEachRun(key, rows) { view, numbers, run in
+            for index in run where view.isNull(Int(numbers[index])) != key.isAscending { put(1, place, index) }
         }
     }
 
     /// As many bits as the distance between the least and the greatest needs.
-    private mutating func addIntegers(_ key: SortKey, _ rows: [RowLocation]) {
+    private mutating func addIntegers(_ key: SortKey, _ rows: RowList) {
         var least = Int64.max
         var greatest = Int64.min
-        forEachRun(key, rows) { view, run in
+        forEachRun(key, rows) { view, numbers, run in
             if view.hasZone {
                 least = min(least, view.zoneMin)
                 greatest = max(greatest, view.zoneMax)
             } else {
-                for index in run where !view.isNull(rows[index].row) {
-                    let value = view.integer(rows[index].row)
+                for index in run where !view.isNull(Int(numbers[index])) {
+                    let value = view.integer(Int(numbers[index]))
                     least = min(least, value)
                     greatest = max(greatest, value)
                 }
@@ -76,13 +78,13 @@ struct KeyPacking {
     }
 
     private mutating func addWords(
-        _ key: SortKey, _ rows: [RowLocation], bits: UInt64, _ word: (ColumnView, Int) -> UInt64
+        _ key: SortKey, _ rows: RowList, bits: UInt64, _ word: (ColumnView, Int) -> UInt64
     ) {
         let place = place(bits: bits)
-        forEachRun(key, rows) { view, run in
+        forEachRun(key, rows) { view, numbers, run in
             let isNullable = view.validity != nil
             for index in run {
-                let row = rows[index].row
+                let row = Int(numbers[index])
                 if isNullable, view.isNull(row) { continue }
                 put(word(view, row), place, index)
             }
@@ -90,12 +92,12 @@ struct KeyPacking {
     }
 
     /// All bits that are left. Strings are equal only where their bytes are, which the bits do not tell.
-    private mutating func addTexts(_ key: SortKey, _ rows: [RowLocation]) {
+    private mutating func addTexts(_ key: SortKey, _ rows: RowList) {
         let shift = offset
         let turn: UInt64 = key.isAscending ? 0 : .max
-        forEachRun(key, rows) { view, run in
+        forEachRun(key, rows) { view, numbers, run in
             for index in run {
-                let row = rows[index].row
+                let row = Int(numbers[index])
                 if view.isNull(row) { continue }
                 let bytes = view.bytes(row)
                 guard let address = bytes.baseAddress else {
@@ -152,29 +154,22 @@ struct KeyPacking {
 
     // MARK: Runs
 
-    /// The key's column of each group with the indexes of the rows that follow each other in it.
+    /// The key's column of each group, the numbers of all rows, and the indexes of those that follow each other in the
+    /// group.
     @inline(__always)
-    private func forEachRun(_ key: SortKey, _ rows: [RowLocation], _ body: (ColumnView, Range<Int>) -> Void) {
-        _ = anyRun(key, rows) { view, run in
-            body(view, run)
+    private func forEachRun(
+        _ key: SortKey, _ rows: RowList, _ body: (ColumnView, UnsafeBufferPointer<UInt16>, Range<Int>) -> Void
+    ) {
+        _ = anyRun(key, rows) { view, numbers, run in
+            body(view, numbers, run)
             return false
         }
     }
 
     @inline(__always)
     private func anyRun(
-        _ key: SortKey, _ rows: [RowLocation], _ isFound: (ColumnView, Range<Int>) -> Bool
+        _ key: SortKey, _ rows: RowList, _ isFound: (ColumnView, UnsafeBufferPointer<UInt16>, Range<Int>) -> Bool
     ) -> Bool {
-        rows.withUnsafeBufferPointer { rows in
-            var start = 0
-            while start < rows.count {
-                let group = rows[start].group
-                var end = start &+ 1
-                while end < rows.count, rows[end].group == group { end &+= 1 }
-                if isFound(group.pointee.columns[key.column], start..<end) { return true }
-                start = end
-            }
-            return false
-        }
+        rows.anyRun { group, numbers, run in isFound(group.columns[key.column], numbers, run) }
     }
 }

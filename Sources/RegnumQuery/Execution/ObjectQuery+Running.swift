@@ -55,6 +55,7 @@ extension ObjectQuery {
             wanted = .first(offset.addingReportingOverflow(limit).overflow ? .max : offset + limit)
         }
         if let found = try byIndexAlone(keys, rest, wanted, table) { return extent.cut(found) }
+        if rest.isEmpty, Self.isMuch(wanted, table) { return extent.cut(try allKeys(keys, table)) }
         let rows = try sortedRows(keys, wanted, table)
         return extent.cut(try apply(rest, rows, table).map(\.key))
     }
@@ -91,12 +92,37 @@ extension ObjectQuery {
         key.links.isEmpty && !key.isFolded && key.type != .mixed && table.hasIndex(key.column)
     }
 
+    /// True where sorting all is no more work.
+    private static func isMuch(_ wanted: Extent, _ table: Table) -> Bool {
+        wanted.limit.map { $0 >= table.count / 4 } ?? true
+    }
+
+    /// The objects of all matches in the order of the keys.
+    private func allKeys(_ keys: [SortKey], _ table: Table) throws(EngineError) -> [ObjectKey] {
+        let access = try choose(table)
+        let plan = Planner.plan(access.rest ?? .constant(true))
+        var rows = RowList()
+        if access.isScan {
+            if predicate == nil { rows.reserveCapacity(table.count) }
+            try Evaluator(session: session, table: table, expectedRows: table.count)
+                .forEachGroup(plan) { group, found in
+                    rows.append(found, of: group)
+                    return true
+                }
+        } else {
+            rows = RowList(try filter(try access.keys(table), plan, table))
+        }
+        if keys.isEmpty { return rows.keys }
+        if let sorted = try PackedSort.keys(rows, keys, table, session) { return sorted }
+        return try SortExtractor.sortByLevels(rows.locations, keys, table, session).map(\.key)
+    }
+
     /// The matches in the order of the keys, no more than wanted.
     private func sortedRows(
         _ keys: [SortKey], _ wanted: Extent, _ table: Table
     ) throws(EngineError) -> [RowLocation] {
         let access = try choose(table)
-        guard let limit = wanted.limit, limit < table.count / 4 else {
+        guard let limit = wanted.limit, !Self.isMuch(wanted, table) else {
             let rows = try rows(access, table)
             return keys.isEmpty ? rows : try SortExtractor.sort(rows, keys, table, session)
         }

@@ -142,7 +142,7 @@ package final class ObjectQuery {
         let isFiltered = predicate != nil
         try Evaluator(session: session, table: table, expectedRows: table.count)
             .forEachGroup(makePlan(), firstColumn: column) { group, rows in
-                let view = group.pointee.columns[column]
+                let view = group.columns[column]
                 let chosen: RowBitmap? = isFiltered ? rows : nil
                 if isInteger {
                     AggregateScan.integers(view, group.pointee.count, chosen, into: &integers)

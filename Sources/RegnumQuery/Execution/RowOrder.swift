@@ -52,8 +52,8 @@ package struct RowOrder {
                 try table.dictionaryValue(of: entry, key.column, at: place),
                 try otherTable.dictionaryValue(of: entry, key.column, at: otherPlace))
         }
-        let column = place.group.pointee.columns[key.column]
-        let other = otherPlace.group.pointee.columns[key.column]
+        let column = place.group.columns[key.column]
+        let other = otherPlace.group.columns[key.column]
         switch (column.isNull(place.row), other.isNull(otherPlace.row)) {
         case (true, true): return 0
         case (true, false): return -1
@@ -92,7 +92,7 @@ package struct RowOrder {
         var place = row.location
         for step in key.links {
             guard case .link(let column, let target) = step, let next = row.session.table(target) else { continue }
-            let found = UInt64(bitPattern: place.group.pointee.columns[column].integer(place.row))
+            let found = UInt64(bitPattern: place.group.columns[column].integer(place.row))
             guard found != 0, let there = try next.locate(ObjectKey(found)) else { return nil }
             table = next
             place = there

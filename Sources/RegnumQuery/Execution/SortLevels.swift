@@ -72,7 +72,7 @@ final class SortExtractor {
         var isRanked = false
         for (index, place) in places.enumerated() {
             if let place {
-                guard place.group.pointee.columns[key.column].isNull(place.row) else { continue }
+                guard place.group.columns[key.column].isNull(place.row) else { continue }
                 ranks[index] = 0
             } else {
                 ranks[index] = 2
@@ -133,7 +133,7 @@ final class SortExtractor {
             }
             for index in places.indices {
                 guard let place = places[index] else { continue }
-                let found = UInt64(bitPattern: place.group.pointee.columns[column].integer(place.row))
+                let found = UInt64(bitPattern: place.group.columns[column].integer(place.row))
                 places[index] = found == 0 ? nil : try next.locate(ObjectKey(found))
             }
             current = next
@@ -148,7 +148,7 @@ final class SortExtractor {
         for index in places.indices where ranks[index] == 1 {
             guard let place = places[index] else { continue }
             words[index] =
-                Self.word(place.group.pointee.columns[key.column], place.row, key.type, part) ^ turn
+                Self.word(place.group.columns[key.column], place.row, key.type, part) ^ turn
         }
         return words
     }
@@ -214,7 +214,7 @@ final class SortExtractor {
         var texts = [TextRef](repeating: nowhere, count: places.count)
         for index in places.indices where ranks[index] == 1 {
             guard let place = places[index] else { continue }
-            let column = place.group.pointee.columns[key.column]
+            let column = place.group.columns[key.column]
             if let fold {
                 texts[index] = try table.withBytes(key.column, at: place) { bytes in
                     fold(bytes).withUnsafeBytes { copy($0) }

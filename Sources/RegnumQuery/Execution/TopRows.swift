@@ -55,7 +55,7 @@ struct TopRows {
 
     mutating func add(_ group: UnsafeMutablePointer<GroupView>, _ rows: RowBitmap) throws(EngineError) {
         passing.copyRows(rows)
-        if let bound, let key = coarse.first, group.pointee.columns[key.column].validity == nil {
+        if let bound, let key = coarse.first, group.columns[key.column].validity == nil {
             bound.scan(group, passing)
             passing.andRows(rows)
         }
@@ -103,7 +103,7 @@ struct TopRows {
 
     /// What rows must pass that do not come behind `worst` in the first key; nil where that is no plain comparison.
     private static func bound(_ key: SortKey, _ worst: RowLocation) -> ColumnTest? {
-        let column = worst.group.pointee.columns[key.column]
+        let column = worst.group.columns[key.column]
         if column.isNull(worst.row) { return nil }
         let comparison: ComparisonOperator = key.isAscending ? .lessOrEqual : .greaterOrEqual
         switch key.type {
@@ -117,7 +117,7 @@ struct TopRows {
     /// stands for "no threshold yet".
     @inline(__always)
     private func word(_ key: SortKey, _ location: RowLocation) throws(EngineError) -> UInt64 {
-        let column = location.group.pointee.columns[key.column]
+        let column = location.group.columns[key.column]
         var word: UInt64 = 0
         if !column.isNull(location.row) {
             switch key.type {

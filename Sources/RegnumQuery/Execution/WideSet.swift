@@ -81,7 +81,7 @@ package struct WideSet: Sendable {
         let sort = WordSort(capacity: max(values.count, 1))
         defer { sort.deallocate() }
         for (row, value) in values.enumerated() {
-            (sort.entries + row).initialize(to: WordSort.Entry(high: value.low, low: value.high, row: row))
+            (sort.entries + row).initialize(to: WordSort.Entry(high: value.low, low: value.high))
         }
         sort.sort(count: values.count)
         var unique: [WideKey] = []

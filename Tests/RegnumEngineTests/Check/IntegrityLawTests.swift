@@ -349,7 +349,7 @@ import Testing
             let group = try #require(try rows.groups.dirtyGroup(for: 20))
             group.makeWritable(Column.link)
             let row = group.view.pointee.row(of: 20)
-            group.view.pointee.columns[Column.link].data.storeBytes(
+            group.view.columns[Column.link].data.storeBytes(
                 of: UInt64(999), toByteOffset: row * 8, as: UInt64.self)
             group.setValid(Column.link, row, true)
         }

@@ -168,7 +168,7 @@ enum HostileQuestions {
         try table.forEachGroup { group throws(EngineError) in
             let count = group.pointee.count
             for (column, definition) in table.definition.columns.enumerated() where definition.collection == .none {
-                let view = group.pointee.columns[column]
+                let view = group.columns[column]
                 found.clearRows()
                 (found + 16).clearRows()
                 (found + 32).clearRows()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows that a query found, group by group: two bytes each, so that those of many objects stay in the processor's
+// cache while their values are read.
+
+import RegnumEngine
+
+struct RowList {
+    /// Rows of one group that follow each other in the list.
+    struct Run {
+        var group: UnsafeMutablePointer<GroupView>
+        /// Behind its last row.
+        var end: Int
+    }
+
+    private(set) var runs: [Run] = []
+    /// Each row's number in its group.
+    private(set) var numbers: [UInt16] = []
+
+    var count: Int { numbers.count }
+
+    init() {}
+
+    /// In their order, whatever that is.
+    init(_ rows: [RowLocation]) {
+        numbers.reserveCapacity(rows.count)
+        for row in rows {
+            numbers.append(UInt16(truncatingIfNeeded: row.row))
+            if let last = runs.last, last.group == row.group {
+                runs[runs.count &- 1].end = numbers.count
+            } else {
+                runs.append(Run(group: row.group, end: numbers.count))
+            }
+        }
+    }
+
+    mutating func reserveCapacity(_ count: Int) { numbers.reserveCapacity(count) }
+
+    /// The rows that are set.
+    mutating func append(_ rows: RowBitmap, of group: UnsafeMutablePointer<GroupView>) {
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 64 * RowBitmap.rowWords) { found in
+            var count = 0
+            for word in 0..<RowBitmap.rowWords {
+                var bits = rows[word]
+                while bits != 0 {
+                    found[count] = UInt16(truncatingIfNeeded: word &<< 6 &+ bits.trailingZeroBitCount)
+                    count &+= 1
+                    bits &= bits &- 1
+                }
+            }
+            if count > 0 {
+                numbers.append(contentsOf: found[..<count])
+                runs.append(Run(group: group, end: numbers.count))
+            }
+        }
+    }
+
+    /// Calls `body` with each run's group and the indexes of its rows until it returns true; whether it did.
+    @inline(__always)
+    func anyRun(_ body: (UnsafeMutablePointer<GroupView>, UnsafeBufferPointer<UInt16>, Range<Int>) -> Bool) -> Bool {
+        numbers.withUnsafeBufferPointer { numbers in
+            var start = 0
+            for run in runs {
+                if body(run.group, numbers, start..<run.end) { return true }
+                start = run.end
+            }
+            return false
+        }
+    }
+
+    /// The keys of the objects.
+    var keys: [ObjectKey] {
+        [ObjectKey](unsafeUninitializedCapacity: count) { target, initialized in
+            _ = anyRun { group, numbers, run in
+                for index in run {
+                    (target.baseAddress.unsafelyUnwrapped + index)
+                        .initialize(to: ObjectKey(group.pointee.key(at: Int(numbers[index]))))
+                }
+                return false
+            }
+            initialized = count
+        }
+    }
+
+    var locations: [RowLocation] {
+        var locations: [RowLocation] = []
+        locations.reserveCapacity(count)
+        _ = anyRun { group, numbers, run in
+            for index in run { locations.append(RowLocation(group: group, row: Int(numbers[index]))) }
+            return false
+        }
+        return locations
+    }
+}

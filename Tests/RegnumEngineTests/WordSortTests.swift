@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sort of words against the sort of the standard library, by what the words look like: spread over all bits, a few
+// values, two far clusters, differing in the low word only.
+
+import RegnumEngine
+import Testing
+
+struct WordSortTests {
+    enum Shape: CaseIterable {
+        case spread, few, clusters, lowOnly, ascending, descending, equal
+
+        func words(_ index: Int, _ random: inout SystemRandomNumberGenerator) -> (high: UInt64, low: UInt64) {
+            switch self {
+            case .spread: (random.next(), random.next())
+            case .few: (random.next(upperBound: 5), random.next(upperBound: 3))
+            case .clusters: ((random.next() & 1) << 63 | random.next(upperBound: 1000), random.next(upperBound: 9))
+            case .lowOnly: (7, random.next())
+            case .ascending: (UInt64(index), 0)
+            case .descending: (.max - UInt64(index), .max)
+            case .equal: (.max, .max)
+            }
+        }
+    }
+
+    // The largest takes memory of its own from the system.
+    @Test(arguments: Shape.allCases, [0, 1, 2, 23, 24, 25, 1000, 5_000, 200_000])
+    func `sorts stably`(shape: Shape, count: Int) {
+        var random = SystemRandomNumberGenerator()
+        let words = (0..<count).map { shape.words($0, &random) }
+        let sorter = WordSort(capacity: count)
+        defer { sorter.deallocate() }
+        for (index, word) in words.enumerated() {
+            (sorter.entries + index).initialize(
+                to: WordSort.Entry(high: word.high, low: word.low, tag: UInt64(index)))
+        }
+        sorter.sort(count: count)
+        let expected = words.indices.sorted { a, b in
+            (words[a].high, words[a].low, a) < (words[b].high, words[b].low, b)
+        }
+        #expect((0..<count).map { Int(sorter.entries[$0].tag) } == expected)
+        #expect((0..<count).allSatisfy { sorter.entries[$0].high == words[expected[$0]].high })
+        #expect((0..<count).allSatisfy { sorter.entries[$0].low == words[expected[$0]].low })
+    }
+}
