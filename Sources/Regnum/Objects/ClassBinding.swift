@@ -35,6 +35,10 @@ package struct ClassContext {
     var recycled: UnsafeMutablePointer<RecycledValues>?
     /// The class is observable: reads are to be told. Then `state` never matches.
     var isTracked = false
+    /// The column that was read of an object whose row had to be looked up, where `asksForReadColumn`; -1 before.
+    var readColumn = -1
+    /// An `ObjectCursor` wants to know which column is read. Never of a frozen Realm, whose objects several threads read.
+    var asksForReadColumn = false
     /// Of dynamic objects; owned by the `ClassBinding`.
     var names: UnsafeMutablePointer<NamePlaces>?
 

@@ -223,6 +223,10 @@ func slowGet<Value: _Persistable>(_ object: ObjectBase, _ offset: Int) -> Value 
     let context = object.rowContext.unsafelyUnwrapped
     let column = Int(context.pointee.columnNumbers[offset])
     if context.pointee.isTracked { trackRead(of: object, column) }
+    if context.pointee.asksForReadColumn {
+        context.pointee.asksForReadColumn = false
+        context.pointee.readColumn = column
+    }
     if column < 0, Value._shape.collection != .linkingObjects { return unmanagedGet(object, offset) }
     return Value._load(object.rowColumns.unsafelyUnwrapped + column, Int(object.rowNumber), object, offset)
 }

@@ -40,6 +40,14 @@ package final class ObjectCursor {
     /// The keys to visit; nil for a whole table.
     private let keys: [ObjectKey]?
     @exclusivity(unchecked) private var index = 0
+    /// Of the keys from `aheadStart` on, where their objects are as far as that is known; good while `aheadEpoch` is the
+    /// session's. Allocated for many keys only, freed with the cursor.
+    @exclusivity(unchecked) private var ahead: UnsafeMutablePointer<RowLocation?>?
+    @exclusivity(unchecked) private var aheadStart = 0
+    @exclusivity(unchecked) private var aheadEnd = 0
+    @exclusivity(unchecked) private var aheadEpoch = Int.min
+    /// So that the compiler does not leave out the reads of what is looked ahead to.
+    @exclusivity(unchecked) @usableFromInline var touched: UInt8 = 0
 
     private init(_ binding: ClassBinding, keys: [ObjectKey]?) {
         realm = binding.core
@@ -58,6 +66,7 @@ package final class ObjectCursor {
     deinit {
         step.pointee.current?.release()
         step.deallocate()
+        ahead?.deallocate()
     }
 
     /// Over the whole table of a class, as it is now.
@@ -86,17 +95,17 @@ package final class ObjectCursor {
         guard key <= step.pointee.endKey else { return finish() }
         step.pointee.row = row &+ 1
         step.pointee.lastKey = key
-        return handOut(key, group, row)
+        return handOut(ObjectKey(key), RowLocation(group: group, row: row))
     }
 
-    private func handOut(_ key: UInt64, _ group: UnsafeMutablePointer<GroupView>, _ row: Int) -> ObjectBase {
-        let location = RowLocation(group: group, row: row)
+    /// `location`: nil where the row is to be looked up at the first access.
+    private func handOut(_ key: ObjectKey, _ location: RowLocation?) -> ObjectBase {
         if let current = step.pointee.current, Step.isAlone(current) {
             let object = current.takeUnretainedValue()
-            binding.rebind(object, ObjectKey(key), at: location)
+            if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
             return object
         }
-        let object = binding.makeAccessor(ObjectKey(key), at: location)
+        let object = location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key)
         if isRecyclable {
             step.pointee.current?.release()
             step.pointee.current = .passRetained(object)
@@ -176,10 +185,53 @@ package final class ObjectCursor {
         guard let keys else { return nil }
         while index < keys.count {
             let key = keys[index]
+            let isMany = keys.count >= Self.aheadLimit
+            if isMany, index == aheadEnd { lookAhead(keys) }
             index &+= 1
-            if let location = locate(key) { return handOut(key.rawValue, location.group, location.row) }
+            guard let location = known(at: index &- 1) ?? locate(key) else { continue }
+            if isMany, index % Self.questionCount == 1, !realm.isFrozen {
+                binding.context.pointee.asksForReadColumn = true
+                return handOut(key, nil)
+            }
+            return handOut(key, location)
         }
         return finish()
+    }
+
+    /// Fewer objects than this are found one by one.
+    private static let aheadLimit = 1024
+    /// Between the first and the last of objects that mostly lie in one group.
+    private static let nearby = 1024
+    /// Objects that are found together.
+    private static let aheadCount = 16
+    /// Objects after which the column that the loop reads is asked for anew.
+    private static let questionCount = 4096
+
+    /// Finds the next objects together, with what the loop's body will read first of each.
+    private func lookAhead(_ keys: [ObjectKey]) {
+        checkValid()
+        aheadStart = index
+        aheadEnd = min(index &+ Self.aheadCount, keys.count)
+        aheadEpoch = .min
+        // Those of a query that was not sorted lie one behind the other.
+        let (first, last) = (keys[aheadStart].rawValue, keys[aheadEnd &- 1].rawValue)
+        if last > first, last &- first < UInt64(Self.nearby) { return }
+        aheadEpoch = step.pointee.session.pointee.epoch
+        let places: UnsafeMutablePointer<RowLocation?>
+        if let ahead {
+            places = ahead
+        } else {
+            places = .allocate(capacity: Self.aheadCount)
+            ahead = places
+        }
+        let column = binding.context.pointee.readColumn
+        touched &+= binding.table.lookAhead(to: keys[aheadStart..<aheadEnd], column: column < 0 ? nil : column, places)
+    }
+
+    @inline(__always)
+    private func known(at index: Int) -> RowLocation? {
+        guard let ahead, aheadEpoch == step.pointee.session.pointee.epoch, index < aheadEnd else { return nil }
+        return ahead[index &- aheadStart]
     }
 
     /// Neighbours in the order are often neighbours in the table: the row group of the last one is tried first.

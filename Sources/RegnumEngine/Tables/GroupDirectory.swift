@@ -79,6 +79,10 @@ struct GroupDirectory {
         return group
     }
 
+    /// As `group(for:_:)` where it has been decoded or changed.
+    @inline(__always)
+    func knownGroup(for key: UInt64) -> UnsafeMutablePointer<GroupView>? { places[index(of: key)].group }
+
     /// The group of a key has been changed.
     mutating func setChanged(_ group: UnsafeMutablePointer<GroupView>, for key: UInt64) {
         places[index(of: key)].group = group
