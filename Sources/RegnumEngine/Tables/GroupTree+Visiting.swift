@@ -8,15 +8,15 @@ extension GroupTree {
         var blocksLeft: Int
         /// Groups that are looked up before the first of them is visited: few at first, as the visit may end soon.
         var ahead = 1
-        /// The column whose first values are touched with each group that is looked up.
-        let column: Int?
+        /// Those whose values are touched with each group that is looked up.
+        let columns: [Int]
     }
 
-    /// Calls `body` with each group in key order until it returns false. `column`: the one that `body` begins with.
+    /// Calls `body` with each group in key order until it returns false. `columns`: those that `body` looks at.
     func forEachGroup(
-        readingAhead column: Int?, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+        readingAhead columns: [Int], _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        var visit = Visit(blocksLeft: blockLimit, column: column)
+        var visit = Visit(blocksLeft: blockLimit, columns: columns)
         if let root { _ = try self.visit(root, depth: 0, &visit, body) }
     }
 
@@ -65,11 +65,9 @@ extension GroupTree {
         while start < count {
             let end = min(start + visit.ahead, count)
             for i in start..<end { groups[i] = try group(GroupNodeLayout.ref(node, i)) }
-            if visit.ahead > 1, let column = visit.column, sharing == nil {
-                for i in start..<end {
-                    let view = groups[i].columns[column]
-                    // A constant column has no values that could be read.
-                    if view.form != .constant { touched &+= view.data.load(as: UInt8.self) }
+            if visit.ahead > 1, sharing == nil {
+                for column in visit.columns {
+                    for i in start..<end { touched &+= groups[i].columns[column].touchRows(groups[i].pointee.count) }
                 }
             }
             for i in start..<end where try !body(groups[i]) { return false }

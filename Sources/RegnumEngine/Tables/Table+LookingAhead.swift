@@ -29,6 +29,28 @@ extension Table {
 }
 
 extension ColumnView {
+    /// A byte of each line of the cache that the values of these rows take; of wide values, which the processor soon
+    /// fetches ahead by itself, of the first one.
+    @inline(__always)
+    func touchRows(_ rows: Int) -> UInt8 {
+        let byteCount =
+            switch form {
+            case .constant: 0
+            case .bits: (rows &+ 7) &>> 3
+            case .uint8: rows
+            case .uint16, .text16: rows &<< 1
+            case .uint32, .float32, .text32: rows &<< 2
+            case .int64, .float64, .bytes12, .bytes16, .slots: 1
+            }
+        var touched: UInt8 = 0
+        var offset = 0
+        while offset < byteCount {
+            touched &+= data.load(fromByteOffset: offset, as: UInt8.self)
+            offset &+= GroupHandle.lineByteCount
+        }
+        return touched
+    }
+
     /// A byte of the value, whatever it says.
     @inline(__always)
     fileprivate func touch(_ row: Int) -> UInt8 {

@@ -183,12 +183,12 @@ package final class Table {
         return try groups.rank(of: key.rawValue)
     }
 
-    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `column`: the one
-    /// that `body` looks at first, which is fetched ahead.
+    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `columns`: those
+    /// that `body` looks at, which are fetched ahead.
     package func forEachGroup(
-        readingAhead column: Int? = nil, _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+        readingAhead columns: [Int] = [], _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if count > 0 { try groups.forEachGroup(readingAhead: column, body) }
+        if count > 0 { try groups.forEachGroup(readingAhead: columns, body) }
     }
 
     // MARK: Values

@@ -363,7 +363,8 @@ struct Evaluator {
         defer { tests.deallocate() }
         tests.initialize(from: leading, count: leading.count)
         let testCount = leading.count
-        try table.forEachGroup(readingAhead: leading.first?.column ?? firstColumn) { group throws(EngineError) in
+        let ahead = leading.isEmpty ? [firstColumn].compactMap(\.self) : leading.map(\.column)
+        try table.forEachGroup(readingAhead: ahead) { group throws(EngineError) in
             if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
             var next = 1
             while next < testCount, out.hasRows {
