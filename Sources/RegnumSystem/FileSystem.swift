@@ -106,6 +106,9 @@ package protocol File: AnyObject, Sendable {
     /// Returns when everything written before the call is durable. After an error nothing is known of it,
     /// and it must not be tried again for the same bytes.
     func sync(_ kind: SyncKind) throws(SystemError)
+    /// Lets the system begin to write these bytes to the disk, so that a later `sync` has less to do. Waits for nothing
+    /// and promises nothing.
+    func beginWriteback(_ range: Range<Int>)
     /// Reserves address space for the file's bytes. Nothing is mapped before `extend`.
     func makeRegion() throws(SystemError) -> any MappedRegion
     /// Lets bytes of the file stand, read-only, where private memory lies that holds the same bytes, which goes back to
@@ -136,6 +139,7 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+    package func beginWriteback(_ range: Range<Int>) {}
     package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
     package func takeAccess(of other: any File, asReplacement: Bool) -> Bool { true }
 

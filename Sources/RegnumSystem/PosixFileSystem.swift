@@ -227,6 +227,11 @@ final class PosixFile: File {
         }
     }
 
+    func beginWriteback(_ range: Range<Int>) {
+        guard let descriptor = try? descriptor("write") else { return }
+        SystemCalls.beginWriteback(descriptor.number, from: range.lowerBound, count: range.count)
+    }
+
     func allocate(_ byteCount: Int) throws(SystemError) {
         let descriptor = try descriptor("allocate")
         let before = try lengthOf(descriptor)

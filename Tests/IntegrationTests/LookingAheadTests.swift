@@ -135,7 +135,7 @@ struct LookingAheadTests {
             if place % 5 == 0 { deleted.formUnion([place - 1, place - 700]) }
         }
         #expect(seen == expected)
-        #expect(expected.count < Self.count - Self.count / 4)
+        #expect(expected.count < Self.count * 9 / 10)
     }
 
     @Test("see what the body changes in those that come, each in a write of its own")

@@ -57,6 +57,15 @@ import Testing
         #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
     }
 
+    // A transaction whose sealed blocks were all dropped wrote nothing ahead, and named a run of nothing.
+    @Test("no blocks take no run")
+    func nothing() throws {
+        var space = FreeSpace(highWater: 100)
+        try space.release(Extent(page: 50, pageCount: 20))
+        let (pages, runs) = try space.place([])
+        #expect(pages.isEmpty && runs.isEmpty && space.freePages == 20)
+    }
+
     @Test("free pages on both sides of a boundary are two runs")
     func freeRuns() throws {
         var space = FreeSpace(highWater: 2 * Self.section)

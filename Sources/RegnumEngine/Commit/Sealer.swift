@@ -38,6 +38,13 @@ package final class Sealer {
         var owner: Int
     }
 
+    /// A part of the buffer where the file stands.
+    private struct Shown {
+        var bytes: Range<Int>
+        /// Of the file, behind it.
+        var endPage: UInt64
+    }
+
     /// Pages of one block.
     package static let blockPageLimit = 65536
     /// Address space, so that pointers into it stay good while the transaction lasts.
@@ -59,8 +66,7 @@ package final class Sealer {
     /// Blocks before this one, and the bytes before `spilledByteCount`, are in the file.
     @exclusivity(unchecked) private var spilledCount = 0
     @exclusivity(unchecked) private var spilledByteCount = 0
-    /// Parts of the buffer where the file stands.
-    @exclusivity(unchecked) private var shown: [Range<Int>] = []
+    @exclusivity(unchecked) private var shown: [Shown] = []
 
     /// `reserving`: address space for its blocks, or a 256th of that where there is no more.
     package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }
@@ -266,8 +272,12 @@ package final class Sealer {
     private static let shownLimit = 8192
 
     private func show(_ file: any File, _ range: Range<Int>, _ page: UInt64) {
-        guard shown.count < Self.shownLimit else { return }
-        if memory?.show(file, at: Int(page) << 12, over: range) ?? false { shown.append(range) }
+        // The system joins it with the one before.
+        let isNext = shown.last.map { $0.bytes.upperBound == range.lowerBound && $0.endPage == page } ?? false
+        guard isNext || shown.count < Self.shownLimit, memory?.show(file, at: Int(page) << 12, over: range) ?? false
+        else { return }
+        let start = isNext ? shown.removeLast().bytes.lowerBound : range.lowerBound
+        shown.append(Shown(bytes: start..<range.upperBound, endPage: page + UInt64(range.count >> 12)))
     }
 
     /// What was placed last did not reach the file.
@@ -279,7 +289,7 @@ package final class Sealer {
     }
 
     /// Bytes of the buffer where the file stands.
-    var shownByteCount: Int { shown.reduce(0) { $0 + $1.count } }
+    var shownByteCount: Int { shown.reduce(0) { $0 + $1.bytes.count } }
 
     /// Where the blocks lie that were written ahead and are of use.
     var spilledExtents: [Extent] { entries[..<spilledCount].lazy.filter { !$0.isDropped }.map(\.extent) }
@@ -298,7 +308,7 @@ package final class Sealer {
     package func reset() {
         if isEncrypted { sealedMemory?.discard(0..<used) }
         isEncrypted = false
-        for range in shown { memory?.renew(range) }
+        for part in shown { memory?.renew(part.bytes) }
         shown.removeAll()
         spilledCount = 0
         spilledByteCount = 0

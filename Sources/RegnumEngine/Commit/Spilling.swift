@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded.
+// Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded, its
+// blocks are still in the processor's cache when they are copied to the system, and the disk is at work meanwhile.
 //
 //   sealed blocks > `SpillLimits.sealed`       they get pages, as a commit would give them, and are written there;
 //                                              nothing that is durable leads to them, and a rollback or a crash
@@ -19,8 +20,8 @@ import RegnumSystem
 
 /// How much memory a transaction may take before it writes ahead.
 package struct SpillLimits: Sendable {
-    /// Bytes of sealed blocks. Large, because what is written ahead is not written in one run with the rest.
-    package var sealed = 32 << 20
+    /// Bytes of sealed blocks: what fits into the processor's cache. More in files of more than a GiB, see `sealedLimit`.
+    package var sealed = 1 << 20
     /// Bytes of changed groups, trees and collections. Doubled for a transaction that changes few of the values that it
     /// has to write again each time, as one does that goes through a large table or list at random, up to a quarter of
     /// the machine's memory and 1 GiB.
@@ -36,6 +37,13 @@ package struct SpillLimits: Sendable {
     /// Values of more bytes are counted on their own.
     static let longValue = 1024
     static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
+    private static let sealedMaximum = 32 << 20
+
+    /// `sealed` for a file of so many pages: at least a 1,024th of it, as finding free pages takes time that grows with
+    /// the file, but no more than 32 MiB.
+    func sealedLimit(pages: UInt64) -> Int {
+        max(sealed, Int(min(pages, UInt64(Self.sealedMaximum / 4))) * 4)
+    }
 }
 
 /// What a running transaction has written ahead of its commit. Guard: gate.
@@ -59,10 +67,13 @@ extension Database {
     /// True for files whose transactions can be written ahead.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
-    /// Writes the blocks sealed so far; false where that failed, and then they are left to the commit. `base` is what
-    /// the transaction was built on. Nobody may read dropped blocks any more, or refs to them: those are forgotten.
-    /// Guard: gate.
-    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Bool {
+    /// Sealed bytes above which a transaction writes ahead now.
+    var sealedLimit: Int { options.spillLimits.sealedLimit(pages: reader.readablePages) }
+
+    /// Writes the blocks sealed so far. Returns how many bytes may be sealed before the next time, or nil where it failed,
+    /// and then they are left to the commit. `base` is what the transaction was built on. Nobody may read dropped blocks
+    /// any more, or refs to them: those are forgotten. Guard: gate.
+    func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Int? {
         let sealer = blocks.sealer
         do throws(EngineError) {
             var spill = try currentSpill(before, base)
@@ -77,15 +88,28 @@ extension Database {
             _ = try reserve(pages: spill.space.free.highWater)
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)
-            spill.runs += placement.runs
+            for run in placement.runs { begin(writing: run, &spill) }
             sealer.noteSpilled(to: file)
             spilled = spill
-            return true
+            return sealedLimit
         } catch {
             sealer.unplace()
-            return false
+            return nil
         }
     }
+
+    /// The disk begins with what was just written to a run, which belongs to the transaction from now on.
+    private func begin(writing run: Extent, _ spill: inout Spill) {
+        if run.pageCount >= Self.longRun { file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12) }
+        if let last = spill.runs.last, last.end == run.page {
+            spill.runs[spill.runs.count - 1].pageCount += run.pageCount
+        } else {
+            spill.runs.append(run)
+        }
+    }
+
+    /// Pages of runs that are worth a call of the system.
+    private static let longRun = 16
 
     private func currentSpill(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> Spill {
         if let spilled { return spilled }

@@ -192,6 +192,8 @@ package struct FreeSpace: Sendable {
     package mutating func place(
         _ blocks: [Int], runLimit: Int = runLimit
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+        // No run of no pages: a free log that names one is refused.
+        if blocks.isEmpty { return ([], []) }
         let total = blocks.reduce(0, +)
         var pages: [UInt64] = []
         pages.reserveCapacity(blocks.count)

@@ -45,6 +45,7 @@ extension GroupTree {
                 return []
             }
             let ref = try group.seal(into: space)
+            space.spillIfLarge()
             return [Entry(firstKey: view.firstKey, count: UInt64(view.count), child: .ref(ref))]
         case .node(let node):
             if node.level == 1 { try mergeSmallGroups(node) }

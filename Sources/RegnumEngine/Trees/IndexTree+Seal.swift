@@ -177,6 +177,7 @@ extension IndexTree {
                 node.pointee.level == 0
                 ? writeLeaf(node, start..<end, sealer) : writeBranch(node, start..<end, sealer)
             list.pointee.insert(separator, link, at: list.pointee.count)
+            space.spillIfLarge()
             start = end
         }
     }

@@ -365,12 +365,12 @@ package final class Session {
         (longValueBytes, longValuesSeen) = (0, 0)
         changedLimit = limits.changed
         guard database.canSpill else { return }
-        space.spillLimit = limits.sealed
+        space.spillLimit = database.sealedLimit
         space.spill = { [unowned self] in
             // Indexes must look at what open collections have dropped: `relieve`, first. What failed once waits.
             let isEarly = tables.contains { $0.hasOpenIndexedCollection }
             if isEarly { reliefDue = 0 }
-            if !isEarly, !database.spill(space, before: current, base: ticket) { space.spillLimit = .max }
+            if !isEarly { space.spillLimit = database.spill(space, before: current, base: ticket) ?? .max }
         }
     }
 

@@ -70,6 +70,23 @@ enum SystemCalls {
         call { pwrite(descriptor, source, min(count, longestTransfer), off_t(offset)) }
     }
 
+    /// Begins to write bytes of the page cache to the disk. A wish: nothing where the system knows no such call.
+    static func beginWriteback(_ descriptor: Int32, from offset: Int, count: Int) {
+        // SYNC_FILE_RANGE_WRITE: does not wait, and leaves errors to the next sync.
+        _ = syncFileRange?(descriptor, Int64(offset), Int64(count), 2)
+    }
+
+    private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
+
+    /// Of Linux, where its headers hide it.
+    private static let syncFileRange: SyncFileRange? = {
+        #if os(Linux)
+            dlsym(nil, "sync_file_range").map { unsafeBitCast($0, to: SyncFileRange.self) }
+        #else
+            nil
+        #endif
+    }()
+
     static func setLength(_ descriptor: Int32, _ byteCount: Int) -> Int {
         call { ftruncate(descriptor, off_t(byteCount)) }
     }

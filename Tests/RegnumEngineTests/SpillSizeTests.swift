@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which pieces a large transaction is written ahead, and what of them stays in memory.
+
+@testable import RegnumEngine
+import RegnumSystem
+import Testing
+
+@Suite struct SpillSizeTests {
+    @Test("a piece is a MiB, in large files a 1,024th of them, and 32 MiB at most")
+    func limit() {
+        let limits = SpillLimits()
+        #expect(limits.sealedLimit(pages: 0) == 1 << 20)
+        #expect(limits.sealedLimit(pages: 1 << 18) == 1 << 20)
+        #expect(limits.sealedLimit(pages: 10 << 18) == 10 << 20)
+        #expect(limits.sealedLimit(pages: 1 << 40) == 32 << 20)
+        #expect(limits.sealedLimit(pages: .max) == 32 << 20)
+        #expect(SpillLimits.small.sealedLimit(pages: 100) == SpillLimits.small.sealed)
+    }
+
+    /// Long texts, so that the index has many branches.
+    private static func value(_ column: Int, _ key: UInt64) -> Value {
+        if column == 0 { return .int(Int64(key) << 40) }
+        return .string(String(repeating: "\(key &* 0x9E37_79B9 % 100_000_007)", count: 12))
+    }
+
+    /// The longest write to the file, and the bytes of all, while `body` runs.
+    private func writes(_ files: HookedFileSystem, _ body: () throws -> Void) rethrows -> (longest: Int, total: Int) {
+        nonisolated(unsafe) var found = (longest: 0, total: 0)
+        files.before = { call, path in
+            guard case .write(_, let byteCount) = call, path.hasSuffix(".realm") else { return }
+            found = (max(found.longest, byteCount), found.total + byteCount)
+        }
+        defer { files.before = { _, _ in } }
+        try body()
+        return found
+    }
+
+    // Groups, and the leaves of an index, were all packed before the first byte of them was written.
+    @Test("a commit writes what it packs as it goes, groups and leaves of indexes", arguments: [0, 1])
+    func commits(_ column: Int) throws {
+        let files = HookedFileSystem(MemoryFileSystem())
+        let path = "/spill/sizes.realm"
+        var options = Database.OpenOptions()
+        options.spillLimits.sealed = 32 << 10
+        let session = try Database.open(path: path, fileSystem: files, options: options).makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(
+                name: "Row",
+                columns: [
+                    NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string, isIndexed: true),
+                ])
+        ])
+        let table = try #require(session.table(named: "Row"))
+        for number in 0..<20_000 {
+            let location = try table.insertRow()
+            let key = location.key
+            try table.finishInsert(location)
+            try table.set(.int(Int64(number)), 0, of: key)
+            try table.set(.string("text \(number * 7_919 % 20_000)"), 1, of: key)
+        }
+        try session.commitWrite()
+        try session.beginWrite()
+        for key in try table.allKeys() {
+            let value = Self.value(column, key)
+            try table.set(value, column, of: ObjectKey(key))
+        }
+        let (longest, total) = try writes(files) { try session.commitWrite() }
+        #expect(longest < total / 4, "\(longest) of \(total)")
+        #expect(IntegrityCheck.run(session.database).isClean)
+        let other = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
+        let found = try #require(other.table(named: "Row"))
+        #expect(found.count == 20_000)
+        for key in try found.allKeys() {
+            let value = Self.value(column, key)
+            #expect(try found.value(column, of: ObjectKey(key)) == value)
+        }
+    }
+
+    // Each part of the file that stands in the buffer took one of a bounded number, and what came after stayed in memory.
+    @Test("parts that follow each other in the buffer and in the file are one mapping", arguments: [1, 2])
+    func mappings(_ step: UInt64) throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
+        defer { try? PosixFileSystem.shared.remove(path) }
+        let file = try PosixFileSystem.shared.open(path, .readWriteCreate)
+        let count = 9_000
+        try file.allocate(count * Int(step) << 12)
+        let sealer = Sealer()
+        for number in 0..<count {
+            let block = sealer.addBlock(.rowGroup, byteCount: 4096)
+            Memory.fill(block.bytes + BlockHeader.byteCount, with: UInt8(number & 255), 4096 - BlockHeader.byteCount)
+            sealer.place(at: [UInt64(number) * step], birth: 1, nonce: 1, seal: nil)
+            try sealer.forEachSealed { ref, bytes in
+                #expect(throws: Never.self) {
+                    try file.write(UnsafeRawBufferPointer(start: bytes, count: 4096), at: Int(ref.page) << 12)
+                }
+            }
+            sealer.noteSpilled(to: file)
+        }
+        // A process has some 65,000 mappings; these may take 8,192.
+        #expect(sealer.shownByteCount >> 12 == (step == 1 ? count : 8_192))
+        for number in [0, 1, 8_191, 8_192, count - 1] {
+            let ref = BlockRef(pending: number, info: 0)
+            #expect(sealer.bytes(ref).load(fromByteOffset: 100, as: UInt8.self) == UInt8(number & 255))
+        }
+        sealer.reset()
+        #expect(sealer.shownByteCount == 0)
+        let block = sealer.addBlock(.rowGroup, byteCount: 4096)
+        #expect(block.bytes.load(fromByteOffset: 100, as: UInt8.self) == 0)
+        block.bytes.storeBytes(of: 9, toByteOffset: 100, as: UInt8.self)
+        file.close()
+    }
+}
