@@ -145,7 +145,7 @@ extension Database {
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
             catalog: sealer.placed(sealed.catalog), freeLog: sealer.placed(log.ref))
-        let fileByteCount = try reserve(pages: space.free.highWater)
+        let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
         try reader.extend(toPages: space.free.highWater)
@@ -331,14 +331,14 @@ extension Database {
     /// By how much a file of that length grows at a time.
     private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
 
-    /// Lengthens the file to hold `pages`, in steps that grow with it. Returns how long it was.
-    func reserve(pages: UInt64) throws(EngineError) -> Int {
+    /// Lengthens the file to hold `pages`, in steps that grow with it where `isGrowing`. Returns how long it was.
+    func reserve(pages: UInt64, isGrowing: Bool = true) throws(EngineError) -> Int {
         do {
             let now = try file.byteCount()
             let needed = Int(pages) << 12
             guard needed > now else { return now }
             do {
-                try file.allocate(max(needed, now + Self.growth(now)))
+                try file.allocate(isGrowing ? max(needed, now + Self.growth(now)) : needed)
             } catch  where error.kind == .noSpace {
                 try file.allocate(needed)
             }

@@ -67,6 +67,8 @@ package final class Sealer {
     @exclusivity(unchecked) private var spilledCount = 0
     @exclusivity(unchecked) private var spilledByteCount = 0
     @exclusivity(unchecked) private var shown: [Shown] = []
+    /// Blocks in the file that were dropped since.
+    @exclusivity(unchecked) private var droppedInFile: [Int] = []
 
     /// `reserving`: address space for its blocks, or a 256th of that where there is no more.
     package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }
@@ -164,10 +166,15 @@ package final class Sealer {
     }
 
     /// Forgets a pending block: it was changed again or deleted.
-    package func drop(_ ref: BlockRef) { entries[ref.pendingIndex].isDropped = true }
+    package func drop(_ ref: BlockRef) { drop(ref.pendingIndex) }
 
     /// Forgets the blocks from `index` on; none before it refers to them.
-    func dropAll(from index: Int) { for i in index..<entries.count { entries[i].isDropped = true } }
+    func dropAll(from index: Int) { for i in index..<entries.count { drop(i) } }
+
+    private func drop(_ index: Int) {
+        if index < spilledCount, !entries[index].isDropped { droppedInFile.append(index) }
+        entries[index].isDropped = true
+    }
 
     package func isDropped(_ ref: BlockRef) -> Bool { entries[ref.pendingIndex].isDropped }
 
@@ -296,12 +303,11 @@ package final class Sealer {
 
     /// Where blocks lie that were written ahead and dropped since; they have no place any more.
     func takeDroppedExtents() -> [Extent] {
-        var extents: [Extent] = []
-        for i in 0..<spilledCount where entries[i].isDropped && !entries[i].placed.isNone {
-            extents.append(entries[i].extent)
-            entries[i].placed = .none
+        defer { droppedInFile.removeAll(keepingCapacity: true) }
+        return droppedInFile.map { index in
+            defer { entries[index].placed = .none }
+            return entries[index].extent
         }
-        return extents
     }
 
     /// Forgets everything and gives the memory back.
@@ -310,6 +316,7 @@ package final class Sealer {
         isEncrypted = false
         for part in shown { memory?.renew(part.bytes) }
         shown.removeAll()
+        droppedInFile.removeAll(keepingCapacity: true)
         spilledCount = 0
         spilledByteCount = 0
         touched = max(touched, used)

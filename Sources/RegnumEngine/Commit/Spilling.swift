@@ -37,7 +37,7 @@ package struct SpillLimits: Sendable {
     /// Values of more bytes are counted on their own.
     static let longValue = 1024
     static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
-    private static let sealedMaximum = 32 << 20
+    fileprivate static let sealedMaximum = 32 << 20
 
     /// `sealed` for a file of so many pages: at least a 1,024th of it, as finding free pages takes time that grows with
     /// the file, but no more than 32 MiB.
@@ -67,8 +67,16 @@ extension Database {
     /// True for files whose transactions can be written ahead.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
-    /// Sealed bytes above which a transaction writes ahead now.
-    var sealedLimit: Int { options.spillLimits.sealedLimit(pages: reader.readablePages) }
+    /// Sealed bytes above which a transaction writes ahead now. Large where small pieces would be scattered over many free
+    /// runs, and in files that are mostly free: commits that have written ahead move nothing from the end.
+    var sealedLimit: Int {
+        let limits = options.spillLimits
+        let limit = limits.sealedLimit(pages: reader.readablePages)
+        // Tests that make pieces small want them always.
+        guard limits.sealed >= SpillLimits().sealed, let free = (spilled?.space ?? recorded)?.free else { return limit }
+        let isMostlyFree = UInt64(free.freePages) > free.highWater / 2
+        return !isMostlyFree && free.takesInOneRun(limit >> 12) ? limit : SpillLimits.sealedMaximum
+    }
 
     /// Writes the blocks sealed so far. Returns how many bytes may be sealed before the next time, or nil where it failed,
     /// and then they are left to the commit. `base` is what the transaction was built on. Nobody may read dropped blocks
@@ -85,7 +93,7 @@ extension Database {
             let placement = try spill.space.free.place(sealer.pageCounts, runLimit: Self.spillRunLimit)
             spill.skipped += spill.space.free.takeSkipped()
             sealer.place(at: placement.pages, birth: spill.number, nonce: spill.nonce, seal: seal)
-            _ = try reserve(pages: spill.space.free.highWater)
+            _ = try reserve(pages: spill.space.free.highWater, isGrowing: false)
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)
             for run in placement.runs { begin(writing: run, &spill) }

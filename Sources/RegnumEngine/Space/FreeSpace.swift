@@ -179,6 +179,9 @@ package struct FreeSpace: Sendable {
         return limit
     }
 
+    /// Whether `place` puts so many pages beside each other: into one free run, or at the end. O(free runs).
+    func takesInOneRun(_ pages: Int) -> Bool { freePages <= wasteLimit || run(of: pages, below: highWater) >= pages }
+
     // MARK: Placement
 
     /// Free runs that one commit is scattered over at most: with the runs at the end they fit into a slot's manifest.
