@@ -407,8 +407,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         let inspected = SystemCalls.inspect(descriptor.number, &information)
         guard let information else { throw SystemError(code: Int32(-inspected), "map", path) }
         if information.status.byteCount < newByteCount { throw SystemError(.io, "map", path) }
-        let step = SystemCalls.mappingGranularity
-        let end = (newByteCount + step - 1) / step * step
+        let end = SystemCalls.wholePages(newByteCount)
         if end > mappedByteCount {
             let result = ForkWatch.withFiles { files -> Int in
                 let result = SystemCalls.map(

@@ -23,7 +23,7 @@ package final class ReservedMemory: @unchecked Sendable {
         var size = byteCount
         if size > Self.modest, AddressSpace.isScarce(with: size, limit: 1 << 43) { size = max(minimum, Self.modest) }
         while true {
-            let rounded = (size + step - 1) / step * step
+            let rounded = SystemCalls.wholePages(size)
             if let base = AddressSpace.reserve(rounded, isReadable: true) {
                 self.base = base
                 self.byteCount = rounded

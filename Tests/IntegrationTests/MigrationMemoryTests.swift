@@ -51,7 +51,7 @@ struct MigrationMemoryTests {
                 }
             }, objectTypes: [Many.After.self])
         var limits = SpillLimits()
-        (limits.sealed, limits.changed, limits.interval) = (1 << 16, 1 << 18, 500)
+        (limits.sealed, limits.changed, limits.interval) = (1 << 16...1 << 16, 1 << 18, 500)
         limits.bytesPerChange = .max
         configuration.extras.spillLimits = limits
         do {

@@ -34,7 +34,8 @@ import Testing
         options.elementTreeLimits.fanOut = 3
         if scenario == .ahead {
             options.spillLimits.bytesPerChange = .max
-            (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 8192, 60)
+            options.spillLimits.sealed = 4096...4096
+            (options.spillLimits.changed, options.spillLimits.interval) = (8192, 60)
         }
         options.encryptionKey = key(isEncrypted)
         return options

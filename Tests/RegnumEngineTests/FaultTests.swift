@@ -48,7 +48,8 @@ import Testing
         var options = Database.OpenOptions()
         if writesAhead {
             options.spillLimits.bytesPerChange = .max
-            (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 8192, 60)
+            options.spillLimits.sealed = 4096...4096
+            (options.spillLimits.changed, options.spillLimits.interval) = (8192, 60)
         }
         var acknowledged = 0
         var attempted: Set<Int> = [0]

@@ -57,6 +57,19 @@ import Testing
         #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
     }
 
+    @Test("blocks that are placed first get the lowest run that takes them, and their places in the order")
+    func first() throws {
+        var space = FreeSpace(highWater: 200)
+        let free = [Extent(page: 20, pageCount: 5), Extent(page: 40, pageCount: 4), Extent(page: 60, pageCount: 50)]
+        for extent in free { try space.release(extent) }
+        let (pages, runs) = try space.place([10, 2, 1, 20], first: 1..<3)
+        #expect(pages == [60, 20, 22, 70])
+        #expect(runs == [Extent(page: 20, pageCount: 3), Extent(page: 60, pageCount: 30)])
+        // Side by side they are one run.
+        #expect(try space.place([1, 1, 1], first: 1..<1).pages == [40, 41, 42])
+        #expect(try space.place([1, 1, 1], first: 2..<3).pages == [90, 91, 23])
+    }
+
     // A transaction whose sealed blocks were all dropped wrote nothing ahead, and named a run of nothing.
     @Test("no blocks take no run")
     func nothing() throws {

@@ -142,6 +142,27 @@ extension ShrinkLimits {
         #expect(short < long / 2)
     }
 
+    // What a commit of more than a MiB writes ahead takes the place that blocks would be moved to.
+    @Test("commits of some MiB make a file shorter, too")
+    func followsLarge() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
+        let session = try database.makeSession()
+        try fill(session, gone: 1800)
+        let expected = try contents(session)
+        let long = try SpaceTests.fileByteCount(files)
+        for turn in 0..<40 {
+            try write(session) { table in
+                let key = try table.key(atPosition: 0)
+                try table.set(.data([UInt8](repeating: UInt8(turn), count: 3 << 19)), 2, of: key)
+            }
+        }
+        #expect(try contents(session).dropFirst() == expected.dropFirst())
+        #expect(IntegrityCheck.run(database).isClean)
+        let short = try SpaceTests.fileByteCount(files)
+        #expect(short < long / 2, "\(short) of \(long)")
+    }
+
     @Test("what a pinned version needs stays where it is; when it goes, the end is cut")
     func pinned() throws {
         let files = MemoryFileSystem()

@@ -2,6 +2,7 @@
 // In which pieces a large transaction is written ahead, and what of them stays in memory.
 
 @testable import RegnumEngine
+import RegnumSimulation
 import RegnumSystem
 import Testing
 
@@ -9,12 +10,61 @@ import Testing
     @Test("a piece is a MiB, in large files a 1,024th of them, and 32 MiB at most")
     func limit() {
         let limits = SpillLimits()
-        #expect(limits.sealedLimit(pages: 0) == 1 << 20)
-        #expect(limits.sealedLimit(pages: 1 << 18) == 1 << 20)
-        #expect(limits.sealedLimit(pages: 10 << 18) == 10 << 20)
-        #expect(limits.sealedLimit(pages: 1 << 40) == 32 << 20)
-        #expect(limits.sealedLimit(pages: .max) == 32 << 20)
-        #expect(SpillLimits.small.sealedLimit(pages: 100) == SpillLimits.small.sealed)
+        #expect(limits.sealedLimit(FreeSpace(highWater: 2)) == 1 << 20)
+        #expect(limits.sealedLimit(FreeSpace(highWater: 1 << 18)) == 1 << 20)
+        #expect(limits.sealedLimit(FreeSpace(highWater: 10 << 18)) == 10 << 20)
+        #expect(limits.sealedLimit(FreeSpace(highWater: 1 << 40)) == 32 << 20)
+    }
+
+    @Test("where free pages are scattered, or most are free, a piece is as large as may be")
+    func limitAmongFreePages() throws {
+        let limits = SpillLimits()
+        // 100 MiB; pages of 40 % in runs of four are more than may be wasted.
+        var space = FreeSpace(highWater: 25_600)
+        for page in stride(from: UInt64(100), to: 25_600, by: 10) {
+            try space.release(Extent(page: page, pageCount: 4))
+        }
+        #expect(limits.sealedLimit(space) == 32 << 20)
+        // A run that takes a piece.
+        space = FreeSpace(highWater: 25_600)
+        try space.release(Extent(page: 1000, pageCount: 1000))
+        #expect(limits.sealedLimit(space) == 1 << 20)
+        // So few that the file is lengthened instead.
+        space = FreeSpace(highWater: 25_600)
+        for page in stride(from: UInt64(100), to: 25_600, by: 100) {
+            try space.release(Extent(page: page, pageCount: 2))
+        }
+        #expect(limits.sealedLimit(space) == 1 << 20)
+        // Half and a page.
+        space = FreeSpace(highWater: 25_600)
+        try space.release(Extent(page: 1000, pageCount: 12_800))
+        #expect(limits.sealedLimit(space) == 1 << 20)
+        try space.release(Extent(page: 14_000, pageCount: 1))
+        #expect(limits.sealedLimit(space) == 32 << 20)
+    }
+
+    // In pieces of a MiB it would lie in more runs than its slot can name, and be waited for.
+    @Test("a relaxed commit of some MiB, in a file whose free pages are scattered, waits for no sync")
+    func relaxed() throws {
+        let files = SimulatedFileSystem(seed: 1, reservedByteCount: 128 << 20)
+        var options = Database.OpenOptions()
+        (options.syncDelay, options.longestHold) = (nil, .max)
+        let session = try Database.openAsOtherProcess(path: "/d/a.realm", fileSystem: files, options: options)
+            .makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        let table = try #require(session.table(named: "Row"))
+        for id in 0..<3000 { try SpaceTests.insert(table, id, 5000) }
+        try session.commitWrite()
+        try session.beginWrite()
+        try table.delete(try stride(from: 0, to: 3000, by: 3).map { try table.key(atPosition: $0) })
+        try session.commitWrite()
+        let syncs = files.operationCount(of: "sync")
+        try session.beginWrite()
+        for id in 3000..<3400 { try SpaceTests.insert(table, id, 5000) }
+        try session.commitWrite(.relaxed)
+        #expect(files.operationCount(of: "sync") == syncs)
+        #expect(table.count == 2400)
     }
 
     /// Long texts, so that the index has many branches.
@@ -41,7 +91,7 @@ import Testing
         let files = HookedFileSystem(MemoryFileSystem())
         let path = "/spill/sizes.realm"
         var options = Database.OpenOptions()
-        options.spillLimits.sealed = 32 << 10
+        options.spillLimits.sealed = 32 << 10...32 << 10
         let session = try Database.open(path: path, fileSystem: files, options: options).makeSession()
         try session.beginWrite()
         try session.addTables([

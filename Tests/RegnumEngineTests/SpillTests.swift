@@ -12,7 +12,7 @@ extension SpillLimits {
     static var small: SpillLimits {
         var limits = SpillLimits()
         limits.bytesPerChange = .max
-        (limits.sealed, limits.changed, limits.interval) = (32_768, 131_072, 300)
+        (limits.sealed, limits.changed, limits.interval) = (32_768...32_768, 131_072, 300)
         return limits
     }
 }
@@ -190,7 +190,7 @@ extension SpillLimits {
     func longValues() throws {
         let files = MemoryFileSystem()
         var options = Database.OpenOptions()
-        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20, 8 << 20)
+        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20...1 << 20, 8 << 20)
         let session = try make(files, options)
         try session.beginWrite()
         try insert(session, 300, dataByteCount: 200_000)
@@ -204,7 +204,7 @@ extension SpillLimits {
     @Test("few very long elements and mixed values are written ahead too", arguments: [true, false])
     func longElements(isList: Bool) throws {
         var options = Database.OpenOptions()
-        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20, 8 << 20)
+        (options.spillLimits.sealed, options.spillLimits.changed) = (1 << 20...1 << 20, 8 << 20)
         let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options)
             .makeSession()
         try session.beginWrite()
@@ -251,7 +251,7 @@ extension SpillLimits {
         let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
         var options = Database.OpenOptions()
-        (options.spillLimits.sealed, options.spillLimits.interval) = (1 << 20, 1000)
+        (options.spillLimits.sealed, options.spillLimits.interval) = (1 << 20...1 << 20, 1000)
         let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
         try session.beginWrite()
         try session.addTables([Self.rows])
@@ -287,7 +287,7 @@ extension SpillLimits {
         let path = "/tmp/regnum-spill-\(String(word, radix: 16)).realm"
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
         var options = Database.OpenOptions()
-        (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096, 4096, 5)
+        (options.spillLimits.sealed, options.spillLimits.changed, options.spillLimits.interval) = (4096...4096, 4096, 5)
         options.spillLimits.bytesPerChange = .max
         let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
         try session.beginWrite()
@@ -330,7 +330,7 @@ extension SpillLimits {
         defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
         var options = Database.OpenOptions()
         // Nothing is looked at but where a group is full.
-        (options.spillLimits.sealed, options.spillLimits.interval) = (4096, 1 << 40)
+        (options.spillLimits.sealed, options.spillLimits.interval) = (4096...4096, 1 << 40)
         let session = try Database.open(path: path, fileSystem: PosixFileSystem.shared, options: options).makeSession()
         try session.beginWrite()
         try session.addTables([
@@ -364,7 +364,7 @@ extension SpillLimits {
     func droppedBeforePlaced() throws {
         var options = Database.OpenOptions()
         // Nothing is looked at but where a group is full.
-        (options.spillLimits.sealed, options.spillLimits.interval) = (4096, 1 << 40)
+        (options.spillLimits.sealed, options.spillLimits.interval) = (4096...4096, 1 << 40)
         let session = try Database.open(path: Self.path, fileSystem: MemoryFileSystem(), options: options).makeSession()
         try session.beginWrite()
         try session.addTables([

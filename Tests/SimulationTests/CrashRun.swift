@@ -314,7 +314,7 @@ final class CrashRun: @unchecked Sendable {
         options.encryptionKey = key
         // What every third one writes goes to the file ahead of its commit.
         opened += 1
-        if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096, 4096) }
+        if opened % 3 == 0 { (options.spillLimits.sealed, options.spillLimits.changed) = (4096...4096, 4096) }
         (options.spillLimits.interval, options.spillLimits.bytesPerChange) = (4, .max)
         // In the files of every second one, blocks at the end are moved soon. Not where a bug is looked for: there each
         // page counts.

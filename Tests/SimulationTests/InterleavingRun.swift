@@ -48,7 +48,7 @@ struct InterleavingRun {
         if mutant == nil, !isPlain {
             switch seed % 4 {
             case 1:
-                (options.spillLimits.sealed, options.spillLimits.changed) = (4096, 4096)
+                (options.spillLimits.sealed, options.spillLimits.changed) = (4096...4096, 4096)
                 (options.spillLimits.interval, options.spillLimits.bytesPerChange) = (2, .max)
             case 3: (options.shrinkLimits.minimumPages, options.shrinkLimits.pages) = (20, 4)
             default: break

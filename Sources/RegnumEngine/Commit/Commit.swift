@@ -83,7 +83,7 @@ extension Database {
     /// comes to lie before, and the end of the file can be cut. Guard: gate.
     func keepsFileLong(_ ref: BlockRef) -> Bool {
         guard let space = recorded?.free, !ref.isPending else { return false }
-        return UInt64(space.freePages) > space.highWater / 2 && ref.page > space.highWater / 2
+        return space.isMostlyFree && ref.page > space.highWater / 2
     }
 
     /// What a session hands over to be committed.
@@ -128,7 +128,7 @@ extension Database {
             byteCount: Self.logByteCount(
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
-        let placement = try space.free.place(sealer.pageCounts)
+        let placement = try space.free.place(sealer.pageCounts, first: shrinking.moved)
         // What is free of it now was given back in the meantime.
         let returned = space.free.extents(in: spilledRuns)
         let skipped = unused + space.free.takeSkipped()
@@ -298,7 +298,7 @@ extension Database {
         let barred = space.free.barred > 0 ? Int(space.free.barred / FormatLimits.sectionPages) + 1 : 0
         // Three of the largest blocks fill a section but for its last quarter.
         let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + 2 + barred
-        let runs = min(FreeSpace.runLimit, sealer.pageCounts.count + 1)
+        let runs = min(2 * FreeSpace.runLimit, sealer.pageCounts.count + 2)
         if isSnapshot {
             return FreeLog.byteCount(
                 freed: freed + space.free.freeExtents.count + space.free.pending.count + sections + 10, taken: 0)

@@ -7,9 +7,9 @@
 // `TableDiff` finds none. The way through all blocks goes on at the next commit where it stopped; a place that has
 // changed meanwhile is met again on the next way. What is costs a commit: `ShrinkLimits`.
 //
-// Nothing is moved where it cannot help: without a free run in the first half for all that the commit writes, after a
-// way that found nothing to move or did not make the file shorter (until more is free), and in transactions that
-// write ahead.
+// Nothing is moved where it cannot help: without a free run in the first half, after a way that found nothing to move or
+// did not make the file shorter (until more is free), and in transactions that write ahead. What is moved gets pages
+// before what the transaction has changed, else a large change would take the run that was there for it.
 
 import RegnumSystem
 
@@ -42,6 +42,8 @@ struct Shrinking {
     /// When the way began: the length of the file.
     var highWater: UInt64 = 0
     var hasMoved = false
+    /// Which of the blocks that the commit gives pages to were moved.
+    var moved = 0..<0
     /// Ways in sequence that did not make the file shorter.
     var vainWays = 0
     /// Set where it rests: the pages that were free then, and the length of the file.
@@ -69,17 +71,21 @@ extension Database {
     /// In a commit, when all tables are sealed and before the catalog is: moves some blocks, and sets their new roots
     /// in `records`. Leaves all as it is where a block cannot be read. Guard: gate.
     func moveBlocksFromEnd(_ records: inout [TableRecord], _ tables: [Table], _ space: BlockSpace) {
+        shrinking.moved = 0..<0
         guard let free = recorded?.free, free.highWater >= options.shrinkLimits.minimumPages,
-            UInt64(free.freePages) > free.highWater / 2, spilled == nil, space.snapshots == 0,
+            free.isMostlyFree, spilled == nil, space.snapshots == 0,
             !shrinking.isResting(free)
         else { return }
         let limits = options.shrinkLimits
         let target = free.highWater / 2
-        // All goes to one run of free pages, and stays within what one sync carries.
-        let own = space.sealer.livePages + 8
+        // All that is moved goes to one run of free pages, and the commit stays within what one sync carries.
+        let (own, paths) = (space.sealer.livePages, 8)
         let carried = FormatLimits.manifestByteCount / FormatLimits.pageByteCount
-        let room = min(free.run(of: own + limits.singlePages, below: target), own < carried ? carried : .max) - own
+        let run = free.run(of: limits.singlePages + paths, below: target)
+        let room = min(run, own + paths < carried ? carried - own : .max) - paths
         guard room >= min(limits.pages, 8) else { return }
+        let first = space.sealer.pageCounts.count
+        defer { shrinking.moved = first..<space.sealer.pageCounts.count }
         if shrinking.place == nil { shrinking.highWater = free.highWater }
         var move = BlockMove(space, limits, room: room, target: target)
         for i in records.indices where shrinking.place.map({ $0.table <= records[i].key }) ?? true {

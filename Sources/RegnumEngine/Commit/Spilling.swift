@@ -2,7 +2,7 @@
 // Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded, its
 // blocks are still in the processor's cache when they are copied to the system, and the disk is at work meanwhile.
 //
-//   sealed blocks > `SpillLimits.sealed`       they get pages, as a commit would give them, and are written there;
+//   sealed blocks > `SpillLimits.sealedLimit`  they get pages, as a commit would give them, and are written there;
 //                                              nothing that is durable leads to them, and a rollback or a crash
 //                                              leaves pages that are free
 //   changed groups, trees and collections      all tables are sealed, and go on from the sealed blocks
@@ -20,8 +20,8 @@ import RegnumSystem
 
 /// How much memory a transaction may take before it writes ahead.
 package struct SpillLimits: Sendable {
-    /// Bytes of sealed blocks: what fits into the processor's cache. More in files of more than a GiB, see `sealedLimit`.
-    package var sealed = 1 << 20
+    /// Bytes of sealed blocks, see `sealedLimit`. The least is what fits into the processor's cache.
+    package var sealed = 1 << 20...32 << 20
     /// Bytes of changed groups, trees and collections. Doubled for a transaction that changes few of the values that it
     /// has to write again each time, as one does that goes through a large table or list at random, up to a quarter of
     /// the machine's memory and 1 GiB.
@@ -37,12 +37,14 @@ package struct SpillLimits: Sendable {
     /// Values of more bytes are counted on their own.
     static let longValue = 1024
     static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
-    fileprivate static let sealedMaximum = 32 << 20
 
-    /// `sealed` for a file of so many pages: at least a 1,024th of it, as finding free pages takes time that grows with
-    /// the file, but no more than 32 MiB.
-    func sealedLimit(pages: UInt64) -> Int {
-        max(sealed, Int(min(pages, UInt64(Self.sealedMaximum / 4))) * 4)
+    /// Bytes of sealed blocks above which a transaction writes ahead: a 1,024th of the file, as finding free pages takes
+    /// time that grows with the file. As many as may be where small pieces would be scattered over many free runs, and in
+    /// files that are mostly free: commits that have written ahead move nothing from the end.
+    func sealedLimit(_ free: FreeSpace) -> Int {
+        let share = Int(min(free.highWater, UInt64(sealed.upperBound))) * 4
+        let limit = min(max(share, sealed.lowerBound), sealed.upperBound)
+        return !free.isMostlyFree && free.takesInOneRun(limit >> 12) ? limit : sealed.upperBound
     }
 }
 
@@ -63,28 +65,22 @@ struct Spill {
 extension Database {
     /// Free runs that are written to at once; no manifest has to name them.
     private static let spillRunLimit = 4096
+    /// Pages of runs that are worth a call of the system, so that the disk begins with them.
+    private static let longRun = 16
 
     /// True for files whose transactions can be written ahead.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
-    /// Sealed bytes above which a transaction writes ahead now. Large where small pieces would be scattered over many free
-    /// runs, and in files that are mostly free: commits that have written ahead move nothing from the end.
-    var sealedLimit: Int {
-        let limits = options.spillLimits
-        let limit = limits.sealedLimit(pages: reader.readablePages)
-        // Tests that make pieces small want them always.
-        guard limits.sealed >= SpillLimits().sealed, let free = (spilled?.space ?? recorded)?.free else { return limit }
-        let isMostlyFree = UInt64(free.freePages) > free.highWater / 2
-        return !isMostlyFree && free.takesInOneRun(limit >> 12) ? limit : SpillLimits.sealedMaximum
-    }
-
-    /// Writes the blocks sealed so far. Returns how many bytes may be sealed before the next time, or nil where it failed,
-    /// and then they are left to the commit. `base` is what the transaction was built on. Nobody may read dropped blocks
-    /// any more, or refs to them: those are forgotten. Guard: gate.
+    /// Writes the blocks sealed so far, where they are more than `sealedLimit`. Returns how many may be sealed before the
+    /// next time, or nil where it failed, and then they are left to the commit. `base` is what the transaction was built
+    /// on. Nobody may read dropped blocks any more, or refs to them: those are forgotten. Guard: gate.
     func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Int? {
         let sealer = blocks.sealer
         do throws(EngineError) {
             var spill = try currentSpill(before, base)
+            let limits = options.spillLimits
+            let limit = limits.sealedLimit(spill.space.free)
+            if sealer.heldByteCount <= limit { return limit }
             // What was dropped is part of no version: it can be written over, unless a snapshot reads it.
             if blocks.snapshots == 0 {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
@@ -96,28 +92,18 @@ extension Database {
             _ = try reserve(pages: spill.space.free.highWater, isGrowing: false)
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)
-            for run in placement.runs { begin(writing: run, &spill) }
+            spill.runs += placement.runs
+            for run in placement.runs where run.pageCount >= Self.longRun {
+                file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12)
+            }
             sealer.noteSpilled(to: file)
             spilled = spill
-            return sealedLimit
+            return limits.sealedLimit(spill.space.free)
         } catch {
             sealer.unplace()
             return nil
         }
     }
-
-    /// The disk begins with what was just written to a run, which belongs to the transaction from now on.
-    private func begin(writing run: Extent, _ spill: inout Spill) {
-        if run.pageCount >= Self.longRun { file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12) }
-        if let last = spill.runs.last, last.end == run.page {
-            spill.runs[spill.runs.count - 1].pageCount += run.pageCount
-        } else {
-            spill.runs.append(run)
-        }
-    }
-
-    /// Pages of runs that are worth a call of the system.
-    private static let longRun = 16
 
     private func currentSpill(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> Spill {
         if let spilled { return spilled }

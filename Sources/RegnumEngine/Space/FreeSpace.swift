@@ -179,6 +179,8 @@ package struct FreeSpace: Sendable {
         return limit
     }
 
+    var isMostlyFree: Bool { UInt64(freePages) > highWater / 2 }
+
     /// Whether `place` puts so many pages beside each other: into one free run, or at the end. O(free runs).
     func takesInOneRun(_ pages: Int) -> Bool { freePages <= wasteLimit || run(of: pages, below: highWater) >= pages }
 
@@ -218,6 +220,17 @@ package struct FreeSpace: Sendable {
         let used = try scattered(blocks, &pages, runLimit)
         raiseLowest()
         return (pages, used)
+    }
+
+    /// As `place`; the blocks of a range are placed on their own, before the others.
+    mutating func place(
+        _ blocks: [Int], first range: Range<Int>
+    ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+        let first = try place(Array(blocks[range]))
+        var (pages, runs) = try place(Array(blocks[..<range.lowerBound] + blocks[range.upperBound...]))
+        pages.insert(contentsOf: first.pages, at: range.lowerBound)
+        if !range.isEmpty { runs = Self.joined(first.runs + runs) }
+        return (pages, runs)
     }
 
     /// Distributes blocks over free runs, each into the smallest that holds it and the large blocks first, so that large

@@ -33,18 +33,11 @@ extension ColumnView {
     /// fetches ahead by itself, of the first one.
     @inline(__always)
     func touchRows(_ rows: Int) -> UInt8 {
-        let byteCount =
-            switch form {
-            case .constant: 0
-            case .bits: (rows &+ 7) &>> 3
-            case .uint8: rows
-            case .uint16, .text16: rows &<< 1
-            case .uint32, .float32, .text32: rows &<< 2
-            case .int64, .float64, .bytes12, .bytes16, .slots: 1
-            }
+        let byteCount = RowGroupLayout.dataByteCount(form, rows)
+        let end = byteCount > rows &* 4 ? 1 : byteCount
         var touched: UInt8 = 0
         var offset = 0
-        while offset < byteCount {
+        while offset < end {
             touched &+= data.load(fromByteOffset: offset, as: UInt8.self)
             offset &+= GroupHandle.lineByteCount
         }
@@ -57,15 +50,10 @@ extension ColumnView {
         switch form {
         case .constant: return 0
         case .bits: return data.load(fromByteOffset: row &>> 3, as: UInt8.self)
-        case .uint8: return data.load(fromByteOffset: row, as: UInt8.self)
-        case .uint16: return data.load(fromByteOffset: row &<< 1, as: UInt8.self)
-        case .uint32, .float32: return data.load(fromByteOffset: row &<< 2, as: UInt8.self)
-        case .int64, .float64: return data.load(fromByteOffset: row &<< 3, as: UInt8.self)
-        case .bytes12: return data.load(fromByteOffset: row &* 12, as: UInt8.self)
-        case .bytes16, .slots: return data.load(fromByteOffset: row &<< 4, as: UInt8.self)
         case .text16, .text32:
             let bytes = bytes(row)
             return bytes.isEmpty ? 0 : bytes[0]
+        default: return data.load(fromByteOffset: RowGroupLayout.dataByteCount(form, row), as: UInt8.self)
         }
     }
 }

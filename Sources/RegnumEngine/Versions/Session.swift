@@ -365,7 +365,7 @@ package final class Session {
         (longValueBytes, longValuesSeen) = (0, 0)
         changedLimit = limits.changed
         guard database.canSpill else { return }
-        space.spillLimit = database.sealedLimit
+        space.spillLimit = limits.sealed.lowerBound
         space.spill = { [unowned self] in
             // Indexes must look at what open collections have dropped: `relieve`, first. What failed once waits.
             let isEarly = tables.contains { $0.hasOpenIndexedCollection }

@@ -13,6 +13,11 @@ extension SystemCalls {
     /// The unit in which address space is mapped; 4,096 on most machines.
     static let mappingGranularity = Int(sysconf(Int32(_SC_PAGESIZE)))
 
+    /// A number of bytes rounded up to `mappingGranularity`.
+    static func wholePages(_ byteCount: Int) -> Int {
+        (byteCount + mappingGranularity - 1) / mappingGranularity * mappingGranularity
+    }
+
     /// Address space that nobody else gets, unreadable until something is mapped into it, or zeros where
     /// `isReadable`. Costs no memory until written. Nil where the system refuses that much.
     static func reserve(_ byteCount: Int, isReadable: Bool) -> UnsafeMutableRawPointer? {

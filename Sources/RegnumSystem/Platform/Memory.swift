@@ -85,7 +85,7 @@ package enum Memory {
     /// none. Above 4 MiB in large pages, where the system has them. Give it back with `freeScratch`.
     package static func allocateScratch(byteCount: Int) -> UnsafeMutableRawPointer {
         guard byteCount > largeByteCount else { return .allocate(byteCount: byteCount, alignment: 64) }
-        let whole = wholePages(byteCount)
+        let whole = SystemCalls.wholePages(byteCount)
         guard let memory = AddressSpace.reserve(whole, isReadable: true) else {
             fatalError("There is no memory left.")
         }
@@ -95,15 +95,10 @@ package enum Memory {
 
     package static func freeScratch(_ memory: UnsafeMutableRawPointer, byteCount: Int) {
         guard byteCount > largeByteCount else { return memory.deallocate() }
-        AddressSpace.release(memory, wholePages(byteCount))
+        AddressSpace.release(memory, SystemCalls.wholePages(byteCount))
     }
 
     private static let largeByteCount = 4 << 20
-
-    private static func wholePages(_ byteCount: Int) -> Int {
-        let page = SystemCalls.mappingGranularity
-        return (byteCount + page - 1) / page * page
-    }
 
     package static func freePages(_ pages: UnsafeMutableRawPointer) {
         pages.deallocate()
