@@ -36,18 +36,20 @@ struct KeyChunks {
     /// After chunks came or went.
     private mutating func recount() {
         lengths = chunks.map(\.count)
-        starts = [0]
-        starts.reserveCapacity(chunks.count + 1)
+        starts = [Int](repeating: 0, count: chunks.count + 1)
         count(from: 0)
     }
 
     /// After elements came to or went from that chunk and chunks behind it.
     private mutating func count(from first: Int) {
-        starts.removeLast(starts.count - first - 1)
-        var total = starts[first]
-        for length in lengths[first...] {
-            total &+= length
-            starts.append(total)
+        lengths.withUnsafeBufferPointer { lengths in
+            starts.withUnsafeMutableBufferPointer { starts in
+                var total = starts[first]
+                for i in first..<lengths.count {
+                    total &+= lengths[i]
+                    starts[i &+ 1] = total
+                }
+            }
         }
     }
 

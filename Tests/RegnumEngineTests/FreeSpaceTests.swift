@@ -2,6 +2,7 @@
 // Where pages are taken: at the boundaries of sections, which files of a test seldom reach.
 
 @testable import RegnumEngine
+import RegnumSimulation
 import RegnumSystem
 import Testing
 
@@ -55,6 +56,21 @@ import Testing
         // 128 of the runs of two pages, and the end of the file.
         #expect(pages.filter { $0 < 1500 }.isEmpty)
         #expect(pages.filter { $0 >= 4000 }.count == 400 - 256)
+    }
+
+    @Test("free runs are counted as they are listed, up to a limit", arguments: RunSeed.list(1...5))
+    func counted(seed: RunSeed) throws {
+        var random = SeededRandom(seed: seed.value)
+        var space = FreeSpace(highWater: 3 * Self.section)
+        var page = UInt64(random.below(300) + 20)
+        while page < space.highWater - 400 {
+            let count = random.below(10) == 0 ? 300 : random.below(70) + 1
+            try space.release(Extent(page: page, pageCount: count))
+            page += UInt64(count + random.below(5) * random.below(40))
+        }
+        #expect(space.countFreeExtents() == space.freeExtents.count)
+        #expect(space.countFreeExtents(upTo: 50) >= 50)
+        #expect(FreeSpace(highWater: 500).countFreeExtents() == 0)
     }
 
     @Test("blocks that are placed first get the lowest run that takes them, and their places in the order")

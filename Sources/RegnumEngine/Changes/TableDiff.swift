@@ -221,16 +221,21 @@ struct TableDiff {
         let comparisons = comparisons(old, new)
         if comparisons.isEmpty { return }
         let count = new.pointee.count
-        for start in stride(from: 0, to: count, by: ColumnComparison.runLength) {
-            let end = min(start + ColumnComparison.runLength, count)
-            let differing = comparisons.filter { !$0.comparison.areEqualRun(start, end) }
-            if differing.isEmpty { continue }
-            for row in start..<end {
-                var columns = ColumnSet()
-                for (column, comparison) in differing where !comparison.areEqual(row, row) { columns.insert(column) }
-                if columns.isEmpty { continue }
-                changes.modified.append(ObjectKey(new.pointee.key(at: row)))
-                changes.columns.append(columns)
+        // No copies: each costs reference counts.
+        comparisons.withUnsafeBufferPointer { comparisons in
+            for start in stride(from: 0, to: count, by: ColumnComparison.runLength) {
+                let end = min(start + ColumnComparison.runLength, count)
+                let differing = comparisons.indices.filter { !comparisons[$0].comparison.areEqualRun(start, end) }
+                if differing.isEmpty { continue }
+                for row in start..<end {
+                    var columns = ColumnSet()
+                    for i in differing where !comparisons[i].comparison.areEqual(row, row) {
+                        columns.insert(comparisons[i].column)
+                    }
+                    if columns.isEmpty { continue }
+                    changes.modified.append(ObjectKey(new.pointee.key(at: row)))
+                    changes.columns.append(columns)
+                }
             }
         }
     }

@@ -140,7 +140,7 @@ extension Database {
         FreeLog.write(record, to: log.bytes, room: sealer.byteCount(log.ref))
         for entry in freed { space.free.addPending(entry) }
 
-        let nonce = spill?.nonce ?? makeNonce()
+        let nonce = spill?.nonce ?? (isVolatile ? number : makeNonce())
         sealer.place(at: placement.pages, birth: number, nonce: nonce, seal: isVolatile ? nil : seal)
         let slot = CommitSlot(
             version: number, nonce: nonce, previousDurable: 0, highWater: space.free.highWater,
@@ -301,7 +301,7 @@ extension Database {
         let runs = min(2 * FreeSpace.runLimit, sealer.pageCounts.count + 2)
         if isSnapshot {
             return FreeLog.byteCount(
-                freed: freed + space.free.freeExtents.count + space.free.pending.count + sections + 10, taken: 0)
+                freed: freed + space.free.countFreeExtents() + space.free.pending.count + sections + 10, taken: 0)
         }
         return FreeLog.byteCount(freed: freed + sections, taken: spilledRuns + runs + 2 * sections)
     }

@@ -131,7 +131,7 @@ package struct RecordedSpace: Sendable {
             return true
         }
         let known = freed + chain.count + free.pending.count
-        return known < Self.pageEntries && free.hasFewerFreeExtents(than: Self.pageEntries - known)
+        return known < Self.pageEntries && known + free.countFreeExtents(upTo: Self.pageEntries) < Self.pageEntries
     }
 
     /// Reads the state that the free log `newest` describes. What it says of `reserved` does not count: these are

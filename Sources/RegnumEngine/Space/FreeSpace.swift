@@ -121,6 +121,7 @@ package struct FreeSpace: Sendable {
 
     private func runs(from start: UInt64) -> [Extent] {
         var extents: [Extent] = []
+        extents.reserveCapacity(countFreeExtents())
         var page = start
         while let run = nextRun(from: page) {
             extents.append(run)
@@ -129,14 +130,24 @@ package struct FreeSpace: Sendable {
         return extents
     }
 
-    /// Whether there are fewer free runs than `limit`; looks at no more than that.
-    package func hasFewerFreeExtents(than limit: Int) -> Bool {
-        var page = lowest
-        for _ in 0..<limit {
-            guard let run = nextRun(from: page) else { return true }
-            page = run.end
+    /// The number of free runs, or `limit` or a little more where there are more. O(pages / 64).
+    package func countFreeExtents(upTo limit: Int = .max) -> Int {
+        var count = 0
+        let wordsPerSection = Int(FormatLimits.sectionPages / 64)
+        var word = Int(lowest >> 6)
+        while word < words.count, count < limit {
+            // A run ends with its section.
+            var before: UInt64 = 0
+            let end = min(words.count, (word / wordsPerSection + 1) * wordsPerSection)
+            while word < end {
+                let free = words[word]
+                let starts = free & ~(free << 1 | before)
+                if starts != 0 { count += starts.nonzeroBitCount }
+                before = free >> 63
+                word += 1
+            }
         }
-        return false
+        return count
     }
 
     /// The pages of the first free run before page `end` that has `wanted`, or of the longest one.

@@ -10,52 +10,58 @@ extension GroupTree {
     func seal() throws(EngineError) -> BlockRef {
         tail = nil
         dropShortcuts()
-        guard let top = root else { return .none }
-        var entries = try sealed(Entry(firstKey: 0, count: 0, child: top))
-        var level = Self.level(of: top)
-        while entries.count > 1 {
-            level += 1
-            entries = makeNodes(entries, level: level)
+        var ref = BlockRef.none
+        switch root {
+        case nil: break
+        case .ref(let sealed)?: ref = sealed
+        case .group(let group)?: if let entry = try sealed(group) { ref = entry.ref }
+        case .node(let node)?:
+            var entries = try sealed(node)
+            var level = node.level
+            while entries.count > 1 {
+                level += 1
+                entries = makeNodes(entries, level: level)
+            }
+            if let entry = entries.first { ref = entry.ref }
         }
-        guard let single = entries.first, case .ref(let ref) = single.child else {
-            root = nil
-            return .none
-        }
-        root = .ref(ref)
+        root = ref.isNone ? nil : .ref(ref)
         return ref
     }
 
-    /// Level of what `sealed` returns for a child: 0 groups, n nodes.
-    private static func level(of child: Child) -> Int {
-        switch child {
-        case .group: 0
-        case .node(let node): node.level
-        case .ref: 0
+    /// The entry of a group's block; nil where the group is empty.
+    private func sealed(_ group: DirtyGroup) throws(EngineError) -> Entry? {
+        let (count, firstKey) = (group.view.pointee.count, group.view.pointee.firstKey)
+        if count == 0 {
+            group.freeSources(space)
+            return nil
         }
+        let ref = try group.seal(into: space)
+        space.spillIfLarge()
+        return Entry(firstKey: firstKey, count: UInt64(count), child: .ref(ref))
     }
 
-    /// The entries that replace one entry: one, or more where it had to be split, or none where it is empty.
-    private func sealed(_ entry: Entry) throws(EngineError) -> [Entry] {
-        switch entry.child {
-        case .ref: return [entry]
-        case .group(let group):
-            let view = group.view.pointee
-            if view.count == 0 {
-                group.freeSources(space)
-                return []
+    /// The entries that replace that of a node: one, or more where it had to be split, or none where it is empty. In the
+    /// node, blocks take the place of what was in memory.
+    private func sealed(_ node: Node) throws(EngineError) -> [Entry] {
+        if node.level == 1 { try mergeSmallGroups(node) }
+        var i = 0
+        while i < node.entries.count {
+            switch node.entries[i].child {
+            case .ref: i += 1
+            case .group(let group):
+                if let entry = try sealed(group) {
+                    node.entries[i] = entry
+                    i += 1
+                } else {
+                    node.entries.remove(at: i)
+                }
+            case .node(let below):
+                let entries = try sealed(below)
+                node.entries.replaceSubrange(i...i, with: entries)
+                i += entries.count
             }
-            let ref = try group.seal(into: space)
-            space.spillIfLarge()
-            return [Entry(firstKey: view.firstKey, count: UInt64(view.count), child: .ref(ref))]
-        case .node(let node):
-            if node.level == 1 { try mergeSmallGroups(node) }
-            var children: [Entry] = []
-            children.reserveCapacity(node.entries.count)
-            for child in node.entries {
-                if case .ref = child.child { children.append(child) } else { children += try sealed(child) }
-            }
-            return children.isEmpty ? [] : makeNodes(children, level: node.level)
         }
+        return makeNodes(node.entries, level: node.level)
     }
 
     /// Packs the full last group of a bulk insert; those behind it go by its size.
@@ -152,29 +158,27 @@ extension GroupTree {
         }
     }
 
-    /// Nodes of at most 64 children each, as equal as possible but full where the tree only grows at its end.
+    /// Nodes of at most 64 children each, full where the tree only grows at its end.
     private func makeNodes(_ children: [Entry], level: Int) -> [Entry] {
-        var nodes: [Entry] = []
-        var start = 0
-        while start < children.count {
-            let end = min(start + FormatLimits.nodeFanOut, children.count)
-            nodes.append(makeNode(children[start..<end], level: level))
-            start = end
+        children.withUnsafeBufferPointer { children in
+            stride(from: 0, to: children.count, by: FormatLimits.nodeFanOut).map { start in
+                let end = min(start + FormatLimits.nodeFanOut, children.count)
+                return makeNode(UnsafeBufferPointer(rebasing: children[start..<end]), level: level)
+            }
         }
-        return nodes
     }
 
-    private func makeNode(_ children: ArraySlice<Entry>, level: Int) -> Entry {
+    private func makeNode(_ children: UnsafeBufferPointer<Entry>, level: Int) -> Entry {
         let block = space.sealer.addBlock(.groupNode, byteCount: GroupNodeLayout.byteCount, rows: children.count)
         block.bytes.storeBytes(of: UInt16(children.count), toByteOffset: 32, as: UInt16.self)
         block.bytes.storeBytes(of: UInt8(level), toByteOffset: 34, as: UInt8.self)
         var total: UInt64 = 0
-        for (i, child) in children.enumerated() {
-            block.bytes.storeBytes(of: child.firstKey, toByteOffset: GroupNodeLayout.firstKeys + i * 8, as: UInt64.self)
-            block.bytes.storeBytes(of: child.count, toByteOffset: GroupNodeLayout.counts + i * 8, as: UInt64.self)
-            guard case .ref(let ref) = child.child else { preconditionFailure("a child that is not sealed") }
-            space.sealer.setRef(ref, in: block, at: GroupNodeLayout.refs + i * BlockRef.byteCount)
-            total += child.count
+        for i in children.indices {
+            let (firstKey, count) = (children[i].firstKey, children[i].count)
+            block.bytes.storeBytes(of: firstKey, toByteOffset: GroupNodeLayout.firstKeys + i * 8, as: UInt64.self)
+            block.bytes.storeBytes(of: count, toByteOffset: GroupNodeLayout.counts + i * 8, as: UInt64.self)
+            space.sealer.setRef(children[i].ref, in: block, at: GroupNodeLayout.refs + i * BlockRef.byteCount)
+            total += count
         }
         return Entry(firstKey: children.first?.firstKey ?? 0, count: total, child: .ref(block.ref))
     }

@@ -19,6 +19,11 @@ package final class GroupTree {
         /// Rows below; of a child in memory only `GroupTree.count(_:)` knows.
         var count: UInt64
         var child: Child
+        /// Of a child that is sealed.
+        var ref: BlockRef {
+            guard case .ref(let ref) = child else { preconditionFailure("a child that is not sealed") }
+            return ref
+        }
     }
 
     /// An inner node in memory. Level 1: the children are groups.

@@ -3,6 +3,9 @@
 // only the last two of a run share what is left, and at the end of the tree not even those, so that ascending
 // inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block.
 // Separators of `fixed` trees cost 64 bytes a child. Sequences get leaves of their own, which hold more entries.
+//
+// At the end of a `fixed` tree, where ascending values come in, stands a small leaf: a transaction that adds one entry
+// unpacks and packs no more than 64. What it has grown to goes into the leaf before it.
 
 extension IndexTree {
     /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer
@@ -111,9 +114,20 @@ extension IndexTree {
         run.pointee.append(next, 0..<m)
     }
 
-    /// Whether `run` is so small that it should be one block with the sealed child `link`, and can be.
-    private func takesIn(_ run: IndexNodePointer, _ link: IndexLink) throws(EngineError) -> Bool {
+    /// Entries of the small leaf at the end, at most.
+    private static let tailEntryLimit = 64
+
+    /// Whether `run` is so small that it should be one block with the sealed child `link`, and can be. At the end of the
+    /// tree: whether what came in there is to fill up the leaf before it.
+    private func takesIn(
+        _ run: IndexNodePointer, _ link: IndexLink, isEnd: Bool = false
+    ) throws(EngineError) -> Bool {
         let n = run.pointee.count
+        if isEnd, run.pointee.level == 0, !isBytes {
+            let used = Int(UInt32(truncatingIfNeeded: link.ref.info))
+            return n >= Self.tailEntryLimit && link.ref.rows <= IndexNodeLayout.entryLimit - Self.tailEntryLimit
+                && used <= FormatLimits.pageByteCount / 16 * 15
+        }
         if run.pointee.level > 0 {
             let limit = isBytes ? IndexNodeLayout.bytesChildLimit : IndexNodeLayout.fixedChildLimit
             return n < limit / 4 && n + link.ref.rows <= limit
@@ -134,7 +148,7 @@ extension IndexTree {
         guard run.pointee.count > 0 else { return }
         var first = first
         let last = done.pointee.count - 1
-        if last >= 0, try takesIn(run, done.pointee.links.unsafelyUnwrapped[last]) {
+        if last >= 0, try takesIn(run, done.pointee.links.unsafelyUnwrapped[last], isEnd: isEnd) {
             let separator = done.pointee.entry(last)
             var joined = try load(
                 done.pointee.links.unsafelyUnwrapped[last].ref, parentLevel: done.pointee.level)
@@ -159,9 +173,11 @@ extension IndexTree {
         let n = node.pointee.count
         var start = 0
         var next = n == 0 ? 0 : pieceEnd(node, 0, isEnd: isEnd)
+        if next == n, isEnd, list.pointee.count > 0 { next = withoutTail(node, 0) }
         while start < n {
             var end = next
             next = end < n ? pieceEnd(node, end, isEnd: isEnd) : n
+            if next == n, isEnd { next = withoutTail(node, end) }
             if end < n, !isEnd, next == n {
                 // The last two share evenly where both halves fit.
                 let middle = start + (n - start + 1) / 2
@@ -203,6 +219,13 @@ extension IndexTree {
             end += 1
         }
         return end
+    }
+
+    /// The end of the last leaf but one, where there are to be two.
+    private func withoutTail(_ node: IndexNodePointer, _ start: Int) -> Int {
+        let n = node.pointee.count
+        if node.pointee.level > 0 || isBytes || n - start <= Self.tailEntryLimit { return n }
+        return n - (n - start) % Self.tailEntryLimit
     }
 
     /// The end of a leaf that is a sequence and longer than others may be; nil where there is none at `start`.

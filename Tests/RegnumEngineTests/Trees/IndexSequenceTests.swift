@@ -22,7 +22,7 @@ import Testing
     @Test(
         "a sequence takes few leaves, and the last one is short",
         arguments: [
-            (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 2), (4700, 2), (5120, 2), (5121, 3), (10_000, 4),
+            (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 3), (4700, 3), (5120, 2), (5121, 3), (10_000, 5),
         ])
     func leaves(_ count: Int, _ leafCount: Int) throws {
         for (stride, isNull) in [(1, false), (7, false), (0, false), (0, true)] as [(UInt64, Bool)] {
@@ -41,6 +41,34 @@ import Testing
             #expect(home.live.count <= before + 2)
             #expect(try home.tree.entries() == entries + [last])
         }
+    }
+
+    // Each commit unpacked and packed the last leaf, half full on average, for the one entry that it brought.
+    @Test(
+        "values that come in at the end go to a small leaf, which fills up the one before it", arguments: [1, 10, 70])
+    func tail(_ step: UInt64) throws {
+        // No sequence.
+        func entry(_ key: UInt64) -> ModelEntry { ModelEntry(isNull: false, value: 3 * key + key % 2, key: key) }
+        let home = try IndexTreeHome(.fixed)
+        var entries = (1...2000).map { entry($0) }
+        for entry in entries { try home.tree.insert(entry) }
+        #expect(try home.commit())
+        let commits = 3000 / Int(step)
+        var large = 0
+        for _ in 0..<commits {
+            for _ in 0..<step {
+                entries.append(entry(UInt64(entries.count + 1)))
+                try home.tree.insert(entries[entries.count - 1])
+            }
+            if home.tree.changedByteCount > 20_000 { large += 1 }
+            #expect(try home.commit())
+        }
+        // Once in 64 entries at most: where the leaf before has been filled up to its end.
+        #expect(large <= 20)
+        #expect(try home.tree.statistics().leafCount <= entries.count / 1024 + 2)
+        #expect(try home.tree.findings() == [])
+        try home.reopen()
+        #expect(try home.tree.entries() == entries)
     }
 
     @Test("where the sequence is broken, leaves end, and none of them has few entries")
