@@ -176,7 +176,7 @@ extension IndexTree {
         if next == n, isEnd, list.pointee.count > 0 { next = withoutTail(node, 0) }
         while start < n {
             var end = next
-            next = end < n ? pieceEnd(node, end, isEnd: isEnd) : n
+            next = end < n ? pieceEnd(node, end, isEnd: isEnd, guess: end - start) : n
             if next == n, isEnd { next = withoutTail(node, end) }
             if end < n, !isEnd, next == n {
                 // The last two share evenly where both halves fit.
@@ -202,12 +202,12 @@ extension IndexTree {
         pieceEnd(node, range.lowerBound, isEnd: false) >= range.upperBound
     }
 
-    /// How far the block that begins at `start` can reach.
-    private func pieceEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool) -> Int {
+    /// How far the block that begins at `start` can reach. `guess`: entries of the one before it.
+    private func pieceEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool, guess: Int = .max) -> Int {
         let n = node.pointee.count
         if node.pointee.level == 0 {
             if let end = sequenceLeafEnd(node, start, isEnd: isEnd) { return end }
-            return leafEnd(node, start, min(n, start + IndexNodeLayout.entryLimit))
+            return leafEnd(node, start, min(n, start + IndexNodeLayout.entryLimit), guess)
         }
         if !isBytes { return min(start + IndexNodeLayout.fixedChildLimit, n) }
         var end = start
@@ -247,11 +247,13 @@ extension IndexTree {
 
     /// How many entries up to `limit` a leaf that begins at `start` can hold, as the end of their range. The bytes of a
     /// leaf only grow with its entries, about evenly: a few guesses find the end.
-    private func leafEnd(_ node: IndexNodePointer, _ start: Int, _ limit: Int) -> Int {
+    private func leafEnd(_ node: IndexNodePointer, _ start: Int, _ limit: Int, _ guess: Int) -> Int {
         func byteCount(_ end: Int) -> Int { LeafShape(node, start..<end, isBytes: isBytes).byteCount }
         let page = FormatLimits.pageByteCount
-        // Most often the rest fits. One entry always does.
-        var (over, overBytes) = (limit, byteCount(limit))
+        // A little more than the leaf before has is most often too much, or all. One entry always fits.
+        var over = guess < limit - start ? min(limit, start + guess + guess / 8 + 1) : limit
+        var overBytes = byteCount(over)
+        if overBytes <= page, over < limit { (over, overBytes) = (limit, byteCount(limit)) }
         if overBytes <= page { return limit }
         var (fitting, fittingBytes) = (start + 1, byteCount(start + 1))
         var guesses = 0
