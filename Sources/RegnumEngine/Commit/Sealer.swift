@@ -181,7 +181,9 @@ package final class Sealer {
     /// Blocks that are to be written.
     private var held: ArraySlice<Entry> { entries[spilledCount...] }
     /// The page counts of the live blocks that are not in the file, in the order in which they will be written.
-    package var pageCounts: [Int] { held.lazy.filter { !$0.isDropped }.map(\.pageCount) }
+    package var pageCounts: [Int] { pageCounts(from: spilledCount) }
+    /// Those of the blocks from number `first` on.
+    func pageCounts(from first: Int) -> [Int] { entries[first...].lazy.filter { !$0.isDropped }.map(\.pageCount) }
     package var livePages: Int { held.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
     package var isEmpty: Bool { entries.isEmpty }
     package var blockCount: Int { entries.count }

@@ -84,8 +84,11 @@ extension Database {
         let run = free.run(of: limits.singlePages + paths, below: target)
         let room = min(run, own + paths < carried ? carried - own : .max) - paths
         guard room >= min(limits.pages, 8) else { return }
-        let first = space.sealer.pageCounts.count
-        defer { shrinking.moved = first..<space.sealer.pageCounts.count }
+        let first = space.sealer.blockCount
+        defer {
+            let count = space.sealer.pageCounts.count
+            shrinking.moved = count - space.sealer.pageCounts(from: first).count..<count
+        }
         if shrinking.place == nil { shrinking.highWater = free.highWater }
         var move = BlockMove(space, limits, room: room, target: target)
         for i in records.indices where shrinking.place.map({ $0.table <= records[i].key }) ?? true {
