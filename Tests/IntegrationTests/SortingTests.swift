@@ -191,4 +191,50 @@ struct SortingTests {
             }
         }
     }
+
+    // Words of 64 bits take keys of fewer; 128 cut what is more. Extremes take all bits of an integer.
+    @Test("any keys in any order, whatever bits they take", arguments: 0..<40)
+    func widths(turn: Int) throws {
+        let realm = try FilterModels.realm()
+        let integers: [Int] = [.min, -1, 0, 1 << 62, .max - 1, .max]
+        let numbers = [-2, -1, 0, 1, 1.0.nextUp, 1.0.nextUp.nextUp]
+        let (small, nulls) = (turn % 2 == 0, turn < 5 || turn % 3 == 0)
+        try realm.write {
+            realm.deleteAll()
+            for id in 0..<400 {
+                let value: [String: Any?] = [
+                    "id": id, "n": small ? Int.random(in: 0...1) : integers.randomElement(), "flag": Bool.random(),
+                    "int": nulls && id % 5 == 0 ? nil : integers.randomElement(),
+                    "d": nulls && id % 7 == 0 ? nil : numbers.randomElement(),
+                    "t": ["", "a", "aaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaac"].randomElement(),
+                ]
+                realm.create(Thing.self, value: value)
+            }
+        }
+        let names = ["n", "int", "d", "flag", "t"]
+        let chosen = turn < 10 ? [names[turn % 5]] : Array(names.shuffled().prefix(Int.random(in: 2...5)))
+        let keys = chosen.map { SortDescriptor(keyPath: $0, ascending: .random()) }
+        let rows = realm.objects(Thing.self).map { (id: $0.id, n: $0.n, int: $0.int, d: $0.d, flag: $0.flag, t: $0.t) }
+        func order<T: Comparable>(_ a: T?, _ b: T?) -> Int {
+            guard let a, let b else { return a == nil && b == nil ? 0 : a == nil ? -1 : 1 }
+            return a < b ? -1 : a > b ? 1 : 0
+        }
+        let expected = rows.sorted { a, b in
+            for key in keys {
+                let order =
+                    switch key.keyPath {
+                    case "n": order(a.n, b.n)
+                    case "int": order(a.int, b.int)
+                    case "d": order(a.d, b.d)
+                    case "flag": order(a.flag ? 1 : 0, b.flag ? 1 : 0)
+                    default: order(a.t, b.t)
+                    }
+                if order != 0 { return key.ascending == (order < 0) }
+            }
+            return a.id < b.id
+        }
+        let sorted = realm.objects(Thing.self).sorted(by: keys)
+        #expect(sorted.map(\.id) == expected.map(\.id), "\(keys), \(small), \(nulls)")
+        #expect(sorted.filter("id >= 0").limit(150).map(\.id) == expected.prefix(150).map(\.id))
+    }
 }

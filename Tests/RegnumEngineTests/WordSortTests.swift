@@ -27,18 +27,23 @@ struct WordSortTests {
     func `sorts stably`(shape: Shape, count: Int) {
         var random = SystemRandomNumberGenerator()
         let words = (0..<count).map { shape.words($0, &random) }
-        let sorter = WordSort(capacity: count)
-        defer { sorter.deallocate() }
+        let wide = WordSort<SortEntry128>(capacity: count)
+        let narrow = WordSort<SortEntry64>(capacity: count)
+        defer { wide.deallocate(); narrow.deallocate() }
         for (index, word) in words.enumerated() {
-            (sorter.entries + index).initialize(
-                to: WordSort.Entry(high: word.high, low: word.low, tag: UInt64(index)))
+            (wide.entries + index).initialize(to: SortEntry128(high: word.high, low: word.low, tag: UInt64(index)))
+            (narrow.entries + index).initialize(to: SortEntry64(high: word.high, tag: UInt64(index)))
         }
-        sorter.sort(count: count)
+        wide.sort(count: count)
         let expected = words.indices.sorted { a, b in
             (words[a].high, words[a].low, a) < (words[b].high, words[b].low, b)
         }
-        #expect((0..<count).map { Int(sorter.entries[$0].tag) } == expected)
-        #expect((0..<count).allSatisfy { sorter.entries[$0].high == words[expected[$0]].high })
-        #expect((0..<count).allSatisfy { sorter.entries[$0].low == words[expected[$0]].low })
+        #expect((0..<count).map { Int(wide.entries[$0].tag) } == expected)
+        #expect((0..<count).allSatisfy { wide.entries[$0].high == words[expected[$0]].high })
+        #expect((0..<count).allSatisfy { wide.entries[$0].low == words[expected[$0]].low })
+        narrow.sort(count: count)
+        let byHigh = words.indices.sorted { a, b in (words[a].high, a) < (words[b].high, b) }
+        #expect((0..<count).map { Int(narrow.entries[$0].tag) } == byHigh)
+        #expect((0..<count).allSatisfy { narrow.entries[$0].high == words[byHigh[$0]].high })
     }
 }

@@ -58,11 +58,11 @@ package struct IntegerSet: Sendable {
             for value in values.sorted() where unique.last != value { unique.append(value) }
             return unique
         }
-        let sort = WordSort(capacity: values.count)
+        let sort = WordSort<SortEntry64>(capacity: values.count)
         defer { sort.deallocate() }
         for (row, value) in values.enumerated() {
             let word = UInt64(bitPattern: value) ^ 1 &<< 63
-            (sort.entries + row).initialize(to: WordSort.Entry(high: word))
+            (sort.entries + row).initialize(to: SortEntry64(high: word))
         }
         sort.sort(count: values.count)
         for row in 0..<values.count {

@@ -1,35 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sort of many rows by 128 bits each, by buckets of equal width between the least and the greatest, then each bucket
-// in the same way (a most significant digit first radix sort that follows the range of the values), and few by
+// A sort of many rows by 64 or 128 bits each, by buckets of equal width between the least and the greatest, then each
+// bucket in the same way (a most significant digit first radix sort that follows the range of the values), and few by
 // insertion. Stable. Used where objects are sorted and where an index is filled.
 
 import RegnumSystem
 
-package struct WordSort {
-    @usableFromInline @frozen
-    package struct Entry {
-        @usableFromInline package var high: UInt64
-        @usableFromInline package var low: UInt64
-        /// What the entry stands for; not looked at.
-        @usableFromInline package var tag: UInt64
+/// What `WordSort` sorts: by `high`, then by `low` where there is one.
+@usableFromInline
+package protocol SortEntry: BitwiseCopyable {
+    static var hasLow: Bool { get }
+    var high: UInt64 { get }
+    var low: UInt64 { get }
+    /// What the entry stands for; not looked at.
+    var tag: UInt64 { get set }
 
-        @inlinable @inline(__always)
-        package init(high: UInt64 = 0, low: UInt64 = 0, tag: UInt64 = 0) {
-            self.high = high
-            self.low = low
-            self.tag = tag
-        }
+    /// Of two zeros.
+    init(tag: UInt64)
+    /// Sets the bits that are set in these words. Without a low word there are none in it.
+    mutating func formUnion(high: UInt64, low: UInt64)
+}
+
+/// One word, and what it stands for.
+@usableFromInline @frozen
+package struct SortEntry64: SortEntry {
+    @usableFromInline package var high: UInt64
+    @usableFromInline package var tag: UInt64
+
+    @inlinable @inline(__always)
+    package init(high: UInt64, tag: UInt64 = 0) {
+        self.high = high
+        self.tag = tag
     }
 
-    /// To be initialized by the user before `sort`.
-    package let entries: UnsafeMutablePointer<Entry>
-    private let spare: UnsafeMutablePointer<Entry>
-    /// Of `entries`, and of `spare`.
-    private let byteCount: Int
-    private static let smallRun = 24
-    private static let bucketLimit = 2048
+    @inlinable @inline(__always)
+    package init(tag: UInt64) { self.init(high: 0, tag: tag) }
 
-    /// Memory for so many entries, 48 bytes each, until `deallocate`.
+    @inlinable @inline(__always)
+    package mutating func formUnion(high: UInt64, low: UInt64) { self.high |= high }
+
+    @inlinable package static var hasLow: Bool { @inline(__always) get { false } }
+    @inlinable package var low: UInt64 { @inline(__always) get { 0 } }
+}
+
+/// Two words, and what they stand for.
+@usableFromInline @frozen
+package struct SortEntry128: SortEntry {
+    @usableFromInline package var high: UInt64
+    @usableFromInline package var low: UInt64
+    @usableFromInline package var tag: UInt64
+
+    @inlinable @inline(__always)
+    package init(high: UInt64, low: UInt64, tag: UInt64 = 0) {
+        self.high = high
+        self.low = low
+        self.tag = tag
+    }
+
+    @inlinable @inline(__always)
+    package init(tag: UInt64) { self.init(high: 0, low: 0, tag: tag) }
+
+    @inlinable @inline(__always)
+    package mutating func formUnion(high: UInt64, low: UInt64) {
+        self.high |= high
+        self.low |= low
+    }
+
+    @inlinable package static var hasLow: Bool { @inline(__always) get { true } }
+}
+
+@usableFromInline @frozen
+package struct WordSort<Entry: SortEntry> {
+    /// To be initialized by the user before `sort`.
+    @usableFromInline package let entries: UnsafeMutablePointer<Entry>
+    @usableFromInline let spare: UnsafeMutablePointer<Entry>
+    /// Of `entries`, and of `spare`.
+    @usableFromInline let byteCount: Int
+
+    /// Memory for so many entries, 32 or 48 bytes each, until `deallocate`.
     package init(capacity: Int) {
         byteCount = max(capacity, 1) * MemoryLayout<Entry>.stride
         entries = Memory.allocateScratch(byteCount: byteCount).bindMemory(to: Entry.self, capacity: capacity)
@@ -42,15 +89,17 @@ package struct WordSort {
     }
 
     /// Sorts the first `count` entries. O(count) for values that are spread evenly, at most 12 passes.
+    @inlinable
     package func sort(count: Int) {
         sort(0, count, isInSpare: false, byLow: false)
     }
 
     /// Sorts a stretch that lies in `entries` or in `spare`; it ends up in `entries`. `byLow`: the high words are equal.
-    private func sort(_ start: Int, _ end: Int, isInSpare: Bool, byLow: Bool) {
+    @inlinable
+    func sort(_ start: Int, _ end: Int, isInSpare: Bool, byLow: Bool) {
         let count = end - start
         let source = (isInSpare ? spare : entries) + start
-        if count <= Self.smallRun {
+        if count <= 24 {
             if isInSpare { (entries + start).update(from: source, count: count) }
             return insertionSort(entries + start, count)
         }
@@ -63,12 +112,12 @@ package struct WordSort {
             if value > greatest { greatest = value }
         }
         guard least < greatest else {
-            if !byLow { return sort(start, end, isInSpare: isInSpare, byLow: true) }
+            if Entry.hasLow, !byLow { return sort(start, end, isInSpare: isInSpare, byLow: true) }
             if isInSpare { (entries + start).update(from: source, count: count) }
             return
         }
         var buckets = 2
-        while buckets < Self.bucketLimit, buckets * 8 < count { buckets *= 2 }
+        while buckets < 2048, buckets * 8 < count { buckets *= 2 }
         var shift: UInt64 = 0
         while (greatest &- least) &>> shift >= UInt64(buckets) { shift &+= 1 }
         let target = (isInSpare ? entries : spare) + start
@@ -95,7 +144,8 @@ package struct WordSort {
         }
     }
 
-    private func insertionSort(_ entries: UnsafeMutablePointer<Entry>, _ count: Int) {
+    @inlinable
+    func insertionSort(_ entries: UnsafeMutablePointer<Entry>, _ count: Int) {
         var index = 1
         while index < count {
             let entry = entries[index]

@@ -1,63 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of sort keys as bits beside each other, most significant first, 128 of them a row.
+// The values of sort keys as bits beside each other, most significant first, up to 128 of them a row.
 
 import RegnumEngine
 
 struct KeyPacking {
-    /// Filled from the left; zero to begin with.
-    private let entries: UnsafeMutablePointer<WordSort.Entry>
+    /// A key of which something goes into the bits.
+    private struct Part {
+        var key: SortKey
+        var hasNulls = false
+        /// Of integers.
+        var least: Int64 = 0
+        var greatest: Int64 = 0
+        /// Of a value.
+        var bits: UInt64 = 0
+    }
+
+    private var parts: [Part] = []
     /// Bits in use.
-    private var offset: UInt64 = 0
-    /// False where a value did not fit whole.
+    private(set) var bits: UInt64 = 0
+    /// Whether equal bits are equal values of all keys.
     private(set) var isExact = true
 
-    var bitsLeft: UInt64 { 128 - offset }
+    private static let limit: UInt64 = 128
 
-    init(entries: UnsafeMutablePointer<WordSort.Entry>) { self.entries = entries }
+    /// As many of the keys as have room; none (`bits` is 0 then, too, where all values are the same) where the first
+    /// cannot be packed.
+    init?(_ keys: [SortKey], _ rows: RowList) {
+        for key in keys {
+            guard bits < Self.limit, let part = Self.part(key, rows) else {
+                isExact = false
+                break
+            }
+            parts.append(part)
+            if part.key.type == .string || part.key.type == .data { isExact = false }
+            let wanted = bits + part.bits + (part.hasNulls ? 1 : 0)
+            if wanted > Self.limit { isExact = false }
+            bits = min(wanted, Self.limit)
+        }
+        if parts.isEmpty { return nil }
+    }
 
-    /// Adds the values of a key behind those that are there; false, and nothing is added, where the key's values are
-    /// not in the rows' own columns or not in the order of their bytes. Nulls come first, descending last.
-    mutating func add(_ key: SortKey, _ rows: RowList) -> Bool {
-        guard key.links.isEmpty, !key.isFolded, key.entry == nil else { return false }
+    /// Nil where the key's values are not in the rows' own columns or not in the order of their bytes.
+    private static func part(_ key: SortKey, _ rows: RowList) -> Part? {
+        guard key.links.isEmpty, !key.isFolded, key.entry == nil else { return nil }
+        var part = Part(key: key)
         switch key.type {
-        case .bool, .int, .link, .float, .double: break
+        case .bool: part.bits = 1
+        case .float, .double: part.bits = 64
+        case .int, .link: findRange(&part, rows)
         case .date:
-            guard !anyRun(key, rows, { view, _, _ in view.aux != nil }) else { return false }
+            guard !anyRun(key, rows, { view, _, _ in view.aux != nil }) else { return nil }
+            findRange(&part, rows)
         case .string, .data:
             guard !anyRun(key, rows, { view, numbers, run in run.contains { view.isBlob(Int(numbers[$0])) } }) else {
-                return false
+                return nil
             }
-        default: return false
+            part.bits = limit
+        default: return nil
         }
-        let hasNulls = anyRun(key, rows) { view, numbers, run in
+        part.hasNulls = anyRun(key, rows) { view, numbers, run in
             view.validity != nil && run.contains { view.isNull(Int(numbers[$0])) }
         }
-        if hasNulls { addNulls(key, rows) }
-        switch key.type {
-        case .string, .data: addTexts(key, rows)
-        case .float, .double:
-            addWords(key, rows, bits: 64) { view, row in
-                let word = SortExtractor.word(view, row, key.type, 0)
-                return key.isAscending ? word : ~word
-            }
-        case .bool: addWords(key, rows, bits: 1) { view, row in view.bit(row) == key.isAscending ? 1 : 0 }
-        default: addIntegers(key, rows)
-        }
-        return true
+        return part
     }
 
-    private mutating func addNulls(_ key: SortKey, _ rows: RowList) {
-        let place = place(bits: 1)
-        forEachRun(key, rows) { view, numbers, run in
-            for index in run where view.isNull(Int(numbers[index])) != key.isAscending { put(1, place, index) }
-        }
-    }
-
-    /// As many bits as the distance between the least and the greatest needs.
-    private mutating func addIntegers(_ key: SortKey, _ rows: RowList) {
+    /// Of integers: the least, the greatest, and as many bits as their distance needs.
+    private static func findRange(_ part: inout Part, _ rows: RowList) {
         var least = Int64.max
         var greatest = Int64.min
-        forEachRun(key, rows) { view, numbers, run in
+        forEachRun(part.key, rows) { view, numbers, run in
             if view.hasZone {
                 least = min(least, view.zoneMin)
                 greatest = max(greatest, view.zoneMax)
@@ -70,30 +81,74 @@ struct KeyPacking {
             }
         }
         guard least < greatest else { return }
-        let bits = UInt64(64 - UInt64(bitPattern: greatest &- least).leadingZeroBitCount)
-        addWords(key, rows, bits: bits) { view, row in
-            let value = view.integer(row)
-            return UInt64(bitPattern: key.isAscending ? value &- least : greatest &- value)
+        part.least = least
+        part.greatest = greatest
+        part.bits = UInt64(64 - UInt64(bitPattern: greatest &- least).leadingZeroBitCount)
+    }
+
+    // MARK: Filling
+
+    /// Puts the bits into entries of zeros, one a row, which have room for `bits`. Nulls come first, descending last.
+    func fill<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>, _ rows: RowList) {
+        var offset: UInt64 = 0
+        for part in parts {
+            let key = part.key
+            if part.hasNulls {
+                let place = Place(bits: 1, at: offset)
+                Self.forEachRun(key, rows) { view, numbers, run in
+                    for index in run where view.isNull(Int(numbers[index])) != key.isAscending {
+                        Self.put(1, place, entries + index)
+                    }
+                }
+                offset += 1
+                if offset == Self.limit { return }
+            }
+            if part.bits > 0 { Self.fill(part, at: offset, entries, rows) }
+            offset += part.bits
         }
     }
 
-    private mutating func addWords(
-        _ key: SortKey, _ rows: RowList, bits: UInt64, _ word: (ColumnView, Int) -> UInt64
+    private static func fill<Entry: SortEntry>(
+        _ part: Part, at offset: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
     ) {
-        let place = place(bits: bits)
-        forEachRun(key, rows) { view, numbers, run in
+        let (key, least, greatest) = (part.key, part.least, part.greatest)
+        switch key.type {
+        case .string, .data: addTexts(key, at: offset, entries, rows)
+        case .float, .double:
+            addWords(part, at: offset, entries, rows) { view, row in
+                let word = SortExtractor.word(view, row, key.type, 0)
+                return key.isAscending ? word : ~word
+            }
+        case .bool:
+            addWords(part, at: offset, entries, rows) { view, row in view.bit(row) == key.isAscending ? 1 : 0 }
+        default:
+            addWords(part, at: offset, entries, rows) { view, row in
+                let value = view.integer(row)
+                return UInt64(bitPattern: key.isAscending ? value &- least : greatest &- value)
+            }
+        }
+    }
+
+    @inline(__always)
+    private static func addWords<Entry: SortEntry>(
+        _ part: Part, at offset: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList,
+        _ word: (ColumnView, Int) -> UInt64
+    ) {
+        let place = Place(bits: part.bits, at: offset)
+        forEachRun(part.key, rows) { view, numbers, run in
             let isNullable = view.validity != nil
             for index in run {
                 let row = Int(numbers[index])
                 if isNullable, view.isNull(row) { continue }
-                put(word(view, row), place, index)
+                put(word(view, row), place, entries + index)
             }
         }
     }
 
     /// All bits that are left. Strings are equal only where their bytes are, which the bits do not tell.
-    private mutating func addTexts(_ key: SortKey, _ rows: RowList) {
-        let shift = offset
+    private static func addTexts<Entry: SortEntry>(
+        _ key: SortKey, at shift: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
+    ) {
         let turn: UInt64 = key.isAscending ? 0 : .max
         forEachRun(key, rows) { view, numbers, run in
             for index in run {
@@ -101,54 +156,51 @@ struct KeyPacking {
                 if view.isNull(row) { continue }
                 let bytes = view.bytes(row)
                 guard let address = bytes.baseAddress else {
-                    put(turn, turn, shift, index)
+                    put(turn, turn, shift, entries + index)
                     continue
                 }
                 let text = TextRef(address: address, count: bytes.count)
-                put(RowSorter.word(text, 0) ^ turn, RowSorter.word(text, 8) ^ turn, shift, index)
+                put(RowSorter.word(text, 0) ^ turn, RowSorter.word(text, 8) ^ turn, shift, entries + index)
             }
         }
-        offset = 128
-        isExact = false
     }
 
     // MARK: Bits
 
     /// Where a value goes: what is cut off its end, and how many bits stand behind it.
     private struct Place {
-        var cut: UInt64
-        var behind: UInt64
-    }
+        let cut: UInt64
+        let behind: UInt64
 
-    private mutating func place(bits: UInt64) -> Place {
-        let room = min(bits, bitsLeft)
-        if room < bits { isExact = false }
-        offset += room
-        return Place(cut: bits - room, behind: 128 - offset)
+        init(bits: UInt64, at offset: UInt64) {
+            let room = min(bits, KeyPacking.limit - offset)
+            cut = bits - room
+            behind = KeyPacking.limit - offset - room
+        }
     }
 
     @inline(__always)
-    private func put(_ value: UInt64, _ place: Place, _ index: Int) {
+    private static func put<Entry: SortEntry>(_ value: UInt64, _ place: Place, _ entry: UnsafeMutablePointer<Entry>) {
         let value = value &>> place.cut
         if place.behind >= 64 {
-            entries[index].high |= value &<< (place.behind &- 64)
+            entry.pointee.formUnion(high: value &<< (place.behind &- 64), low: 0)
         } else {
-            entries[index].low |= value &<< place.behind
-            if place.behind > 0 { entries[index].high |= value &>> (64 &- place.behind) }
+            entry.pointee.formUnion(
+                high: place.behind > 0 ? value &>> (64 &- place.behind) : 0, low: value &<< place.behind)
         }
     }
 
     /// 128 bits, moved to the right.
     @inline(__always)
-    private func put(_ high: UInt64, _ low: UInt64, _ shift: UInt64, _ index: Int) {
+    private static func put<Entry: SortEntry>(
+        _ high: UInt64, _ low: UInt64, _ shift: UInt64, _ entry: UnsafeMutablePointer<Entry>
+    ) {
         if shift >= 64 {
-            entries[index].low |= high &>> (shift &- 64)
+            entry.pointee.formUnion(high: 0, low: high &>> (shift &- 64))
         } else if shift > 0 {
-            entries[index].high |= high &>> shift
-            entries[index].low |= high &<< (64 &- shift) | low &>> shift
+            entry.pointee.formUnion(high: high &>> shift, low: high &<< (64 &- shift) | low &>> shift)
         } else {
-            entries[index].high |= high
-            entries[index].low |= low
+            entry.pointee.formUnion(high: high, low: low)
         }
     }
 
@@ -157,7 +209,7 @@ struct KeyPacking {
     /// The key's column of each group, the numbers of all rows, and the indexes of those that follow each other in the
     /// group.
     @inline(__always)
-    private func forEachRun(
+    private static func forEachRun(
         _ key: SortKey, _ rows: RowList, _ body: (ColumnView, UnsafeBufferPointer<UInt16>, Range<Int>) -> Void
     ) {
         _ = anyRun(key, rows) { view, numbers, run in
@@ -167,7 +219,7 @@ struct KeyPacking {
     }
 
     @inline(__always)
-    private func anyRun(
+    private static func anyRun(
         _ key: SortKey, _ rows: RowList, _ isFound: (ColumnView, UnsafeBufferPointer<UInt16>, Range<Int>) -> Bool
     ) -> Bool {
         rows.anyRun { group, numbers, run in isFound(group.columns[key.column], numbers, run) }

@@ -78,10 +78,10 @@ package struct WideSet: Sendable {
 
     /// By their first word, then by the second, each once.
     private static func sorted(_ values: [WideKey]) -> [WideKey] {
-        let sort = WordSort(capacity: max(values.count, 1))
+        let sort = WordSort<SortEntry128>(capacity: max(values.count, 1))
         defer { sort.deallocate() }
         for (row, value) in values.enumerated() {
-            (sort.entries + row).initialize(to: WordSort.Entry(high: value.low, low: value.high))
+            (sort.entries + row).initialize(to: SortEntry128(high: value.low, low: value.high))
         }
         sort.sort(count: values.count)
         var unique: [WideKey] = []
