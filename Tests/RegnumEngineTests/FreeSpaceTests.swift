@@ -69,14 +69,22 @@ import Testing
             page += UInt64(count + random.below(5) * random.below(40))
         }
         #expect(space.countFreeExtents() == space.freeExtents.count)
-        #expect(space.countFreeExtents(upTo: 50) >= 50)
+        let count = space.freeExtents.count
+        #expect((50..<50 + 64).contains(space.countFreeExtents(upTo: 50)))
+        for limit in [count, count + 1, .max] { #expect(space.countFreeExtents(upTo: limit) == count) }
+        for _ in 0..<50 { _ = try space.place([1, 2, 3]) }
+        #expect(space.countFreeExtents() == space.freeExtents.count)
         #expect(FreeSpace(highWater: 500).countFreeExtents() == 0)
     }
 
     @Test("blocks that are placed first get the lowest run that takes them, and their places in the order")
     func first() throws {
-        var space = FreeSpace(highWater: 200)
         let free = [Extent(page: 20, pageCount: 5), Extent(page: 40, pageCount: 4), Extent(page: 60, pageCount: 50)]
+        var long = FreeSpace(highWater: 200)
+        for extent in free { try long.release(extent) }
+        // In the lower half is room for all.
+        #expect(try long.place([10, 2, 1, 20], first: 1..<3).pages == [60, 70, 72, 73])
+        var space = FreeSpace(highWater: 120)
         for extent in free { try space.release(extent) }
         let (pages, runs) = try space.place([10, 2, 1, 20], first: 1..<3)
         #expect(pages == [60, 20, 22, 70])

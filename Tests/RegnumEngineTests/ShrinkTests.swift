@@ -230,6 +230,56 @@ extension ShrinkLimits {
         #expect(report.isClean, "\(report.findings)")
     }
 
+    // Blocks that the transaction had sealed were dropped while others moved, and the range of the moved ones was wrong;
+    // where more were dropped than moved, the commit ended the program.
+    @Test("what a transaction has sealed twice moves once")
+    func sealedTwice() throws {
+        let files = MemoryFileSystem()
+        let database = try Database.openAsOtherProcess(path: Self.path, fileSystem: files, options: Self.options)
+        let session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([
+            NewTable(name: "Gone", columns: [NewColumn(name: "data", type: .data)]),
+            NewTable(name: "Wide", columns: (0..<10).map { NewColumn(name: "c\($0)", type: .double) }),
+        ])
+        try session.commitWrite()
+        func table(_ name: String) throws -> Table { try #require(session.table(named: name)) }
+        func set(_ column: Int, _ rows: Range<Int>, _ factor: Double) throws {
+            for row in rows {
+                try table("Wide").set(.double(Double(row) * factor), column, of: table("Wide").key(atPosition: row))
+            }
+        }
+        try session.beginWrite()
+        for id in 0..<400 {
+            let location = try table("Gone").insertRow()
+            try table("Gone").finishInsert(location)
+            try table("Gone").set(.data([UInt8](repeating: UInt8(id & 255), count: 12_000)), 0, of: location.key)
+        }
+        try session.commitWrite()
+        try session.beginWrite()
+        for _ in 0..<1000 { try table("Wide").finishInsert(try table("Wide").insertRow()) }
+        for column in 0..<10 { try set(column, 0..<1000, .pi * Double(column + 1)) }
+        try session.commitWrite()
+        try session.beginWrite()
+        try table("Gone").delete((0..<400).map { try table("Gone").key(atPosition: $0) })
+        try session.commitWrite()
+        let high = session.highWater
+        for turn in 0..<4 {
+            try session.beginWrite()
+            try set(0, 0..<1000, 1.1 + Double(turn))
+            try session.writeCopy(to: "/s/copy\(turn).realm", in: files)
+            try set(1, 0..<1, 5)
+            try session.commitWrite()
+            #expect(IntegrityCheck.run(database).isClean, "turn \(turn)")
+        }
+        #expect(session.highWater < high / 2)
+        for row in [0, 1, 500, 999] {
+            let key = try table("Wide").key(atPosition: row)
+            #expect(try table("Wide").value(0, of: key) == .double(Double(row) * 4.1))
+            #expect(try table("Wide").value(9, of: key) == .double(Double(row) * (.pi * 10)))
+        }
+    }
+
     // Within a row group it began anew with each commit: one with more large collections than a commit looks at ended the
     // way for good, and the file stayed as long as it was.
     @Test("a way that one commit cannot go to its end goes on with the next")

@@ -81,7 +81,9 @@ extension Database {
         // All that is moved goes to one run of free pages, and the commit stays within what one sync carries.
         let (own, paths) = (space.sealer.livePages, 8)
         let carried = FormatLimits.manifestByteCount / FormatLimits.pageByteCount
-        let run = free.run(of: limits.singlePages + paths, below: target)
+        // It is placed first, and leaves room for the largest of the commit's own blocks.
+        let largest = space.sealer.pageCounts.max() ?? 0
+        let run = free.run(of: limits.singlePages + paths + largest, below: target) - largest
         let room = min(run, own + paths < carried ? carried - own : .max) - paths
         guard room >= min(limits.pages, 8) else { return }
         let first = space.sealer.blockCount

@@ -121,7 +121,6 @@ package struct FreeSpace: Sendable {
 
     private func runs(from start: UInt64) -> [Extent] {
         var extents: [Extent] = []
-        extents.reserveCapacity(countFreeExtents())
         var page = start
         while let run = nextRun(from: page) {
             extents.append(run)
@@ -139,7 +138,7 @@ package struct FreeSpace: Sendable {
             // A run ends with its section.
             var before: UInt64 = 0
             let end = min(words.count, (word / wordsPerSection + 1) * wordsPerSection)
-            while word < end {
+            while word < end, count < limit {
                 let free = words[word]
                 let starts = free & ~(free << 1 | before)
                 if starts != 0 { count += starts.nonzeroBitCount }
@@ -197,7 +196,8 @@ package struct FreeSpace: Sendable {
 
     // MARK: Placement
 
-    /// Free runs that one commit is scattered over at most: with the runs at the end they fit into a slot's manifest.
+    /// Free runs that one commit's own blocks are scattered over at most: with the runs at the end they fit into a slot's
+    /// manifest, and what it moves in a file that is mostly free goes to one more, as a rule.
     package static let runLimit = 128
     /// While no more than this is free, scattered writes cost more than the space: 256 KiB, or a 32nd of what is taken.
     /// Less than the eighth that the file may waste, because there are always runs too small for a large block.
@@ -233,15 +233,17 @@ package struct FreeSpace: Sendable {
         return (pages, used)
     }
 
-    /// As `place`; the blocks of a range are placed on their own, before the others.
+    /// As `place`; the blocks of a range are placed on their own, before the others, unless one run in the lower half
+    /// of the file takes all.
     mutating func place(
         _ blocks: [Int], first range: Range<Int>
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
+        let total = blocks.reduce(0, +)
+        if range.isEmpty || run(of: total, below: highWater / 2) >= total { return try place(blocks) }
         let first = try place(Array(blocks[range]))
         var (pages, runs) = try place(Array(blocks[..<range.lowerBound] + blocks[range.upperBound...]))
         pages.insert(contentsOf: first.pages, at: range.lowerBound)
-        if !range.isEmpty { runs = Self.joined(first.runs + runs) }
-        return (pages, runs)
+        return (pages, Self.joined(first.runs + runs))
     }
 
     /// Distributes blocks over free runs, each into the smallest that holds it and the large blocks first, so that large

@@ -156,7 +156,7 @@ extension DirtyGroup {
             throw corrupted("the columns of a row group overlap", page: source.ref.isPending ? nil : source.ref.page)
         }
         let live = used.reduce(0, +)
-        let held = sources.indices.reduce(0) { $0 + (used[$1] > 0 ? sources[$1].ref.byteCount : 0) }
+        let held = sources.indices.reduce(0) { $0 + (used[$1] > 0 ? space.byteCount(sources[$1].ref) : 0) }
         // All together when little lies outside, or when more than half of what is held there is dead.
         var keeps = [Bool](repeating: live > Self.copyByteCount && held <= 2 * live + 8192, count: sources.count)
         for s in sources.indices where used[s] <= Self.copyByteCount { keeps[s] = false }

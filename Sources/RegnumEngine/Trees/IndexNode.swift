@@ -36,6 +36,8 @@ struct IndexNode {
     private(set) var count: Int
     private(set) var nullCount: Int
     private(set) var capacity: Int
+    /// Of a leaf: how many of the entries were sealed.
+    private(set) var sealedCount = 0
     let level: Int
 
     private init(level: Int, isBytes: Bool, capacity: Int) {
@@ -176,6 +178,9 @@ struct IndexNode {
         count += n
     }
 
+    /// After all entries of a leaf have been appended.
+    mutating func addSealedCount(of other: IndexNodePointer) { sealedCount += other.pointee.sealedCount }
+
     /// Replaces the separator of the first child by one that is not above it.
     mutating func setFirstSeparator(_ separator: IndexProbe) {
         if !separator.isNull { nullCount = 0 } else { nullCount = max(nullCount, 1) }
@@ -184,14 +189,16 @@ struct IndexNode {
         texts?[0] = IndexNodeText(separator.text)
     }
 
-    /// Of a new leaf, after its arrays have been filled.
+    /// Of a new leaf, after its arrays have been filled from a sealed one.
     mutating func setCount(_ n: Int, nullCount nulls: Int) {
         count = n
+        sealedCount = n
         nullCount = nulls
     }
 
     mutating func truncate(_ n: Int) {
         count = n
+        sealedCount = min(sealedCount, n)
         nullCount = min(nullCount, n)
     }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks;
 // only the last two of a run share what is left, and at the end of the tree not even those, so that ascending
-// inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block.
+// inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block, but for
+// the leaf at the end of a `fixed` tree.
 // Separators of `fixed` trees cost 64 bytes a child. Sequences get leaves of their own, which hold more entries.
 //
-// At the end of a `fixed` tree, where ascending values come in, stands a small leaf: a transaction that adds one entry
-// unpacks and packs no more than 64. What it has grown to goes into the leaf before it.
+// At the end of a `fixed` tree, where ascending values come in a few at a time, a transaction leaves a small leaf, so
+// that the next one unpacks and packs no more than 64 entries. What it has grown to goes into the leaf before it under
+// the same branch; without one before it there is no small leaf. A transaction that brings more than 64 entries makes
+// none: two leaves would be unpacked and written for it at the next time.
 
 extension IndexTree {
     /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer
@@ -112,6 +115,7 @@ extension IndexTree {
                 || run.pointee.entry(n - 1).compare(next.pointee.entry(0), isBytes: isBytes) <= 0
         else { throw corrupted("neighbouring nodes of an index tree are out of order") }
         run.pointee.append(next, 0..<m)
+        run.pointee.addSealedCount(of: next)
     }
 
     /// Entries of the small leaf at the end, at most.
@@ -225,6 +229,7 @@ extension IndexTree {
     private func withoutTail(_ node: IndexNodePointer, _ start: Int) -> Int {
         let n = node.pointee.count
         if node.pointee.level > 0 || isBytes || n - start <= Self.tailEntryLimit { return n }
+        if n - node.pointee.sealedCount > Self.tailEntryLimit { return n }
         return n - (n - start) % Self.tailEntryLimit
     }
 
@@ -253,9 +258,13 @@ extension IndexTree {
         // A little more than the leaf before has is most often too much, or all. One entry always fits.
         var over = guess < limit - start ? min(limit, start + guess + guess / 8 + 1) : limit
         var overBytes = byteCount(over)
-        if overBytes <= page, over < limit { (over, overBytes) = (limit, byteCount(limit)) }
+        var (fitting, fittingBytes) = (start, IndexNodeLayout.leafHeaderByteCount)
+        if overBytes <= page, over < limit {
+            (fitting, fittingBytes) = (over, overBytes)
+            (over, overBytes) = (limit, byteCount(limit))
+        }
         if overBytes <= page { return limit }
-        var (fitting, fittingBytes) = (start + 1, byteCount(start + 1))
+        if fitting == start { (fitting, fittingBytes) = (start + 1, byteCount(start + 1)) }
         var guesses = 0
         while over - fitting > 1 {
             var step = (over - fitting) / 2

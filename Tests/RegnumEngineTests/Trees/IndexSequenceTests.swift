@@ -22,7 +22,7 @@ import Testing
     @Test(
         "a sequence takes few leaves, and the last one is short",
         arguments: [
-            (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 3), (4700, 3), (5120, 2), (5121, 3), (10_000, 5),
+            (1024, 1), (1025, 2), (2049, 2), (4096, 2), (4097, 2), (4700, 2), (5120, 2), (5121, 3), (10_000, 4),
         ])
     func leaves(_ count: Int, _ leafCount: Int) throws {
         for (stride, isNull) in [(1, false), (7, false), (0, false), (0, true)] as [(UInt64, Bool)] {
@@ -43,30 +43,79 @@ import Testing
         }
     }
 
+    /// Entries of each leaf, in order.
+    static func leafRows(_ home: IndexTreeHome) throws -> [Int] {
+        var rows: [Int] = []
+        try home.tree.forEachBlock { ref in
+            if ref.kind == BlockKind.indexLeaf.rawValue { rows.append(ref.rows) }
+        }
+        return rows
+    }
+
+    /// No sequence.
+    static func uneven(_ key: UInt64) -> ModelEntry { ModelEntry(isNull: false, value: 3 * key + key % 2, key: key) }
+
     // Each commit unpacked and packed the last leaf, half full on average, for the one entry that it brought.
     @Test(
-        "values that come in at the end go to a small leaf, which fills up the one before it", arguments: [1, 10, 70])
+        "values that come in at the end, a few at a time, go to a small leaf, which fills up the one before it",
+        arguments: [1, 10, 64, 65, 128, 1000])
     func tail(_ step: UInt64) throws {
-        // No sequence.
-        func entry(_ key: UInt64) -> ModelEntry { ModelEntry(isNull: false, value: 3 * key + key % 2, key: key) }
         let home = try IndexTreeHome(.fixed)
-        var entries = (1...2000).map { entry($0) }
+        var entries = (1...2000).map { Self.uneven($0) }
         for entry in entries { try home.tree.insert(entry) }
         #expect(try home.commit())
-        let commits = 3000 / Int(step)
-        var large = 0
-        for _ in 0..<commits {
+        for _ in 0..<(3000 / Int(step)) {
             for _ in 0..<step {
-                entries.append(entry(UInt64(entries.count + 1)))
+                entries.append(Self.uneven(UInt64(entries.count + 1)))
                 try home.tree.insert(entries[entries.count - 1])
             }
-            if home.tree.changedByteCount > 20_000 { large += 1 }
+            #expect(try home.commit())
+            let rows = try Self.leafRows(home)
+            #expect(rows.dropLast(2).allSatisfy { $0 > 900 }, "\(rows)")
+            let last = rows[rows.count - 1]
+            // None is made where many come in: the next time would unpack two leaves instead of one.
+            if step > 64 { #expect(rows.count == (entries.count + 1023) / 1024, "\(rows)") }
+            if step <= 64 { #expect(last <= 64 || last % 64 == 0, "\(rows)") }
+        }
+        #expect(try home.tree.findings() == [])
+        try home.reopen()
+        #expect(try home.tree.entries() == entries)
+    }
+
+    @Test("the end of a tree stays sound where a branch is full, where values become wide, and where entries go again")
+    func tailCorners() throws {
+        // A branch has 63 leaves.
+        let home = try IndexTreeHome(.fixed)
+        var entries = (1...64_400).map { Self.uneven($0) }
+        for entry in entries { try home.tree.insert(entry) }
+        #expect(try home.commit())
+        #expect(try home.tree.statistics().branchCount == 1)
+        for _ in 0..<300 {
+            entries.append(Self.uneven(UInt64(entries.count + 1)))
+            try home.tree.insert(entries[entries.count - 1])
             #expect(try home.commit())
         }
-        // Once in 64 entries at most: where the leaf before has been filled up to its end.
-        #expect(large <= 20)
-        #expect(try home.tree.statistics().leafCount <= entries.count / 1024 + 2)
+        #expect(try home.tree.statistics().branchCount == 3)
         #expect(try home.tree.findings() == [])
+        #expect(try home.tree.entries() == entries)
+        for _ in 0..<150 {
+            let key = UInt64(entries.count + 1)
+            entries.append(ModelEntry(isNull: false, value: key << 40, key: key))
+            try home.tree.insert(entries[entries.count - 1])
+            #expect(try home.commit())
+        }
+        #expect(try home.tree.findings() == [])
+        #expect(try home.tree.statistics().leafCount <= 66)
+        for turn in 0..<40 {
+            for _ in 0..<(turn % 2 == 0 ? 70 : 9) { #expect(try home.tree.remove(entries.removeLast())) }
+            #expect(try home.commit())
+            entries.append(Self.uneven(UInt64(100_000 + turn)))
+            entries[entries.count - 1].value &+= 1 << 62
+            try home.tree.insert(entries[entries.count - 1])
+            #expect(try home.commit())
+        }
+        #expect(try home.tree.findings() == [])
+        #expect(try home.tree.statistics().leafCount <= 66)
         try home.reopen()
         #expect(try home.tree.entries() == entries)
     }

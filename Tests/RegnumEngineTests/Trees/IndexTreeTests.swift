@@ -28,7 +28,7 @@ import Testing
 
     @Test(
         "ascending inserts leave full leaves, and long ones where many are committed at once",
-        arguments: [(1, 27, 2), (10, 32, 2), (1000, 100, 3)])
+        arguments: [(1, 26, 2), (10, 31, 2), (1000, 98, 3)])
     func ascendingFill(_ commits: Int, _ leafCount: Int, _ depth: Int) throws {
         let home = try IndexTreeHome(.fixed)
         var id: UInt64 = 0
