@@ -248,7 +248,7 @@ package final class ClassBinding {
         for offset in schema.collectionOffsets {
             let field = (fields + offset).assumingMemoryBound(to: Unmanaged<_ManagedCollection>?.self)
             guard let collection = field.pointee else { continue }
-            let isOurs = ObjectCursor.Step.isAlone(collection.toOpaque())
+            let isOurs = collection.isHeldOnce
             if isOurs, collection._withUnsafeGuaranteedRef({ $0.isManaged }) {
                 collection._withUnsafeGuaranteedRef {
                     $0.repoint(to: object.rowKey, rollbacks: Int(object.rowRollbacks), at: location)

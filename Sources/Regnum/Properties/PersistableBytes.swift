@@ -48,9 +48,9 @@ extension String: _Persistable, _PersistableInsideOptional, _RealmCollectionValu
     {
         let view = column.assumingMemoryBound(to: ColumnView.self)
         if view.pointee.isBlob(row) {
-            return loadBlob(object, column, row) { String(decoding: $0, as: UTF8.self) }
+            return loadBlob(object, column, row) { StoredText.string($0) }
         }
-        return String(decoding: view.pointee.bytes(row), as: UTF8.self)
+        return StoredText.string(view.pointee.bytes(row))
     }
 
     @inlinable @inline(__always) public static var _hasFixedSize: Bool { false }

@@ -14,8 +14,8 @@ package struct RecycledValues {
     /// An instance with these bytes; nobody else's.
     @inline(__always)
     mutating func objectID(low: UInt64, high: UInt32) -> ObjectId {
-        if let objectID, Self.isAlone(objectID.toOpaque()) {
-            let value = objectID.takeUnretainedValue()
+        if let objectID, objectID.isHeldOnce {
+            let value = objectID.secondReference()
             value.become(low: low, high: high)
             return value
         }
@@ -28,8 +28,8 @@ package struct RecycledValues {
     /// An instance with this value; nobody else's.
     @inline(__always)
     mutating func decimal(_ bits: DecimalBits) -> Decimal128 {
-        if let decimal, Self.isAlone(decimal.toOpaque()) {
-            let value = decimal.takeUnretainedValue()
+        if let decimal, decimal.isHeldOnce {
+            let value = decimal.secondReference()
             value.become(bits)
             return value
         }
@@ -44,13 +44,6 @@ package struct RecycledValues {
         objectID?.release()
         decimal?.release()
         self = RecycledValues()
-    }
-
-    /// True where only this holds the instance: see `ObjectCursor.Step.isAlone`. Other threads that have held it are done
-    /// with it: what they read came before they let go of it.
-    @inline(__always)
-    private static func isAlone(_ instance: UnsafeMutableRawPointer) -> Bool {
-        instance.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
     }
 }
 

@@ -100,8 +100,8 @@ package final class ObjectCursor {
 
     /// `location`: nil where the row is to be looked up at the first access.
     private func handOut(_ key: ObjectKey, _ location: RowLocation?) -> ObjectBase {
-        if let current = step.pointee.current, Step.isAlone(current) {
-            let object = current.takeUnretainedValue()
+        if let current = step.pointee.current, current.isHeldOnce {
+            let object = current.secondReference()
             if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }
             return object
         }
@@ -258,34 +258,21 @@ extension ObjectCursor.Step {
         // Of a cursor over keys `rowEnd` stays 0, so that it always takes the other way.
         guard row < step.pointee.rowEnd, step.pointee.epoch == session.pointee.epoch,
             session.pointee.owner == currentThreadWord(), let current = step.pointee.current,
-            let group = step.pointee.group, group.pointee.keyForm == .dense, isAlone(current)
+            let group = step.pointee.group, group.pointee.keyForm == .dense, current.isHeldOnce
         else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
         let key = group.pointee.firstKey &+ UInt64(truncatingIfNeeded: row)
         guard key <= step.pointee.endKey else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
         step.pointee.row = row &+ 1
         step.pointee.lastKey = key
-        return current._withUnsafeGuaranteedRef { object in
-            object.rowKey.rawValue = key
-            object.rowColumns = group.columns
-            object.rowNumber = Int32(truncatingIfNeeded: row)
-            object.rowEpoch = step.pointee.epoch
-            if object.hasMadeCollections(at: step.pointee.collectionOffsets) {
-                step.pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
-            }
-            return object
+        let object = current.secondReference()
+        object.rowKey.rawValue = key
+        object.rowColumns = group.columns
+        object.rowNumber = Int32(truncatingIfNeeded: row)
+        object.rowEpoch = step.pointee.epoch
+        if object.hasMadeCollections(at: step.pointee.collectionOffsets) {
+            step.pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
         }
-    }
-
-    /// True where only the cursor holds the object: the whole reference-count word is that of a fresh object. Strong
-    /// references change its upper half, weak and unowned ones, which `isKnownUniquelyReferenced` does not see, the
-    /// lower one.
-    @inline(__always)
-    static func isAlone(_ object: Unmanaged<ObjectBase>) -> Bool { isAlone(object.toOpaque()) }
-
-    /// As above, of any native object.
-    @inline(__always)
-    static func isAlone(_ object: UnsafeMutableRawPointer) -> Bool {
-        object.load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
+        return object
     }
 }
 

@@ -20,7 +20,7 @@ struct RecycledAccessors: ~Copyable {
     mutating func accessor(
         _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
     ) -> Unmanaged<ObjectBase> {
-        if let other, ObjectCursor.Step.isAlone(other) {
+        if let other, other.isHeldOnce {
             (last, self.other) = (other, last)
             other._withUnsafeGuaranteedRef { object in
                 if let location { binding.rebind(object, key, at: location) } else { binding.rebind(object, key) }

@@ -24,7 +24,7 @@ final class ElementLeaf {
     convenience init(_ stored: StoredLeaf, _ type: ColumnType) {
         self.init(type, isDictionary: stored.keys != nil)
         if let names = stored.keys {
-            keys = (0..<names.count).map { String(decoding: names.bytes($0), as: UTF8.self) }
+            keys = (0..<names.count).map { StoredText.string(names.bytes($0)) }
         }
         values = stored.values.all
         measure()
@@ -240,7 +240,7 @@ enum LeafAccess {
     func key(_ i: Int) -> String {
         switch self {
         case .memory(let leaf): leaf.keys[i]
-        case .stored(let leaf): leaf.keys.map { String(decoding: $0.bytes(i), as: UTF8.self) } ?? ""
+        case .stored(let leaf): leaf.keys.map { StoredText.string($0.bytes(i)) } ?? ""
         }
     }
 

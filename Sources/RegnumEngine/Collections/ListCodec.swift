@@ -244,7 +244,7 @@ package enum ListCodec {
             case .decimal128:
                 return .decimal128(
                     at.loadUnaligned(as: UInt64.self), at.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            case .string: return .string(String(decoding: bytes(i), as: UTF8.self))
+            case .string: return .string(StoredText.string(bytes(i)))
             case .data: return .data([UInt8](bytes(i)))
             case .mixed:
                 // As `bytes`: what is damaged behind its checksum reads as nothing; the integrity check tells.
@@ -265,7 +265,7 @@ package enum ListCodec {
 
         /// The elements, which are Strings; nil where one is null.
         var texts: [String]? {
-            validity == nil ? (0..<count).map { String(decoding: bytes($0), as: UTF8.self) } : nil
+            validity == nil ? (0..<count).map { StoredText.string(bytes($0)) } : nil
         }
 
         /// The keys that the elements, which are links, lead to; nil where one is null.

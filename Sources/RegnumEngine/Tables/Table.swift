@@ -209,7 +209,7 @@ package final class Table {
         case .float: return .float(view.float(row))
         case .double: return .double(view.double(row))
         case .date: return .date(Timestamp(seconds: view.integer(row), nanoseconds: view.nanoseconds(row)))
-        case .string: return .string(try withBytes(column, at: location) { String(decoding: $0, as: UTF8.self) })
+        case .string: return .string(try withBytes(column, at: location) { StoredText.string($0) })
         case .data: return .data(try withBytes(column, at: location) { [UInt8]($0) })
         case .mixed:
             var bytes = view.bytes(row)

@@ -141,7 +141,7 @@ package enum MixedCodec {
             var entries: [DictionaryEntry] = []
             entries.reserveCapacity(reader.count)
             for i in 0..<reader.count {
-                let key = String(decoding: reader.part(2 * i), as: UTF8.self)
+                let key = StoredText.string(reader.part(2 * i))
                 entries.append(
                     DictionaryEntry(key: key, value: try decode(reader.part(2 * i + 1), depth: depth + 1)))
             }
@@ -235,7 +235,7 @@ package enum MixedCodec {
             case .int: return .int(load(0, Int64.self))
             case .float: return .float(Float(bitPattern: load(0, UInt32.self)))
             case .double: return .double(Double(bitPattern: load(0, UInt64.self)))
-            case .string: return .string(String(decoding: payload, as: UTF8.self))
+            case .string: return .string(StoredText.string(payload))
             case .data: return .data([UInt8](payload))
             case .date: return .date(Timestamp(seconds: load(0, Int64.self), nanoseconds: load(8, Int32.self)))
             case .objectID: return .objectID(load(0, UInt64.self), load(8, UInt32.self))
