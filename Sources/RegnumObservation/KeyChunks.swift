@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys in an order, in chunks: an element is found, put in and taken out in O(log n + chunk), and a position is
 // known without counting. What is kept of an element is its key: 8 bytes, and at most as much again where chunks are
-// half empty.
+// half empty. Of the first element of each chunk the mark is kept too, once it was asked for, so that most of a search
+// does not visit objects, which lie anywhere.
 
 import RegnumEngine
+import RegnumQuery
 
 struct KeyChunks {
+    private struct Chunk {
+        var keys: [ObjectKey]
+        /// Of the first key; nil where it is not known.
+        var mark: OrderMark?
+
+        init(_ keys: some Sequence<ObjectKey>) { self.keys = Array(keys) }
+    }
+
+    static let usualLength = 256
+
     /// Chunks are cut where they grow beyond twice this.
     private let chunkLength: Int
     /// None is empty.
-    private var chunks: [[ObjectKey]] = []
+    private var chunks: [Chunk] = []
     /// Elements of each chunk: counted without a look at all chunks.
     private var lengths: [Int] = []
     /// Elements in front of each chunk, and behind them of all.
     private var starts: [Int] = [0]
 
-    init(_ keys: [ObjectKey], chunkLength: Int = 512) {
+    init(_ keys: [ObjectKey], chunkLength: Int = usualLength) {
         self.chunkLength = chunkLength
         chunks.reserveCapacity(keys.count / chunkLength + 1)
         for start in stride(from: 0, to: keys.count, by: chunkLength) {
-            chunks.append(Array(keys[start..<min(start + chunkLength, keys.count)]))
+            chunks.append(Chunk(keys[start..<min(start + chunkLength, keys.count)]))
         }
         recount()
     }
@@ -29,13 +41,13 @@ struct KeyChunks {
     var all: [ObjectKey] {
         var keys: [ObjectKey] = []
         keys.reserveCapacity(count)
-        for chunk in chunks { keys += chunk }
+        for chunk in chunks { keys += chunk.keys }
         return keys
     }
 
     /// After chunks came or went.
     private mutating func recount() {
-        lengths = chunks.map(\.count)
+        lengths = chunks.map(\.keys.count)
         starts = [Int](repeating: 0, count: chunks.count + 1)
         count(from: 0)
     }
@@ -55,14 +67,15 @@ struct KeyChunks {
 
     /// Bytes that are kept.
     var byteCount: Int {
-        chunks.reduce(0) { $0 + $1.capacity * MemoryLayout<ObjectKey>.stride }
-            + 8 * (chunks.capacity + lengths.capacity + starts.capacity)
+        chunks.reduce(chunks.capacity * MemoryLayout<Chunk>.stride) {
+            $0 + $1.keys.capacity * MemoryLayout<ObjectKey>.stride
+        } + 8 * (lengths.capacity + starts.capacity)
     }
 
     /// The element at a position in range. O(log n).
     subscript(position: Int) -> ObjectKey {
         let chunk = chunk(at: position)
-        return chunks[chunk][position - starts[chunk]]
+        return chunks[chunk].keys[position - starts[chunk]]
     }
 
     /// How many elements come first, where `isBefore` is true of those and of no others. O(log n) calls.
@@ -72,15 +85,46 @@ struct KeyChunks {
         var high = chunks.count
         while low < high {
             let middle = (low &+ high) &>> 1
-            if try isBefore(chunks[middle][0]) { low = middle &+ 1 } else { high = middle }
+            if try isBefore(chunks[middle].keys[0]) { low = middle &+ 1 } else { high = middle }
         }
-        if low == 0 { return 0 }
-        let chunk = low - 1
-        low = 1
-        high = chunks[chunk].count
+        return try partition(behind: low - 1, isBefore)
+    }
+
+    /// Asks for all marks that are not known.
+    mutating func learnMarks<E: Error>(_ markOf: (ObjectKey) throws(E) -> OrderMark) throws(E) {
+        for i in chunks.indices where chunks[i].mark == nil { chunks[i].mark = try markOf(chunks[i].keys[0]) }
+    }
+
+    /// As above, where the elements are in the order of their marks, and those with a lesser mark than `mark` are the
+    /// ones that come first, but for those with the same. `markOf` is asked for marks that are not known yet.
+    mutating func partition<E: Error>(
+        _ mark: OrderMark, markOf: (ObjectKey) throws(E) -> OrderMark, _ isBefore: (ObjectKey) throws(E) -> Bool
+    ) throws(E) -> Int {
+        var low = 0
+        var high = chunks.count
         while low < high {
             let middle = (low &+ high) &>> 1
-            if try isBefore(chunks[chunk][middle]) { low = middle &+ 1 } else { high = middle }
+            let first: OrderMark
+            if let known = chunks[middle].mark {
+                first = known
+            } else {
+                first = try markOf(chunks[middle].keys[0])
+                chunks[middle].mark = first
+            }
+            let comes = first == mark ? try isBefore(chunks[middle].keys[0]) : first < mark
+            if comes { low = middle &+ 1 } else { high = middle }
+        }
+        return try partition(behind: low - 1, isBefore)
+    }
+
+    /// As above within the chunk, whose first element is one of them; no chunk where it is -1.
+    private func partition<E: Error>(behind chunk: Int, _ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
+        if chunk < 0 { return 0 }
+        var low = 1
+        var high = chunks[chunk].keys.count
+        while low < high {
+            let middle = (low &+ high) &>> 1
+            if try isBefore(chunks[chunk].keys[middle]) { low = middle &+ 1 } else { high = middle }
         }
         return starts[chunk] + low
     }
@@ -88,7 +132,7 @@ struct KeyChunks {
     func visit(_ body: (_ position: Int, _ key: ObjectKey) -> Void) {
         var position = 0
         for chunk in chunks {
-            for key in chunk {
+            for key in chunk.keys {
                 body(position, key)
                 position += 1
             }
@@ -102,12 +146,13 @@ struct KeyChunks {
         var isAnyEmpty = false
         for position in positions.reversed() {
             let chunk = chunk(at: position)
-            chunks[chunk].remove(at: position - starts[chunk])
+            chunks[chunk].keys.remove(at: position - starts[chunk])
+            if position == starts[chunk] { chunks[chunk].mark = nil }
             lengths[chunk] -= 1
             if lengths[chunk] == 0 { isAnyEmpty = true }
         }
         if isAnyEmpty {
-            chunks.removeAll { $0.isEmpty }
+            chunks.removeAll { $0.keys.isEmpty }
             recount()
         } else {
             count(from: firstChunk)
@@ -131,7 +176,8 @@ struct KeyChunks {
         // From the end, so that the gaps in front stay what they are.
         for (gap, key) in new.reversed() {
             let chunk = chunk(at: min(gap, count - 1))
-            chunks[chunk].insert(key, at: gap - starts[chunk])
+            chunks[chunk].keys.insert(key, at: gap - starts[chunk])
+            if gap == starts[chunk] { chunks[chunk].mark = nil }
             lengths[chunk] += 1
             if lengths[chunk] > 2 * chunkLength { isAnyLong = true }
         }
@@ -155,15 +201,15 @@ struct KeyChunks {
     }
 
     private mutating func cutLong() {
-        var cut: [[ObjectKey]] = []
+        var cut: [Chunk] = []
         cut.reserveCapacity(chunks.count + 1)
         for chunk in chunks {
-            if chunk.count <= 2 * chunkLength {
+            if chunk.keys.count <= 2 * chunkLength {
                 cut.append(chunk)
                 continue
             }
-            for start in stride(from: 0, to: chunk.count, by: chunkLength) {
-                cut.append(Array(chunk[start..<min(start + chunkLength, chunk.count)]))
+            for start in stride(from: 0, to: chunk.keys.count, by: chunkLength) {
+                cut.append(Chunk(chunk.keys[start..<min(start + chunkLength, chunk.keys.count)]))
             }
         }
         chunks = cut

@@ -37,6 +37,7 @@ package final class ObservedQuery {
     private let order: RowOrder?
     /// What was found last; of a whole table nothing.
     private var keys = KeyChunks([])
+    private let chunkLength: Int
     /// The rows of all tables that decide, as they were when observers were told last.
     private var rows: [BlockRef?] = []
     package private(set) var work = ObservedWork()
@@ -52,17 +53,24 @@ package final class ObservedQuery {
     private var decided: Set<ObjectKey> = []
 
     /// Runs the query on the session's version of now.
-    package init(table: TableKey, query: ObjectQuery?, in session: Session) throws(EngineError) {
+    package convenience init(table: TableKey, query: ObjectQuery?, in session: Session) throws(EngineError) {
+        try self.init(table: table, query: query, in: session, chunkLength: KeyChunks.usualLength)
+    }
+
+    /// With chunks of `KeyChunks` of another length, for tests of few objects.
+    init(table: TableKey, query: ObjectQuery?, in session: Session, chunkLength: Int) throws(EngineError) {
+        self.chunkLength = chunkLength
         self.table = table
         self.query = query
         reads = query.map { QueryRegion($0) }
         order = query.flatMap { RowOrder($0.orderings) }
-        if let query { keys = try run(query) }
+        if let query { keys = try run(query, in: session) }
         rows = rows(in: session)
     }
 
     /// Takes over what `other`, an equal query, has found in the session's version of now.
     init(table: TableKey, query: ObjectQuery?, as other: ObservedQuery) {
+        chunkLength = other.chunkLength
         self.table = table
         self.query = query
         reads = other.reads
@@ -92,9 +100,19 @@ package final class ObservedQuery {
     /// The last key in order, as `count`.
     package var lastKey: ObjectKey? { keys.count == 0 ? nil : keys[keys.count - 1] }
 
-    private func run(_ query: ObjectQuery) throws(EngineError) -> KeyChunks {
+    /// In the session that the query is of.
+    private func run(_ query: ObjectQuery, in session: Session) throws(EngineError) -> KeyChunks {
         work.runs += 1
-        return KeyChunks(try query.keys())
+        var keys = KeyChunks(try query.keys(), chunkLength: chunkLength)
+        if let order, order.hasMarks {
+            try keys.learnMarks { key throws(EngineError) in
+                guard let row = try OrderedRow(key, table, in: session) else {
+                    preconditionFailure("an object that was found is gone")
+                }
+                return try order.mark(of: row)
+            }
+        }
+        return keys
     }
 
     /// What a delivery tells, and moves on to the newer version; once for all observers. `modified` are the objects
@@ -168,7 +186,7 @@ package final class ObservedQuery {
         if isOneByOne(deciding, reads) { return try move(deciding, query, walk) }
         work.passes += 1
         let old = keys.all
-        keys = try run(query)
+        keys = try run(query, in: walk.newer)
         var changes = CollectionDiff.between(old, keys.all)
         changes.deletedKeys = changes.deletions.map { old[$0] }
         return changes
@@ -200,7 +218,7 @@ package final class ObservedQuery {
         // Where they were, by position.
         var old: [(position: Int, key: ObjectKey)] = []
         for key in deciding {
-            guard let gap = try finder.gap(of: key, in: keys, wasThere: true) else { continue }
+            guard let gap = try finder.gap(of: key, in: &keys, wasThere: true) else { continue }
             if gap < keys.count, keys[gap] == key { old.append((gap, key)) }
         }
         old.sort { $0.position < $1.position }
@@ -211,7 +229,7 @@ package final class ObservedQuery {
         keys.remove(at: old.map(\.position))
         var after: [Placed] = []
         for key in matches {
-            guard let gap = try finder.gap(of: key, in: keys, wasThere: false) else {
+            guard let gap = try finder.gap(of: key, in: &keys, wasThere: false) else {
                 preconditionFailure("an object that matches is there")
             }
             after.append(Placed(key: key, gap: gap))
@@ -266,7 +284,7 @@ package final class ObservedQuery {
                     if let known { positions.append(known) }
                     continue
                 }
-                guard let at = try finder.gap(of: key, in: keys, wasThere: false) else { continue }
+                guard let at = try finder.gap(of: key, in: &keys, wasThere: false) else { continue }
                 if at < keys.count, keys[at] == key { positions.append(at) }
             }
         }
@@ -318,25 +336,33 @@ private final class Finder {
 
     /// How many elements come before an object as it was, or as it is; nil where it was not, or is not, there. With
     /// `wasThere` those that decide are among the elements as they were.
-    func gap(of key: ObjectKey, in keys: KeyChunks, wasThere: Bool) throws(EngineError) -> Int? {
-        let session = wasThere ? walk.older : walk.newer
+    func gap(of key: ObjectKey, in keys: inout KeyChunks, wasThere: Bool) throws(EngineError) -> Int? {
         guard let order else {
             return keys.partition { other in
                 compared += 1
                 return other < key
             }
         }
-        guard let row = try OrderedRow(key, table, in: session) else { return nil }
-        return try keys.partition { other throws(EngineError) in
-            compared += 1
+        guard let row = try OrderedRow(key, table, in: wasThere ? walk.older : walk.newer) else { return nil }
+        let isBefore = { (other: ObjectKey) throws(EngineError) -> Bool in
+            self.compared += 1
             if other == key { return false }
-            let isOld = wasThere && deciding.contains(other)
-            guard let otherRow = try OrderedRow(other, table, in: isOld ? walk.older : walk.newer) else {
-                preconditionFailure("an observed object is gone and was not deleted")
-            }
-            let result = try order.compare(otherRow, row)
+            let result = try order.compare(self.row(other, wasThere), row)
             return result < 0 || result == 0 && other < key
         }
+        guard order.hasMarks else { return try keys.partition(isBefore) }
+        return try keys.partition(
+            try order.mark(of: row),
+            markOf: { other throws(EngineError) in try order.mark(of: self.row(other, wasThere)) }, isBefore)
+    }
+
+    /// One of the elements as they were or are.
+    private func row(_ key: ObjectKey, _ wasThere: Bool) throws(EngineError) -> OrderedRow {
+        let isOld = wasThere && deciding.contains(key)
+        guard let row = try OrderedRow(key, table, in: isOld ? walk.older : walk.newer) else {
+            preconditionFailure("an observed object is gone and was not deleted")
+        }
+        return row
     }
 
     /// Objects of the newer version in its order. Those between the same neighbours are compared with each other.

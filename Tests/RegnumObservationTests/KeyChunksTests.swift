@@ -6,14 +6,26 @@ import RegnumSimulation
 import Testing
 
 @testable import RegnumObservation
+@testable import RegnumQuery
 
 @Suite struct KeyChunksTests {
     @Test("taking out and putting in does what an array does", arguments: [1, 4, 7])
-    func model(chunkLength: Int) {
+    func model(chunkLength: Int) throws {
         var random = SeededRandom(seed: UInt64(chunkLength))
         var model = (0..<50).map { ObjectKey(UInt64($0 * 10)) }
         var chunks = KeyChunks(model, chunkLength: chunkLength)
         var next: UInt64 = 1000
+        // In the order of the keys, some the same.
+        var marks = Dictionary(
+            uniqueKeysWithValues: model.enumerated().map { ($1, OrderMark(words: (UInt64($0 / 3) &<< 40, 0))) })
+        func between(_ gap: Int) -> OrderMark {
+            let before = gap > 0 ? marks[model[gap - 1]]?.words ?? (0, 0) : (0, 0)
+            let behind = gap < model.count ? marks[model[gap]]?.words ?? (0, 0) : (1 &<< 62, 0)
+            if before.0 &+ 1 < behind.0 {
+                return OrderMark(words: ((before.0 &+ behind.0) / 2, UInt64(random.below(9))))
+            }
+            return OrderMark(words: random.below(2) == 0 ? before : behind)
+        }
         for round in 0..<160 {
             // It grows, then shrinks to nothing, then grows again.
             let isGrowing = round / 40 % 2 == 0
@@ -24,7 +36,10 @@ import Testing
             for position in positions.reversed() { model.remove(at: position) }
             var new: [(gap: Int, key: ObjectKey)] = []
             for _ in 0..<random.below(isGrowing ? 9 : 3) {
-                new.append((random.below(model.count + 1), ObjectKey(next)))
+                let gap = random.below(model.count + 1)
+                // Marks of those of the same gap are in their order too.
+                marks[ObjectKey(next)] = new.first { $0.gap == gap }.flatMap { marks[$0.key] } ?? between(gap)
+                new.append((gap, ObjectKey(next)))
                 next += 1
             }
             new.sort { $0.gap < $1.gap }
@@ -36,6 +51,12 @@ import Testing
                 #expect(chunks[position] == model[position])
                 let before = Set(model[..<position])
                 #expect(chunks.partition { before.contains($0) } == position)
+                for place in [position, random.below(model.count)] {
+                    let before = Set(model[..<place])
+                    let found = chunks.partition(
+                        try #require(marks[model[place]]), markOf: { marks[$0] ?? OrderMark() }, before.contains)
+                    #expect(found == place)
+                }
             }
             var seen: [ObjectKey] = []
             chunks.visit { position, key in
@@ -43,6 +64,28 @@ import Testing
                 seen.append(key)
             }
             #expect(seen == model)
+        }
+    }
+
+    @Test("a search by marks visits elements of one chunk only, once the marks are known")
+    func searching() {
+        let keys = (0..<10_000).map { ObjectKey(UInt64($0)) }
+        var chunks = KeyChunks(keys, chunkLength: 16)
+        var asked = 0
+        func mark(_ key: ObjectKey) -> OrderMark {
+            asked += 1
+            return OrderMark(words: (key.rawValue, 0))
+        }
+        chunks.learnMarks(mark)
+        #expect(asked == 625)
+        for at in stride(from: 0, to: 10_000, by: 37) {
+            asked = 0
+            var visited = 0
+            let place = chunks.partition(OrderMark(words: (UInt64(at), 0)), markOf: mark) { key in
+                visited += 1
+                return key.rawValue < UInt64(at)
+            }
+            #expect(place == at && asked == 0 && visited <= 5)
         }
     }
 

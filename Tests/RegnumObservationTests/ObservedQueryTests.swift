@@ -3,16 +3,16 @@
 // many objects there are.
 
 import RegnumEngine
-import RegnumObservation
 import RegnumSimulation
 import RegnumSystem
 import Testing
 
+@testable import RegnumObservation
 @testable import RegnumQuery
 
 /// A table of people who have friends and pets, and three sessions: one writes, one shows, one stays behind.
 private final class People {
-    static let rank = 0, name = 1, weight = 2, friend = 3, pets = 4, mixed = 5
+    static let rank = 0, name = 1, weight = 2, friend = 3, pets = 4, mixed = 5, born = 6
     static let person = TableKey(1), pet = TableKey(2)
 
     let database: Database
@@ -37,6 +37,7 @@ private final class People {
                     NewColumn(name: "friend", type: .link, targetName: "Person"),
                     NewColumn(name: "pets", type: .link, collection: .list, targetName: "Pet"),
                     NewColumn(name: "mixed", type: .mixed, isNullable: true),
+                    NewColumn(name: "born", type: .date, isNullable: true),
                 ]),
             NewTable(name: "Pet", columns: [NewColumn(name: "age", type: .int)]),
         ])
@@ -59,7 +60,7 @@ private final class People {
 
     func add() throws {
         let key = try insert(into: people)
-        for column in [Self.rank, Self.name, Self.weight, Self.mixed] { try change(column, of: key) }
+        for column in [Self.rank, Self.name, Self.weight, Self.mixed, Self.born] { try change(column, of: key) }
     }
 
     private func some(_ table: Table) throws -> ObjectKey? {
@@ -79,6 +80,10 @@ private final class People {
         case Self.weight:
             let weights: [Value] = [.null, .double(.nan), .double(-0.0), .double(0), .double(2.5), .double(-7)]
             value = weights[random.below(weights.count)]
+        case Self.born:
+            let dates: [(Int64, Int32)] = [(0, 0), (0, 5), (-1, -5), (.min, 0), (7, 1), (7, 2)]
+            let (seconds, nanoseconds) = dates[random.below(dates.count)]
+            value = random.below(5) == 0 ? .null : .date(Timestamp(seconds: seconds, nanoseconds: nanoseconds))
         case Self.friend: value = try random.below(4) == 0 ? .null : some(people).map { .link($0) } ?? .null
         default:
             let values: [Value] = [.null, .int(1), .double(1), .string("x"), .bool(true), .double(0.5)]
@@ -99,7 +104,7 @@ private final class People {
         case 8, 9, 10: try change(Self.friend, of: key)
         case 11, 12: try change(Self.name, of: key)
         case 13, 14: try change(Self.weight, of: key)
-        case 15: try change(Self.mixed, of: key)
+        case 15: try change(random.below(2) == 0 ? Self.mixed : Self.born, of: key)
         default: try change(Self.rank, of: key)
         }
     }
@@ -123,7 +128,7 @@ private final class People {
 
 private enum QueryKind: CaseIterable {
     case all, filtered, sorted, byName, byNaturalName, byWeight, byMixed, byFriend, filteredAndByFriend, byPets, byFans
-    case subquery, nestedSubquery, distinct, sliced
+    case subquery, nestedSubquery, distinct, sliced, byWeightAndRank, byDate
 
     private static let friend = PathStep.link(column: People.friend, target: People.person)
     private static let friendOf = PathStep.backlinks(origin: People.person, column: People.friend)
@@ -174,6 +179,8 @@ private enum QueryKind: CaseIterable {
         case .byName: return [.sort([rank]), .sort([key(People.name, .string, false)])]
         case .byNaturalName: return [.sort([key(People.name, .string, isFolded: true), rank])]
         case .byWeight: return [.sort([key(People.weight, .double, false)])]
+        case .byWeightAndRank: return [.sort([key(People.weight, .double), rank])]
+        case .byDate: return [.sort([key(People.born, .date), key(People.name, .string, false)])]
         case .byMixed: return [.sort([key(People.mixed, .mixed), rank])]
         case .byFriend, .filteredAndByFriend: return [.sort([ofFriend, rank])]
         case .distinct: return [.sort([rank]), .distinct([key(People.name, .string)])]
@@ -205,15 +212,17 @@ private enum QueryKind: CaseIterable {
         return expected == changes.modifications ? nil : "modified \(changes.modifications), not \(expected)"
     }
 
-    @Test("what is told leads from what was found before to what is found now", arguments: [0, 40, 2500])
-    func model(count: Int) throws {
+    @Test(
+        "what is told leads from what was found before to what is found now", arguments: [0, 40, 2500],
+        [3, KeyChunks.usualLength])
+    func model(count: Int, chunkLength: Int) throws {
         for seed in UInt64(1)...(count > 1000 ? 1 : Self.seeds) {
             let people = try People(seed: seed, count: count)
             var observed: [(kind: QueryKind, query: ObservedQuery, old: [ObjectKey])] = []
             for kind in QueryKind.allCases {
                 let query = people.query(kind)
                 let made = try ObservedQuery(
-                    table: People.person, query: kind == .all ? nil : query, in: people.shown)
+                    table: People.person, query: kind == .all ? nil : query, in: people.shown, chunkLength: chunkLength)
                 observed.append((kind, made, try query.keys()))
             }
             for round in 0..<(count > 1000 ? 3 : 10) {

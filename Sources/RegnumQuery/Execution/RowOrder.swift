@@ -19,9 +19,20 @@ package struct OrderedRow {
     }
 }
 
+/// The beginning of what an order goes by, for who looks at the same objects again and again: of two objects whose marks
+/// differ the lesser one's comes first, of others only their values tell.
+package struct OrderMark: Comparable {
+    var words: (UInt64, UInt64) = (0, 0)
+
+    package static func < (a: Self, b: Self) -> Bool { a.words < b.words }
+    package static func == (a: Self, b: Self) -> Bool { a.words == b.words }
+}
+
 package struct RowOrder {
     /// The sort that decides comes first.
     private let keys: [SortKey]
+    /// True where marks tell objects apart.
+    package let hasMarks: Bool
 
     /// The order that all steps lead to: what is not a sort leaves the order as it is. Nil where nothing sorts.
     package init?(_ orderings: [Ordering]) {
@@ -31,6 +42,42 @@ package struct RowOrder {
         }
         if keys.isEmpty { return nil }
         self.keys = keys
+        hasMarks = Self.isInMark(keys[0])
+    }
+
+    /// Of an object. O(1).
+    package func mark(of row: OrderedRow) throws(EngineError) -> OrderMark {
+        var words: [UInt64] = []
+        for key in keys where words.count < 2 {
+            guard Self.isInMark(key) else { break }
+            words += try Self.words(key, row).map { key.isAscending ? $0 : ~$0 }
+            // The next sort decides between equals only, which those of one word may not be where there are nulls.
+            if words.count == 1, row.table.definition.columns[key.column].isNullable { break }
+        }
+        return OrderMark(words: (words.first ?? 0, words.count > 1 ? words[1] : 0))
+    }
+
+    private static func isInMark(_ key: SortKey) -> Bool {
+        switch key.type {
+        case .decimal128, .mixed: false
+        default: key.links.isEmpty && key.entry == nil && !key.isFolded
+        }
+    }
+
+    /// Of numbers one word, of others the first two; 0 for null.
+    private static func words(_ key: SortKey, _ row: OrderedRow) throws(EngineError) -> [UInt64] {
+        let place = row.location
+        let column = place.group.columns[key.column]
+        let isOneWord = key.type == .int || key.type == .bool || key.type == .float || key.type == .double
+        if column.isNull(place.row) { return isOneWord ? [0] : [0, 0] }
+        if key.type == .string || key.type == .data {
+            return try row.table.withBytes(key.column, at: place) { bytes in
+                [0, 8].map { start in
+                    (start..<start + 8).reduce(0) { $0 &<< 8 | ($1 < bytes.count ? UInt64(bytes[$1]) : 0) }
+                }
+            }
+        }
+        return (0..<(isOneWord ? 1 : 2)).map { SortExtractor.word(column, place.row, key.type, $0) }
     }
 
     /// Negative, 0 or positive, as `a` comes before, is equal to or comes behind `b`. Equal objects are ordered by
