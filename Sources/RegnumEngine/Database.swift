@@ -143,7 +143,7 @@ package final class Database: @unchecked Sendable {
     /// Waits until no other thread and no other process writes, and learns what others have committed.
     func enterWriter() throws(EngineError) {
         if offers.take() { return }
-        if !gate.tryEnter() { try WriterWait.during(self) { () throws(EngineError) in gate.enter() } }
+        gate.enter(patience: WriterWait.patience) { wait in WriterWait.shared.during(self) { wait() } }
         offers.hasEntered()
         do throws(EngineError) {
             _ = try lockWriter()
@@ -195,7 +195,7 @@ package final class Database: @unchecked Sendable {
         }
         if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
             guard waits else { return false }
-            try WriterWait.during(self) { () throws(EngineError) in try shared.lockWriter() }
+            try WriterWait.shared.during(self) { () throws(EngineError) in try shared.lockWriter() }
         }
         let wasKnown = line.monitor.withLock {
             line.isLockHeld = shared != nil

@@ -82,7 +82,7 @@ final class SimulatedFile: File {
     /// Both kinds confirm bytes and length; neither confirms the name, which `syncDirectory` does.
     func sync(_ kind: SyncKind) throws(SystemError) {
         if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "sync", path) }
-        fileSystem.beforeSync.withLock { $0 }?(fileSystem)
+        fileSystem.beforeSync?(fileSystem)
         try fileSystem.disk.withLock { disk throws(SystemError) in
             do throws(SystemError) {
                 try disk.enter("sync", path)

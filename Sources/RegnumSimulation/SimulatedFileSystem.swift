@@ -2,7 +2,7 @@
 // A file system that loses power on demand, fails on demand, and does the same again for the same seed.
 
 package import RegnumSystem
-package import Synchronization
+internal import Synchronization
 
 /// A file system in memory that knows what a sync has confirmed. Directories are names only, as in
 /// `MemoryFileSystem`. Bytes written through `mapShared` are never durable. Any thread; but the count of the
@@ -14,7 +14,14 @@ package final class SimulatedFileSystem: FileSystem {
     let disk: Mutex<SimulatedDisk>
     /// Called before each sync of a file takes effect, by the thread that syncs: the moment at which everything
     /// of a commit is issued and nothing confirmed, so that one run yields the images of all its prefixes.
-    package let beforeSync = Mutex<(@Sendable (SimulatedFileSystem) -> Void)?>(nil)
+    package var beforeSync: (@Sendable (SimulatedFileSystem) -> Void)? {
+        get { syncHook.withLock { $0.call } }
+        set { syncHook.withLock { $0.call = newValue } }
+    }
+    private struct SyncHook {
+        var call: (@Sendable (SimulatedFileSystem) -> Void)?
+    }
+    private let syncHook = Mutex(SyncHook())
     let reservedByteCount: Int
     let openCount = Atomic<Int>(0)
     private let device: UInt64

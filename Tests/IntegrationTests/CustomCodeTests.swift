@@ -9,8 +9,11 @@ import Testing
 
 /// A number whose stored form is asked for by code that may use a Realm.
 private struct Asked: CustomPersistable {
+    struct Call {
+        let body: @Sendable () -> Void
+    }
     /// Called at the next question, once.
-    static let next = Mutex<(@Sendable () -> Void)?>(nil)
+    static let next = Mutex<Call?>(nil)
     let number: Int
     init(_ number: Int) { self.number = number }
     init(persistedValue: Int) { number = persistedValue }
@@ -19,7 +22,7 @@ private struct Asked: CustomPersistable {
             defer { next = nil }
             return next
         }
-        call?()
+        call?.body()
         return number
     }
 }
@@ -46,7 +49,7 @@ private final class AskedRow: Object {
                 row.asked = Asked(-turn)
                 row.optional = Asked(turn * 7)
                 Asked.next.withLock { next in
-                    next = {
+                    next = Asked.Call {
                         guard let same = try? Realm(configuration: configuration) else { return }
                         for id in 0..<1500 {
                             let inner = AskedRow(value: ["id": 1000 + turn * 1500 + id, "text": "inner \(id)"])

@@ -174,7 +174,7 @@ struct LateDamageTests {
         let failed = DispatchSemaphore(value: 0)
         // The commit fails when it is being looked at.
         let isLookedAt = DispatchSemaphore(value: 0)
-        files.beforeSync.withLock { $0 = { _ in isLookedAt.wait() } }
+        files.beforeSync = { _ in isLookedAt.wait() }
         queue.sync {
             realm.deliverByTurns(.none)
             let looks = realm.deliveryWork.lookedElsewhere
@@ -187,7 +187,7 @@ struct LateDamageTests {
             }
             realm.startTurn()
             #expect(realm.deliveryWork.lookedElsewhere == looks + 1)
-            files.beforeSync.withLock { $0 = nil }
+            files.beforeSync = nil
             isLookedAt.signal()
         }
         #expect(failed.wait(timeout: .now() + 30) == .success)

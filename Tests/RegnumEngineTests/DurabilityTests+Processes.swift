@@ -357,13 +357,11 @@ extension DurabilityTests {
         for id in 0..<4 { try insert(try #require(first), id) }
         var other: Session? = try open(files).makeSession()
         let syncs = files.operationCount(of: "sync")
-        files.beforeSync.withLock {
-            // The second one, with the slot written.
-            $0 = { if $0.operationCount(of: "sync") == syncs + 1 { $0.crashAfterCall($0.operationCount) } }
-        }
+        // The second one, with the slot written.
+        files.beforeSync = { if $0.operationCount(of: "sync") == syncs + 1 { $0.crashAfterCall($0.operationCount) } }
         #expect(throws: EngineError.self) { try insert(try #require(first), 4, .paranoid) }
         first = nil
-        files.beforeSync.withLock { $0 = nil }
+        files.beforeSync = nil
         files.crashAfterCall(.max)
         // Writes its blocks and ends before its slot.
         let done = Done()
@@ -384,8 +382,8 @@ extension DurabilityTests {
             let last = try open(files).makeSession()
             func dieInSync(_ number: Int) {
                 let syncs = files.operationCount(of: "sync") + number
-                files.beforeSync.withLock {
-                    $0 = { if $0.operationCount(of: "sync") == syncs { $0.crashAfterCall($0.operationCount) } }
+                files.beforeSync = {
+                    if $0.operationCount(of: "sync") == syncs { $0.crashAfterCall($0.operationCount) }
                 }
             }
             dieInSync(1)
@@ -395,7 +393,7 @@ extension DurabilityTests {
             dieInSync(0)
             #expect(throws: EngineError.self) { try insert(try #require(other), 4) }
             other = nil
-            files.beforeSync.withLock { $0 = nil }
+            files.beforeSync = nil
             files.crashAfterCall(.max)
             let done = Done()
             for id in 4..<7 { try insertLater(last, id, done) }

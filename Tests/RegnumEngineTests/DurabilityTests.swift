@@ -256,31 +256,29 @@ import Testing
             var session: Session? = try makeFile(files)
             for id in 0..<4 { if let session { try insert(session, id) } }
             // Killed before its sync: its slot is in the file, and nothing of the commit on the medium.
-            files.beforeSync.withLock { $0 = { $0.crashAfterCall($0.operationCount) } }
+            files.beforeSync = { $0.crashAfterCall($0.operationCount) }
             if let session { #expect(throws: EngineError.self) { try insert(session, 4) } }
             session = nil
-            files.beforeSync.withLock { $0 = nil }
+            files.beforeSync = nil
             files.crashAfterCall(.max)
             let next = try open(files).makeSession()
             let found = rows(next)
             #expect(found == 5)
             for id in found..<found + 4 {
-                files.beforeSync.withLock {
-                    $0 = { files in
-                        var random = SeededRandom(seed: seed &* 31 &+ UInt64(id))
-                        for count in 0...files.pendingOperationCount {
-                            let image = files.crash(keepingFirst: count, model: .garbage, random: &random)
-                            image.beforeSync.withLock { $0 = nil }
-                            let rows = (try? self.count(image)) ?? -1
-                            // What was found was never acknowledged: the first sync makes it durable.
-                            if rows < (id == found ? id - 1 : id) || rows > id + 1 {
-                                Issue.record("seed \(seed): \(rows) of \(id)")
-                            }
+                files.beforeSync = { files in
+                    var random = SeededRandom(seed: seed &* 31 &+ UInt64(id))
+                    for count in 0...files.pendingOperationCount {
+                        let image = files.crash(keepingFirst: count, model: .garbage, random: &random)
+                        image.beforeSync = nil
+                        let rows = (try? self.count(image)) ?? -1
+                        // What was found was never acknowledged: the first sync makes it durable.
+                        if rows < (id == found ? id - 1 : id) || rows > id + 1 {
+                            Issue.record("seed \(seed): \(rows) of \(id)")
                         }
                     }
                 }
                 try insert(next, id)
-                files.beforeSync.withLock { $0 = nil }
+                files.beforeSync = nil
                 #expect(try count(nothing(files)) == id + 1)
             }
         }

@@ -403,19 +403,17 @@ extension ShrinkLimits {
         let random = Mutex(SeededRandom(seed: 77))
         let database = try Database.open(path: Self.path, fileSystem: files, options: options)
         let session = try database.makeSession()
-        files.beforeSync.withLock {
-            $0 = { files in
-                random.withLock { random in
-                    let model = LossModel.allCases[random.below(LossModel.allCases.count)]
-                    let kept = random.below(files.pendingOperationCount + 1)
-                    let image = files.crash(keepingFirst: kept, model: model, random: &random)
-                    images.withLock { $0.append(image) }
-                }
+        files.beforeSync = { files in
+            random.withLock { random in
+                let model = LossModel.allCases[random.below(LossModel.allCases.count)]
+                let kept = random.below(files.pendingOperationCount + 1)
+                let image = files.crash(keepingFirst: kept, model: model, random: &random)
+                images.withLock { $0.append(image) }
             }
         }
         let turns = RunScale.isOptimized ? 40 : 5
         for turn in 0..<turns { try count(session, Int64(turn + 1)) }
-        files.beforeSync.withLock { $0 = nil }
+        files.beforeSync = nil
         #expect(try contents(session) == expected)
         let all = images.withLock { $0 }
         #expect(all.count >= turns)

@@ -125,7 +125,7 @@ final class CrashRun: @unchecked Sendable {
 
     /// Closes the file, and looks at nothing meanwhile.
     private func leave() {
-        files.beforeSync.withLock { $0 = nil }
+        files.beforeSync = nil
         database = nil
     }
 
@@ -227,7 +227,7 @@ final class CrashRun: @unchecked Sendable {
     private func openWatched(
         _ files: SimulatedFileSystem, _ images: inout [SimulatedFileSystem]
     ) throws -> Database {
-        files.beforeSync.withLock { $0 = { [unowned self] files in self.imagesOfNow(files) } }
+        files.beforeSync = { [unowned self] files in self.imagesOfNow(files) }
         deferred = []
         defer { deferred = nil }
         let database = try open(files)
@@ -264,7 +264,7 @@ final class CrashRun: @unchecked Sendable {
             var meanwhile: [SimulatedFileSystem] = []
             if !isSecond, random.below(8) == 0 {
                 database = try openWatched(image, &meanwhile)
-                image.beforeSync.withLock { $0 = nil }
+                image.beforeSync = nil
             } else {
                 database = try open(image)
             }

@@ -81,15 +81,13 @@ import Testing
         do {
             let database = try open(second, mutant)
             #expect(try read(database) == [1, 1, 1])
-            second.beforeSync.withLock {
-                $0 = { files in
-                    var random = SeededRandom(seed: seed)
-                    let image = files.crash(keepingFirst: 0, model: .everything, random: &random)
-                    durable.withLock { $0 = image.contents(of: Self.path) ?? [] }
-                }
+            second.beforeSync = { files in
+                var random = SeededRandom(seed: seed)
+                let image = files.crash(keepingFirst: 0, model: .everything, random: &random)
+                durable.withLock { $0 = image.contents(of: Self.path) ?? [] }
             }
             try commit(database, [("A", 2), ("C", 3)])
-            second.beforeSync.withLock { $0 = nil }
+            second.beforeSync = nil
         }
         // It is interrupted after one block.
         let next = try #require(second.contents(of: Self.path))

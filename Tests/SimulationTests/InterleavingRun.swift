@@ -91,7 +91,7 @@ struct InterleavingRun {
             }
         }
         schedule.run(expectedSteps: 400, bodies)
-        files.beforeSync.withLock { $0 = nil }
+        files.beforeSync = nil
         files.failure = nil
         if failsSync, ledger.failure == nil, schedule.failure == nil {
             for model in LossModel.allCases { losePower(files, model, ledger, &random) }
@@ -116,12 +116,10 @@ struct InterleavingRun {
         files.failure = SimulatedFailure(call: failing, kind: .io, isPersistent: false, operation: "sync")
         let losing = failing + 1 + random.below(6)
         let draws = random.next()
-        files.beforeSync.withLock {
-            $0 = { files in
-                guard files.operationCount(of: "sync") == losing else { return }
-                var random = SeededRandom(seed: draws)
-                losePower(files, LossModel.allCases[random.below(LossModel.allCases.count)], ledger, &random)
-            }
+        files.beforeSync = { files in
+            guard files.operationCount(of: "sync") == losing else { return }
+            var random = SeededRandom(seed: draws)
+            losePower(files, LossModel.allCases[random.below(LossModel.allCases.count)], ledger, &random)
         }
     }
 

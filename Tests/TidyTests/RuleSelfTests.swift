@@ -56,6 +56,15 @@ struct RuleSelfTests {
         .init(
             name: "a mutex", rule: Rules.locks, path: "Sources/Regnum/A.swift", text: "let state = Mutex(State())"),
         .init(
+            name: "a function in a lock", rule: Rules.lockedFunctions, path: "Sources/Regnum/A.swift",
+            text: "let watcher = Lock<(@Sendable (_ isWrite: Bool) -> Void)?>(nil)"),
+        .init(
+            name: "a function in a tuple in a mutex", rule: Rules.lockedFunctions, path: "Tests/T/A.swift",
+            text: "let next: Mutex<(Int, [Int], () -> Void)>"),
+        .init(
+            name: "a function by another name in a lock", rule: Rules.lockedFunctions, path: "Sources/Regnum/A.swift",
+            text: "typealias Watch = @Sendable (Int) -> Void\nlet watch = Lock<Watch?>(nil)"),
+        .init(
             name: "print", rule: Rules.noPrint, path: "Sources/Regnum/A.swift", text: "{ print(\"x\") }"),
         .init(
             name: "print in an interpolation", rule: Rules.noPrint, path: "Sources/Regnum/A.swift",
@@ -104,6 +113,10 @@ struct RuleSelfTests {
         .init(
             name: "other locks", rule: Rules.locks, path: "Sources/Regnum/A.swift",
             text: "let state = Lock(State())  // not Mutex(State())\npthread_mutex_lock(mutex)"),
+        .init(
+            name: "functions in other types in a lock", rule: Rules.lockedFunctions, path: "Sources/Regnum/A.swift",
+            text: "typealias Call = () -> Void\nlet a = Lock<[Int: () -> Void]>([:]), b = Lock<State>(State()), "
+                + "c = Mutex<[Call]>([]) // -> Void"),
         .init(
             name: "a method called print", rule: Rules.noPrint, path: "Sources/Regnum/A.swift",
             text: "printer.print(1)\nfunc print(_ x: Int) {}\n// print(1)"),

@@ -120,6 +120,36 @@ enum Rules {
             .map { Finding("lock", source.path, $0, "use Lock, which works in the child of a fork") }
     }
 
+    /// A function that lies in a generic place is wrapped where it is read from it through `inout`, and the wrapped one is
+    /// put back: each reading makes the next call one frame deeper, until the stack ends.
+    static func lockedFunctions(_ source: SourceText) -> [Finding] {
+        let aliases = source.code.compactMap { line in
+            line.firstMatch(of: #/\btypealias\s+(\w+)\s*=.*->/#).map { String($0.1) }
+        }
+        return matches(source.code, containing: ["Lock<", "Mutex<"]) { line in
+            line.matches(of: #/\b(?:Lock|Mutex)</#).contains { match in
+                let value = outermost(line[match.range.upperBound...])
+                return value.contains("->") || aliases.contains { value == $0 || value == $0 + "?" }
+            }
+        }.map { Finding("locked-function", source.path, $0, "a struct around the function keeps it as it is") }
+    }
+
+    /// What stands before the bracket that closes, without what stands in brackets of other types.
+    private static func outermost(_ text: Substring) -> String {
+        var depth = 0
+        var before: Character = " "
+        var kept = ""
+        for character in text {
+            let isArrow = character == ">" && before == "-"
+            if "]>".contains(character), !isArrow { depth -= 1 }
+            if depth < 0 { break }
+            if depth == 0, !"]>".contains(character) || isArrow { kept.append(character) }
+            if "[<".contains(character) { depth += 1 }
+            before = character
+        }
+        return kept
+    }
+
     /// Unfinished work stands in an issue, and the comment names it: `TODO(#12)`.
     static func openWork(_ source: SourceText) -> [Finding] {
         matches(source.comments, containing: ["TODO", "FIXME"]) { line in

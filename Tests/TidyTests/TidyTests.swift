@@ -27,6 +27,9 @@ struct TidyTests {
     @Test("locks work in the child of a fork")
     func locks() { report(Repository.sources.flatMap(Rules.locks)) }
 
+    @Test("locks guard no function by itself")
+    func lockedFunctions() { report(Repository.swiftFiles.flatMap(Rules.lockedFunctions)) }
+
     @Test("open work names its issue")
     func openWork() { report(Repository.swiftFiles.flatMap(Rules.openWork)) }
 

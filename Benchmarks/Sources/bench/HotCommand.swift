@@ -82,6 +82,12 @@ enum HotPath {
         "commit": { engine, people, turn in
             try engine.insertOneByOne(people.moved(to: engine.inputs.rows + turn, count: 1))
         },
+        // 16,000 commits a turn, in a file.
+        "commit-threads": { engine, people, turn in
+            guard let path = engine.path else { throw ValidationError("commit-threads needs --file") }
+            let first = engine.inputs.rows + turn * 16_000
+            try engine.insertFromThreads(16, people.moved(to: first, count: 16_000), path)
+        },
         "lookup": { engine, _, _ in sink(try engine.sumAges(of: engine.inputs.lookups) ?? 0) },
         "index-find": { engine, _, _ in sink(try engine.countByIndex(engine.inputs.names) ?? 0) },
         "iterate-int": { engine, _, _ in sink(try engine.sumAllAges() ?? 0) },

@@ -15,19 +15,23 @@ package final class DefaultConfiguration: Sendable {
     static var current: DefaultConfiguration { scoped ?? shared }
 
     /// Told of each use of the configuration of the process, before a read and after a write.
-    private static let watcher = Lock<(@Sendable (_ isWrite: Bool) -> Void)?>(nil)
+    private struct Watcher: Sendable {
+        // A struct: a function that is read from a lock through `inout` is wrapped once more at each reading.
+        let call: @Sendable (_ isWrite: Bool) -> Void
+    }
+    private static let watcher = Lock<Watcher?>(nil)
     private static let isWatched = Atomic(false)
 
     /// Sets the watcher; there is one for the process.
     package static func watch(_ body: @escaping @Sendable (_ isWrite: Bool) -> Void) {
-        watcher.withLock { $0 = body }
+        watcher.withLock { $0 = Watcher(call: body) }
         isWatched.store(true, ordering: .releasing)
     }
 
     private func tell(isWrite: Bool) {
         guard self === Self.shared, Self.isWatched.load(ordering: .acquiring) else { return }
         // Called after the lock is given back: it may use the configuration itself.
-        Self.watcher.withLock { $0 }?(isWrite)
+        Self.watcher.withLock { $0 }?.call(isWrite)
     }
 
     private struct State {

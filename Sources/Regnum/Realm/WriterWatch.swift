@@ -14,7 +14,7 @@ package enum WriterWatch {
     }
     private static let limit = Atomic(5000)
 
-    private static let started: Void = WriterWait.set { database in
+    private static let started: Void = WriterWait.shared.set { database in
         let wait = Wait(database)
         wait.tellLater(after: patience)
         return { wait.isOver.store(true, ordering: .relaxed) }

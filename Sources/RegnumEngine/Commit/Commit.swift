@@ -242,8 +242,7 @@ extension Database {
         } catch {
             abandonSlot(work)
             line.monitor.withLock {
-                line.isBusy = false
-                line.monitor.tellAll()
+                line.endBusy()
             }
             throw .system(error)
         }
@@ -259,8 +258,7 @@ extension Database {
             line.unsyncedSlot = bytes
             line.newest = slot.version
             line.hasCommitted = true
-            line.isBusy = false
-            line.monitor.tellAll()
+            line.endBusy()
         }
         syncSoon()
     }

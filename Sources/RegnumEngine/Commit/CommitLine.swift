@@ -36,6 +36,9 @@ package final class CommitTicket: @unchecked Sendable {
         case failed(EngineError)
     }
     var state = State.waiting
+    /// Where those sleep who wait for it.
+    fileprivate var waiting: Signal?
+    fileprivate var waitingCount = 0
     /// Called once, on any thread, when it is done; then nil, because sessions keep their ticket and what is to be
     /// called may keep the session.
     fileprivate(set) var onDone: (@Sendable (EngineError?) -> Void)?
@@ -189,12 +192,31 @@ final class CommitLine: @unchecked Sendable {
             rewrites: unsynced, offset: nextSlot, durable: durable, newest: newest)
     }
 
+    // MARK: Waiting
+
+    /// While somebody is busy: until the ticket is done, or who waits for it is the one to sync, or for no reason.
+    func wait(for ticket: CommitTicket) {
+        let signal = ticket.waiting ?? Signal()
+        ticket.waiting = signal
+        ticket.waitingCount += 1
+        monitor.wait(on: signal)
+        ticket.waitingCount -= 1
+    }
+
+    /// What somebody was busy with is over. Of those that wait for tickets, only who is the next to sync is woken.
+    func endBusy() {
+        isBusy = false
+        commits.first { $0.ticket.waitingCount > 0 }?.ticket.waiting?.tell()
+        monitor.tellAll()
+    }
+
     /// Returns what is to be called, outside of the monitor.
     private static func settle(
         _ commits: some Sequence<Commit>, as state: CommitTicket.State
     ) -> [@Sendable (EngineError?) -> Void] {
         commits.compactMap { commit in
             commit.ticket.state = state
+            commit.ticket.waiting?.tell()
             defer { commit.ticket.onDone = nil }
             return commit.ticket.onDone
         }

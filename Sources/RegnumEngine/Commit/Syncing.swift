@@ -15,7 +15,7 @@ extension Database {
 
     /// Returns when the commit is durable, or throws why it is abandoned.
     package func wait(for ticket: CommitTicket) throws(EngineError) {
-        while takeSync(if: { ticket.isWaiting }) { sync() }
+        while takeSync(for: ticket) { sync() }
         if let error = line.monitor.withLock({ ticket.failure }) { throw error }
     }
 
@@ -60,6 +60,16 @@ extension Database {
         if !evenIfLatched, let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
     }
 
+    /// As below, for who waits for a commit.
+    private func takeSync(for ticket: CommitTicket) -> Bool {
+        line.monitor.withLock {
+            while ticket.isWaiting, line.isBusy { line.wait(for: ticket) }
+            guard ticket.isWaiting else { return false }
+            line.isBusy = true
+            return true
+        }
+    }
+
     /// True where there is something to do, which is the caller's then; waits while somebody else is at it.
     private func takeSync(if isWanted: () -> Bool) -> Bool {
         line.monitor.withLock {
@@ -83,8 +93,7 @@ extension Database {
             if !mustHoldLock || !line.commits.isEmpty {
                 return (line.work(), before, line.commits.contains { before.hasMoved(since: $0.failures) })
             }
-            line.isBusy = false
-            line.monitor.tellAll()
+            line.endBusy()
             return (nil, before, false)
         }
         // Noticed just now: the caller takes the lock first.
@@ -123,9 +132,8 @@ extension Database {
             // Another process may make commits of those numbers.
             if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
-            line.isBusy = false
+            line.endBusy()
             releaseLock()
-            line.monitor.tellAll()
             return done
         }
         for call in done { call(failure) }

@@ -26,19 +26,33 @@ package struct WriterNote: Sendable {
     }
 }
 
-/// Where whoever waits for the writer's turn can be watched.
-package enum WriterWait {
-    package typealias Watch = @Sendable (Database) -> (@Sendable () -> Void)
-    private static let watch = Lock<Watch?>(nil)
+/// Where whoever waits for the writer's turn can be watched. Any thread.
+package final class WriterWait: Sendable {
+    /// That of the process.
+    package static let shared = WriterWait()
 
-    /// Sets what is called where a thread begins to wait, on that thread; it returns what is called at the end.
-    package static func set(_ new: @escaping Watch) { watch.withLock { $0 = new } }
+    private struct Watch {
+        // A struct, because a function that is read from a lock through `inout` is wrapped once more at each reading:
+        // each wait would take more of the stack than the one before.
+        let begin: @Sendable (Database) -> (@Sendable () -> Void)
+    }
+    private let watch = Lock<Watch?>(nil)
+
+    /// Nanoseconds that a thread of this process waits for another one before that is watched, which costs more than most
+    /// waits take.
+    static let patience: UInt64 = 10_000_000
+
+    /// Sets what is called where a thread has waited for a moment and goes on waiting, on that thread; it returns what is
+    /// called at the end.
+    package func set(_ begin: @escaping @Sendable (Database) -> (@Sendable () -> Void)) {
+        watch.withLock { $0 = Watch(begin: begin) }
+    }
 
     /// Runs `body`, which waits.
-    static func during<R>(
-        _ database: Database, _ body: () throws(EngineError) -> R
-    ) throws(EngineError) -> R {
-        let done = watch.withLock { $0 }?(database)
+    func during<R, Failure: Error>(
+        _ database: Database, _ body: () throws(Failure) -> R
+    ) throws(Failure) -> R {
+        let done = watch.withLock { $0 }?.begin(database)
         defer { done?() }
         return try body()
     }

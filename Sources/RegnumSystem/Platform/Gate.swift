@@ -1,61 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fair lock that one thread may take and another give back, as an actor's transaction needs: waiters go in
-// the order in which they came.
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+// the order in which they came. Who leaves hands it to the first of them and wakes nobody else.
 
 package final class Gate: @unchecked Sendable {
-    // Sendable: `next` and `serving` are only touched with `mutex` held.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let changed: UnsafeMutablePointer<pthread_cond_t>
-    /// Ticket that the next comer draws, and the one whose turn it is.
-    private var next: UInt64 = 0
-    private var serving: UInt64 = 0
+    // Sendable: `isTaken` and `queue` are only touched inside the monitor.
+    private final class Place {
+        let signal = Signal()
+        var isServed = false
+    }
+    private let monitor = Monitor()
+    private var isTaken = false
+    /// Oldest first.
+    private var queue: [Place] = []
 
-    package init() {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        changed = .allocate(capacity: 1)
-        changed.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(changed, nil)
+    package init() {}
+
+    /// Waits for its turn, then holds the gate until `leave`. Where that takes more than `patience` nanoseconds, `whileLong`
+    /// is called, which waits for the rest by calling what it is given.
+    package func enter(patience: UInt64 = .max, whileLong: (_ wait: () -> Void) -> Void) {
+        let place = monitor.withLock { () -> Place? in
+            if !isTaken {
+                isTaken = true
+                return nil
+            }
+            let place = Place()
+            queue.append(place)
+            return place
+        }
+        guard let place else { return }
+        let (now, never) = (MonotonicClock.now(), UInt64(Int64.max))
+        if wait(at: place, until: patience < never - now ? now + patience : never) { return }
+        whileLong { _ = wait(at: place, until: never) }
     }
 
-    deinit {
-        pthread_cond_destroy(changed)
-        pthread_mutex_destroy(mutex)
-        changed.deallocate()
-        mutex.deallocate()
-    }
+    package func enter() { enter { wait in wait() } }
 
-    /// Waits for its turn, then holds the gate until `leave`.
-    package func enter() {
-        pthread_mutex_lock(mutex)
-        let ticket = next
-        next += 1
-        while serving != ticket { pthread_cond_wait(changed, mutex) }
-        pthread_mutex_unlock(mutex)
+    /// True where it was the place's turn before `deadline`.
+    private func wait(at place: Place, until deadline: UInt64) -> Bool {
+        monitor.withLock {
+            while !place.isServed {
+                if deadline == UInt64(Int64.max) {
+                    monitor.wait(on: place.signal)
+                } else {
+                    if MonotonicClock.now() >= deadline { return false }
+                    monitor.wait(on: place.signal, until: deadline)
+                }
+            }
+            return true
+        }
     }
 
     /// Takes the gate only if nobody holds or awaits it.
     package func tryEnter() -> Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        guard serving == next else { return false }
-        next += 1
-        return true
+        monitor.withLock {
+            if isTaken { return false }
+            isTaken = true
+            return true
+        }
     }
 
     package func leave() {
-        pthread_mutex_lock(mutex)
-        serving += 1
-        pthread_cond_broadcast(changed)
-        pthread_mutex_unlock(mutex)
+        monitor.withLock {
+            if queue.isEmpty {
+                isTaken = false
+            } else {
+                let next = queue.removeFirst()
+                next.isServed = true
+                next.signal.tell()
+            }
+        }
     }
 }

@@ -9,32 +9,47 @@
     import Darwin
 #endif
 
-package final class Monitor: @unchecked Sendable {
-    // Sendable: two objects of the system that threads share.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let changed: UnsafeMutablePointer<pthread_cond_t>
+/// Where those sleep who wait in a monitor for the same thing.
+package final class Signal: @unchecked Sendable {
+    // Sendable: an object of the system that threads share.
+    fileprivate let condition: UnsafeMutablePointer<pthread_cond_t>
 
     package init() {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        changed = .allocate(capacity: 1)
-        changed.initialize(to: pthread_cond_t())
-        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        condition.initialize(to: pthread_cond_t())
         #if canImport(Darwin)
-            pthread_cond_init(changed, nil)
+            pthread_cond_init(condition, nil)
         #else
             var attributes = pthread_condattr_t()
             pthread_condattr_init(&attributes)
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(changed, &attributes)
+            pthread_cond_init(condition, &attributes)
             pthread_condattr_destroy(&attributes)
         #endif
     }
 
     deinit {
-        pthread_cond_destroy(changed)
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+    }
+
+    /// Inside the monitor: ends the waiting of all. No call of the system where nobody waits.
+    package func tell() { pthread_cond_broadcast(condition) }
+}
+
+package final class Monitor: @unchecked Sendable {
+    // Sendable: an object of the system that threads share.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed = Signal()
+
+    package init() {
+        mutex = .allocate(capacity: 1)
+        mutex.initialize(to: pthread_mutex_t())
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
         pthread_mutex_destroy(mutex)
-        changed.deallocate()
         mutex.deallocate()
     }
 
@@ -45,26 +60,31 @@ package final class Monitor: @unchecked Sendable {
     }
 
     /// Inside `withLock`: lets others in until one of them calls `tellAll`, or for no reason.
-    package func wait() { pthread_cond_wait(changed, mutex) }
+    package func wait() { wait(on: changed) }
 
     /// As `wait`, until `MonotonicClock` shows `deadline` at most.
-    package func wait(until deadline: UInt64) {
+    package func wait(until deadline: UInt64) { wait(on: changed, until: deadline) }
+
+    /// As `wait`, until somebody tells the signal. Woken one by one, many who wait do not stand in each other's way.
+    package func wait(on signal: Signal) { pthread_cond_wait(signal.condition, mutex) }
+
+    package func wait(on signal: Signal, until deadline: UInt64) {
         var time = timespec()
         #if canImport(Darwin)
             let now = MonotonicClock.now()
             guard deadline > now else { return }
             time.tv_sec = Int((deadline - now) / 1_000_000_000)
             time.tv_nsec = Int((deadline - now) % 1_000_000_000)
-            pthread_cond_timedwait_relative_np(changed, mutex, &time)
+            pthread_cond_timedwait_relative_np(signal.condition, mutex, &time)
         #else
             time.tv_sec = Int(deadline / 1_000_000_000)
             time.tv_nsec = Int(deadline % 1_000_000_000)
-            pthread_cond_timedwait(changed, mutex, &time)
+            pthread_cond_timedwait(signal.condition, mutex, &time)
         #endif
     }
 
-    /// Ends the waiting of all.
-    package func tellAll() { pthread_cond_broadcast(changed) }
+    /// Ends the waiting of all who wait on no signal of their own.
+    package func tellAll() { changed.tell() }
 }
 
 package enum DetachedThread {

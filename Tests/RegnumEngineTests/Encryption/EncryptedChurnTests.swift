@@ -34,16 +34,14 @@
         }
 
         private func watch(_ files: SimulatedFileSystem, _ search: Search) {
-            files.beforeSync.withLock {
-                $0 = { files in
-                    for path in files.paths {
-                        guard let bytes = files.contents(of: path) else { continue }
-                        if path == EncryptedFileTests.path {
-                            search.longest.withLock { $0 = max($0, bytes.count) }
-                        }
-                        for word in Self.words where EncryptedFileTests.contains(bytes, Array(word.utf8)) {
-                            search.found.withLock { _ = $0.insert(word) }
-                        }
+            files.beforeSync = { files in
+                for path in files.paths {
+                    guard let bytes = files.contents(of: path) else { continue }
+                    if path == EncryptedFileTests.path {
+                        search.longest.withLock { $0 = max($0, bytes.count) }
+                    }
+                    for word in Self.words where EncryptedFileTests.contains(bytes, Array(word.utf8)) {
+                        search.found.withLock { _ = $0.insert(word) }
                     }
                 }
             }
@@ -103,7 +101,7 @@
                     try table.set(.int(Int64(turn)), 0, of: try table.key(atPosition: turn))
                 }
             }
-            files.beforeSync.withLock { $0 = nil }
+            files.beforeSync = nil
             #expect(search.found.withLock { $0 } == (isEncrypted ? [] : Self.words))
             // The blocks have moved.
             let byteCount = files.contents(of: EncryptedFileTests.path)?.count ?? .max

@@ -120,15 +120,13 @@
         func noPlaintextInTheMaking() throws {
             let files = try Self.make()
             let search = Search()
-            files.beforeSync.withLock {
-                $0 = { files in
-                    for path in files.paths where path.hasSuffix(".tmp") || path.hasSuffix(".compacting") {
-                        guard let bytes = files.contents(of: path), bytes.count > 100_000 else { continue }
-                        search.seen.withLock { _ = $0.insert(path) }
-                        for word in ["Geheim", "Secret", "secret", "Glied"]
-                        where Self.contains(bytes, Array(word.utf8)) {
-                            search.found.withLock { $0.append("\(word) in \(path)") }
-                        }
+            files.beforeSync = { files in
+                for path in files.paths where path.hasSuffix(".tmp") || path.hasSuffix(".compacting") {
+                    guard let bytes = files.contents(of: path), bytes.count > 100_000 else { continue }
+                    search.seen.withLock { _ = $0.insert(path) }
+                    for word in ["Geheim", "Secret", "secret", "Glied"]
+                    where Self.contains(bytes, Array(word.utf8)) {
+                        search.found.withLock { $0.append("\(word) in \(path)") }
                     }
                 }
             }
@@ -137,7 +135,7 @@
             var options = Database.OpenOptions()
             options.encryptionKey = Self.key(1)
             #expect(try Database.compact(path: Self.path, fileSystem: files, options: options))
-            files.beforeSync.withLock { $0 = nil }
+            files.beforeSync = nil
             #expect(search.found.withLock { $0 } == [])
             #expect(search.seen.withLock { $0 } == [copy + ".regnum-0.tmp", Self.path + ".compacting"])
             for (path, key) in [(copy, UInt8(2)), (Self.path, 1)] {

@@ -10,6 +10,8 @@ final class RegnumEngine: Engine {
     /// Of the files that are opened from now on; nil for plain ones.
     var encryptionKey: Data?
     private var realm: Realm?
+    /// Of the file that was opened last.
+    private(set) var path: String?
     private var isIndexed = false
     private var isSearchable = false
 
@@ -23,6 +25,7 @@ final class RegnumEngine: Engine {
     func open(_ path: String, indexed: Bool) throws {
         isIndexed = indexed
         isSearchable = false
+        self.path = path
         realm = try Realm(configuration: configuration(path, indexed: indexed))
     }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer's gate: one at a time, in the order in which they came, and what is told of those that wait long.
+
+import RegnumSystem
+import Testing
+
+@Suite struct GateTests {
+    /// What threads have done; reached inside the monitor only.
+    private final class Log: @unchecked Sendable {
+        // Sendable: see above.
+        let monitor = Monitor()
+        var lines: [Int] = []
+
+        func add(_ line: Int) {
+            monitor.withLock {
+                lines.append(line)
+                monitor.tellAll()
+            }
+        }
+
+        func wait(for count: Int) -> [Int] {
+            monitor.withLock {
+                while lines.count < count { monitor.wait() }
+                return lines
+            }
+        }
+    }
+
+    @Test("waiters go in the order in which they came")
+    func order() {
+        let (gate, came, went) = (Gate(), Log(), Log())
+        gate.enter()
+        for number in 0..<20 {
+            _ = DetachedThread.start {
+                // Long at once: so it is known that the place is taken.
+                gate.enter(patience: 0) { wait in
+                    came.add(number)
+                    wait()
+                }
+                went.add(number)
+                gate.leave()
+            }
+            _ = came.wait(for: number + 1)
+        }
+        gate.leave()
+        #expect(went.wait(for: 20) == Array(0..<20))
+        #expect(gate.tryEnter())
+    }
+
+    @Test("one thread at a time, and none is left behind")
+    func exclusion() {
+        let (gate, ended) = (Gate(), Log())
+        let sum = Sum()
+        for number in 0..<8 {
+            _ = DetachedThread.start {
+                for turn in 0..<500 {
+                    if turn % 3 != 0 || !gate.tryEnter() { gate.enter() }
+                    sum.number += 1
+                    gate.leave()
+                }
+                ended.add(number)
+            }
+        }
+        _ = ended.wait(for: 8)
+        #expect(sum.number == 4000)
+    }
+
+    private final class Sum: @unchecked Sendable {
+        // Sendable: reached by the holder of the gate only.
+        var number = 0
+    }
+
+    @Test("another thread may give it back, and it is taken only where it is free")
+    func otherThread() {
+        let (gate, log) = (Gate(), Log())
+        #expect(gate.tryEnter())
+        #expect(!gate.tryEnter())
+        _ = DetachedThread.start {
+            gate.leave()
+            log.add(0)
+        }
+        _ = log.wait(for: 1)
+        var isLong = false
+        gate.enter(patience: 0) { wait in
+            isLong = true
+            wait()
+        }
+        #expect(!isLong)
+    }
+
+    @Test("who waits longer than his patience is told so once, and goes on waiting")
+    func patience() {
+        let (gate, log) = (Gate(), Log())
+        gate.enter()
+        _ = DetachedThread.start {
+            gate.enter(patience: 2_000_000) { wait in
+                log.add(1)
+                wait()
+                log.add(2)
+            }
+            log.add(3)
+            gate.leave()
+        }
+        #expect(log.wait(for: 1) == [1])
+        gate.leave()
+        #expect(log.wait(for: 3) == [1, 2, 3])
+        // It has been given back.
+        gate.enter()
+    }
+}
