@@ -169,7 +169,8 @@ import Testing
         try session.commitWrite(.relaxed)
         try insert(session, 0, .relaxed)
         let end = MonotonicClock.now() + 20_000_000_000
-        while files.pendingOperationCount > 0, MonotonicClock.now() < end {
+        let line = session.database.line
+        while !line.monitor.withLock({ line.isIdle }), MonotonicClock.now() < end {
             CurrentThread.sleep(nanoseconds: 1_000_000)
         }
         #expect(try count(nothing(files)) == 1)
