@@ -100,6 +100,26 @@ struct KeyChunks {
     mutating func partition<E: Error>(
         _ mark: OrderMark, markOf: (ObjectKey) throws(E) -> OrderMark, _ isBefore: (ObjectKey) throws(E) -> Bool
     ) throws(E) -> Int {
+        try partition(behind: try chunksBeginning(before: mark, markOf, isBefore) - 1, isBefore)
+    }
+
+    /// As above for an object that is likely to be an element, and is found by its key among those of its chunk: of the
+    /// objects there none is visited.
+    mutating func partition<E: Error>(
+        at key: ObjectKey, _ mark: OrderMark, markOf: (ObjectKey) throws(E) -> OrderMark,
+        _ isBefore: (ObjectKey) throws(E) -> Bool
+    ) throws(E) -> Int {
+        let next = try chunksBeginning(before: mark, markOf, isBefore)
+        if next < chunks.count, chunks[next].keys[0] == key { return starts[next] }
+        if next > 0, let place = chunks[next - 1].keys.firstIndex(of: key) { return starts[next - 1] + place }
+        return try partition(behind: next - 1, isBefore)
+    }
+
+    /// How many chunks begin with an element that comes first.
+    private mutating func chunksBeginning<E: Error>(
+        before mark: OrderMark, _ markOf: (ObjectKey) throws(E) -> OrderMark,
+        _ isBefore: (ObjectKey) throws(E) -> Bool
+    ) throws(E) -> Int {
         var low = 0
         var high = chunks.count
         while low < high {
@@ -114,7 +134,7 @@ struct KeyChunks {
             let comes = first == mark ? try isBefore(chunks[middle].keys[0]) : first < mark
             if comes { low = middle &+ 1 } else { high = middle }
         }
-        return try partition(behind: low - 1, isBefore)
+        return low
     }
 
     /// As above within the chunk, whose first element is one of them; no chunk where it is -1.

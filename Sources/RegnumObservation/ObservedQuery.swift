@@ -351,9 +351,10 @@ private final class Finder {
             return result < 0 || result == 0 && other < key
         }
         guard order.hasMarks else { return try keys.partition(isBefore) }
-        return try keys.partition(
-            try order.mark(of: row),
-            markOf: { other throws(EngineError) in try order.mark(of: self.row(other, wasThere)) }, isBefore)
+        let mark = try order.mark(of: row)
+        let markOf = { (other: ObjectKey) throws(EngineError) in try order.mark(of: self.row(other, wasThere)) }
+        if wasThere { return try keys.partition(at: key, mark, markOf: markOf, isBefore) }
+        return try keys.partition(mark, markOf: markOf, isBefore)
     }
 
     /// One of the elements as they were or are.

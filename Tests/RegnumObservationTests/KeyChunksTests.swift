@@ -56,6 +56,13 @@ import Testing
                     let found = chunks.partition(
                         try #require(marks[model[place]]), markOf: { marks[$0] ?? OrderMark() }, before.contains)
                     #expect(found == place)
+                    // By the key of the element there, which is not asked about, and by one that is no element.
+                    for key in [model[place], ObjectKey(next)] {
+                        let found = chunks.partition(
+                            at: key, try #require(marks[model[place]]), markOf: { marks[$0] ?? OrderMark() },
+                            before.contains)
+                        #expect(found == place)
+                    }
                 }
             }
             var seen: [ObjectKey] = []

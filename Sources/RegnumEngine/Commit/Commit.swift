@@ -113,7 +113,7 @@ extension Database {
         let spill = spilled
         let failures = spill?.failures ?? line.monitor.withLock { self.failures }
         precondition(spill.map { $0.number == number } ?? true, "another commit during a write")
-        var space = try recordedSpace(spill)
+        var space = try takeRecordedSpace(spill)
         let generation = recordedGeneration
         let isSnapshot = space.wantsSnapshot(freed: blocks.freed.count)
         var freed = freedExtents(blocks, isSnapshot ? space.chain : [], death: number)

@@ -113,9 +113,11 @@ extension Database {
             failures: line.monitor.withLock { failures })
     }
 
-    /// Free space without what the running transaction has taken.
-    func recordedSpace(_ spill: Spill?) throws(EngineError) -> RecordedSpace {
+    /// Free space without what the running transaction has taken, to be changed in place: a copy takes time that grows with
+    /// the file. Where the commit fails, it is read again.
+    func takeRecordedSpace(_ spill: Spill?) throws(EngineError) -> RecordedSpace {
         if let spill { return spill.space }
+        defer { recorded = nil }
         return try loadRecordedSpace()
     }
 

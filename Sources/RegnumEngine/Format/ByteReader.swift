@@ -50,7 +50,11 @@ package struct ByteWriter {
     package private(set) var bytes: [UInt8] = []
     package private(set) var refs: [(offset: Int, ref: BlockRef)] = []
 
-    package init() {}
+    /// With room for what most blocks hold, so that it need not grow.
+    package init(capacity: Int = 512) {
+        bytes.reserveCapacity(capacity)
+        refs.reserveCapacity(capacity / 64)
+    }
 
     package mutating func integer<T: FixedWidthInteger & BitwiseCopyable>(_ value: T) {
         withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }

@@ -121,6 +121,7 @@ package struct FreeSpace: Sendable {
 
     private func runs(from start: UInt64) -> [Extent] {
         var extents: [Extent] = []
+        extents.reserveCapacity(32)
         var page = start
         while let run = nextRun(from: page) {
             extents.append(run)

@@ -128,7 +128,7 @@ extension DirtyGroup {
     private func planColumns() -> [Plan] {
         let rows = view.pointee.count
         return (0..<columnCount).map { column in
-            let key = columns.definitions[column].key.rawValue
+            let key = columns.columns[column].key
             let v = view.columns[column]
             if isOwn(column) { return Plan(descriptor: plan(column, v, rows)) }
             guard var d = segments[column] else {
@@ -178,13 +178,13 @@ extension DirtyGroup {
     }
 
     private func plan(_ column: Int, _ v: ColumnView, _ rows: Int) -> RowGroupLayout.Descriptor {
-        let definition = columns.definitions[column]
-        var d = RowGroupLayout.Descriptor(form: v.form, flags: 0, columnKey: definition.key.rawValue)
+        let stored = columns.columns[column]
+        var d = RowGroupLayout.Descriptor(form: v.form, flags: 0, columnKey: stored.key)
         if v.validity != nil, hasNulls(v, rows) { d.flags |= RowGroupLayout.Flags.validity }
         var tail = 0
         switch v.form {
         case .uint8, .uint16, .uint32, .int64:
-            tail = planIntegers(&d, v, rows, isDate: definition.type == .date, wantsZone: definition.type != .link)
+            tail = planIntegers(&d, v, rows, isDate: stored.type == .date, wantsZone: stored.type != .link)
         case .slots: tail = planBytes(&d, v, rows)
         case .float64, .float32: planFloats(&d, v, rows)
         default:

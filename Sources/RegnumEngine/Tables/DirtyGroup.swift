@@ -26,14 +26,14 @@ package final class DirtyGroup {
     /// Bits of columns with an index or backlinks, whose stores must go the long way.
     private let guarded: [Bool]
 
-    var columnCount: Int { columns.definitions.count }
+    var columnCount: Int { columns.count }
 
     private init(columns: ColumnMap, guarded: [Bool]) {
         self.columns = columns
         self.guarded = guarded
-        segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.definitions.count)
-        view = GroupHandle.allocate(columns: columns.definitions.count)
-        for i in 0..<columns.definitions.count { view.columns[i] = columns.defaultView(i) }
+        segments = [RowGroupLayout.Descriptor?](repeating: nil, count: columns.count)
+        view = GroupHandle.allocate(columns: columns.count)
+        for i in 0..<columns.count { view.columns[i] = columns.defaultView(i) }
         view.initialize(
             to: GroupView(
                 keyForm: .dense, firstKey: 0, keySpan: 0, count: 0,
@@ -57,6 +57,7 @@ package final class DirtyGroup {
         self.init(columns: columns, guarded: guarded)
         view.pointee = decoded.pointee
         view.columns.update(from: decoded.columns, count: columnCount)
+        sources.reserveCapacity(1 + RowGroupLayout.externalCount(block))
         sources.append(Source(ref: ref, bytes: block))
         for i in 0..<RowGroupLayout.externalCount(block) {
             let external = RowGroupLayout.external(block, i)
@@ -77,11 +78,8 @@ package final class DirtyGroup {
         ownKeys?.deallocate()
     }
 
-    private static func free(_ column: ColumnView) {
-        column.data.deallocate()
-        column.validity?.deallocate()
-        if column.form.isInteger { column.aux?.deallocate() }
-    }
+    /// As `makeMemory` has made it.
+    private static func free(_ column: ColumnView) { column.data.deallocate() }
 
     /// The group is going away: so are the blocks behind it.
     func freeSources(_ space: BlockSpace) {
@@ -105,18 +103,15 @@ package final class DirtyGroup {
     /// itself does not, so accessors stay good.
     package func makeWritable(_ column: Int) {
         if view.columns[column].isWritable { return }
-        let definition = columns.definitions[column]
+        let stored = columns.columns[column]
         let old = view.columns[column]
         let rows = view.pointee.count
-        var new = ownView(column, definition.writableForm)
+        var new = ownView(column, stored.writableForm, hasNanoseconds: stored.type == .date)
         switch new.form {
         case .int64:
             let target = new.data.assumingMemoryBound(to: Int64.self)
             for row in 0..<rows { target[row] = old.integer(row) }
-            if definition.type == .date {
-                new.aux = Self.zeroed(capacity * 4)
-                if let aux = old.aux { Memory.copy(new.aux.unsafelyUnwrapped, aux, rows * 4) }
-            }
+            if let target = new.aux, let aux = old.aux { Memory.copy(target, aux, rows * 4) }
         case .slots:
             let target = new.data.assumingMemoryBound(to: ByteSlot.self)
             for row in 0..<rows {
@@ -136,30 +131,40 @@ package final class DirtyGroup {
     private func takeOver(_ column: Int) {
         if isOwn(column) { return }
         let old = view.columns[column]
-        let definition = columns.definitions[column]
-        guard definition.writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
+        guard columns.columns[column].writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
         let rows = view.pointee.count
-        var new = ownView(column, old.form == .constant ? .uint8 : old.form)
+        var new = ownView(column, old.form == .constant ? .uint8 : old.form, hasNanoseconds: old.aux != nil)
         new.base = old.base
         if new.form == old.form { Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows)) }
-        if let aux = old.aux {
-            let target = Self.zeroed(capacity * 4)
-            Memory.copy(target, aux, rows * 4)
-            new.aux = target
-        }
+        if let target = new.aux, let aux = old.aux { Memory.copy(target, aux, rows * 4) }
         new.isNarrow = true
         replace(column, by: new)
     }
 
     /// Memory for the column in a form: zeros, and what is null now.
-    private func ownView(_ column: Int, _ form: ColumnForm) -> ColumnView {
+    private func ownView(_ column: Int, _ form: ColumnForm, hasNanoseconds: Bool) -> ColumnView {
         let rows = view.pointee.count
         if capacity == 0 { capacity = Self.roundedCapacity(rows) }
-        var new = ColumnView(form: form, data: Self.zeroed(Self.byteCount(form, capacity)))
-        if columns.definitions[column].hasValidity {
-            new.validity = Self.validity(copying: view.columns[column], rows: rows, capacity: capacity)
+        let new = Self.makeMemory(
+            form, capacity, hasValidity: columns.columns[column].hasValidity, hasNanoseconds: hasNanoseconds)
+        if let validity = new.validity {
+            let old = view.columns[column]
+            for row in 0..<rows where !old.isNull(row) { validity[row >> 6] |= 1 << UInt64(row & 63) }
         }
         return new
+    }
+
+    /// One allocation of zeros for `rows` rows: data, validity, nanoseconds of dates.
+    private static func makeMemory(
+        _ form: ColumnForm, _ rows: Int, hasValidity: Bool, hasNanoseconds: Bool
+    ) -> ColumnView {
+        let data = max(byteCount(form, rows), 16)
+        let validity = hasValidity ? (rows + 63) / 64 * 8 : 0
+        let memory = zeroed(data + validity + (hasNanoseconds ? rows * 4 : 0))
+        var view = ColumnView(form: form, data: memory)
+        if hasValidity { view.validity = (memory + data).assumingMemoryBound(to: UInt64.self) }
+        if hasNanoseconds { view.aux = memory + data + validity }
+        return view
     }
 
     private func replace(_ column: Int, by new: ColumnView) {
@@ -170,16 +175,9 @@ package final class DirtyGroup {
         if old.isNarrow { Self.free(old) }
     }
 
-    private static func validity(copying old: ColumnView, rows: Int, capacity: Int) -> UnsafeMutablePointer<UInt64> {
-        let words = (capacity + 63) / 64
-        let target = zeroed(words * 8).assumingMemoryBound(to: UInt64.self)
-        for row in 0..<rows where !old.isNull(row) { target[row >> 6] |= 1 << UInt64(row & 63) }
-        return target
-    }
-
     private static func zeroed(_ byteCount: Int) -> UnsafeMutableRawPointer {
-        let p = UnsafeMutableRawPointer.allocate(byteCount: max(byteCount, 16), alignment: 16)
-        Memory.zero(p, max(byteCount, 16))
+        let p = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
+        Memory.zero(p, byteCount)
         return p
     }
 
@@ -220,23 +218,17 @@ package final class DirtyGroup {
     private func grow(to wanted: Int) {
         let views = view.columns
         for i in 0..<columnCount {
-            let form = views[i].form
-            let data = Self.zeroed(Self.byteCount(form, wanted))
-            Memory.copy(data, views[i].data, Self.byteCount(form, capacity))
-            views[i].data.deallocate()
-            views[i].data = data
-            if let validity = views[i].validity {
-                let target = Self.zeroed((wanted + 63) / 64 * 8)
+            let old = views[i]
+            let new = Self.makeMemory(
+                old.form, wanted, hasValidity: old.validity != nil,
+                hasNanoseconds: old.form.isInteger && old.aux != nil)
+            Memory.copy(new.data, old.data, Self.byteCount(old.form, capacity))
+            if let target = new.validity, let validity = old.validity {
                 Memory.copy(target, UnsafeRawPointer(validity), (capacity + 63) / 64 * 8)
-                validity.deallocate()
-                views[i].validity = target.assumingMemoryBound(to: UInt64.self)
             }
-            if form.isInteger, let aux = views[i].aux {
-                let target = Self.zeroed(wanted * 4)
-                Memory.copy(target, aux, capacity * 4)
-                aux.deallocate()
-                views[i].aux = target
-            }
+            if let target = new.aux, let aux = old.aux { Memory.copy(target, aux, capacity * 4) }
+            Self.free(old)
+            (views[i].data, views[i].validity, views[i].aux) = (new.data, new.validity, new.aux)
         }
         capacity = wanted
     }

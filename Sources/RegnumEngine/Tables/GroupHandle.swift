@@ -13,29 +13,46 @@ package enum ZeroBytes {
     }()
 }
 
+/// What groups ask of a column's definition, without its name: copies count no reference.
+struct StoredColumn {
+    let key: UInt32
+    let type: ColumnType
+    let writableForm: ColumnForm
+    let hasValidity: Bool
+
+    init(_ definition: ColumnDefinition) {
+        key = definition.key.rawValue
+        type = definition.type
+        writableForm = definition.writableForm
+        hasValidity = definition.hasValidity
+    }
+}
+
 /// Which column of a table has which key, and the defaults of columns that a block does not hold.
 package struct ColumnMap {
-    package let definitions: [ColumnDefinition]
+    let columns: [StoredColumn]
 
-    package init(_ definitions: [ColumnDefinition]) { self.definitions = definitions }
+    package init(_ definitions: [ColumnDefinition]) { columns = definitions.map { StoredColumn($0) } }
+
+    var count: Int { columns.count }
 
     package func index(of key: UInt32, hint: Int) -> Int? {
-        if hint < definitions.count, definitions[hint].key.rawValue == key { return hint }
-        return definitions.firstIndex { $0.key.rawValue == key }
+        if hint < columns.count, columns[hint].key == key { return hint }
+        return columns.firstIndex { $0.key == key }
     }
 
     /// The view of a column that holds nothing but null or zero.
     package func defaultView(_ column: Int) -> ColumnView {
-        let definition = definitions[column]
+        let stored = columns[column]
         let form: ColumnForm =
-            switch definition.writableForm {
+            switch stored.writableForm {
             case .slots: .text16
             case .int64: .constant
             case let other: other
             }
         var view = ColumnView(form: form, data: ZeroBytes.base)
         view.aux = form == .text16 ? ZeroBytes.base : nil
-        if definition.hasValidity { view.validity = ZeroBytes.base.assumingMemoryBound(to: UInt64.self) }
+        if stored.hasValidity { view.validity = ZeroBytes.base.assumingMemoryBound(to: UInt64.self) }
         return view
     }
 }
@@ -52,7 +69,7 @@ package enum GroupHandle {
         }
         let block = try space.bytes(ref)
         let rows = RowGroupLayout.rows(block)
-        let count = columns.definitions.count
+        let count = columns.count
         let group = allocate(columns: count)
         let views = group.columns
         for i in 0..<count { views[i] = columns.defaultView(i) }
@@ -65,7 +82,7 @@ package enum GroupHandle {
                 guard let column = columns.index(of: d.columnKey, hint: i) else { continue }
                 do throws(EngineError) {
                     let source = try segmentSource(d, rows: rows, block, space)
-                    guard matches(d.form, columns.definitions[column]) else {
+                    guard matches(d.form, columns.columns[column].writableForm) else {
                         throw corrupted("a column's form does not fit its type", page: ref.page)
                     }
                     views[column] = view(d, rows: rows, source)
@@ -117,9 +134,9 @@ package enum GroupHandle {
         return bytes
     }
 
-    /// True if a column of that type may be stored in that form.
-    package static func matches(_ form: ColumnForm, _ definition: ColumnDefinition) -> Bool {
-        switch definition.writableForm {
+    /// True if a column that is written in one form may be stored in the other.
+    private static func matches(_ form: ColumnForm, _ writableForm: ColumnForm) -> Bool {
+        switch writableForm {
         case .int64: return form.isInteger
         case .slots: return RowGroupLayout.isText(form)
         case let wanted: return form == wanted

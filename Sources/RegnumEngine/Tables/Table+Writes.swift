@@ -403,21 +403,23 @@ extension Table {
         try flushOpenCollections()
         var record = TableRecord(
             key: definition.key, nextObjectKey: nextKey, count: UInt64(count), root: try groups.seal(), trees: [])
-        for (i, column) in definition.columns.enumerated() {
+        record.trees.reserveCapacity(treeColumns.count + uniques.count)
+        for i in treeColumns {
+            let key = definition.columns[i].key
             if let index = indexes[i] {
                 let root = try index.tree.seal(into: session.space.sealer)
                 record.trees.append(
-                    TreeRecord(column: column.key, role: .index, count: UInt64(index.tree.count), root: root))
+                    TreeRecord(column: key, role: .index, count: UInt64(index.tree.count), root: root))
             }
             if let text = contentIndexes[i] {
                 let root = try text.tree.seal(into: session.space.sealer)
                 record.trees.append(
-                    TreeRecord(column: column.key, role: .content, count: text.tree.count, root: root))
+                    TreeRecord(column: key, role: .content, count: text.tree.count, root: root))
             }
             if let tree = backlinkTrees[i] {
                 let root = try tree.settled().seal(into: session.space.sealer)
                 record.trees.append(
-                    TreeRecord(column: column.key, role: .backlinks, count: UInt64(tree.count), root: root))
+                    TreeRecord(column: key, role: .backlinks, count: UInt64(tree.count), root: root))
             }
         }
         for unique in uniques {
@@ -433,19 +435,20 @@ extension Table {
     func adopt(_ record: TableRecord) {
         groups.dropPendingGroups()
         groups.reset(root: record.root)
-        for (i, column) in definition.columns.enumerated() {
+        for i in treeColumns {
+            let key = definition.columns[i].key
             if let tree = indexes[i]?.tree,
-                let r = record.trees.first(where: { $0.column == column.key && $0.role == .index })
+                let r = record.trees.first(where: { $0.column == key && $0.role == .index })
             {
                 tree.rollback(root: r.root, count: r.count)
             }
             if let text = contentIndexes[i],
-                let r = record.trees.first(where: { $0.column == column.key && $0.role == .content })
+                let r = record.trees.first(where: { $0.column == key && $0.role == .content })
             {
                 text.tree.rollback(root: r.root, count: r.count)
             }
             if let tree = backlinkTrees[i],
-                let r = record.trees.first(where: { $0.column == column.key && $0.role == .backlinks })
+                let r = record.trees.first(where: { $0.column == key && $0.role == .backlinks })
             {
                 tree.rollback(root: r.root, count: r.count)
             }

@@ -112,13 +112,14 @@ package final class Table {
         openCollections.removeAll()
         lastLeaf = nil
         let trees = TreeRecords(record)
-        for (i, column) in definition.columns.enumerated() {
-            let index = trees.first(column.key, .index)
-            let links = trees.first(column.key, .backlinks)
+        for i in treeColumns {
+            let key = definition.columns[i].key
+            let index = trees.first(key, .index)
+            let links = trees.first(key, .backlinks)
             indexes[i]?.tree.rollback(root: index?.root ?? .none, count: index?.count ?? 0)
             backlinkTrees[i]?.rollback(root: links?.root ?? .none, count: links?.count ?? 0)
             guard let text = contentIndexes[i] else { continue }
-            let record = trees.first(column.key, .content)
+            let record = trees.first(key, .content)
             text.tree.rollback(root: record?.root ?? .none, count: record?.count ?? 0)
         }
         for unique in uniques { unique.show(trees.first(unique.definition.key, .unique)) }

@@ -45,10 +45,26 @@ struct IndexNode {
         self.capacity = capacity
         count = 0
         nullCount = 0
-        values = .allocate(capacity: capacity)
-        keys = .allocate(capacity: capacity)
-        texts = isBytes ? .allocate(capacity: capacity) : nil
-        links = level > 0 ? .allocate(capacity: capacity) : nil
+        (values, keys, texts, links) = Self.makeArrays(capacity, isBytes: isBytes, isBranch: level > 0)
+    }
+
+    private typealias Arrays = (
+        values: UnsafeMutablePointer<UInt64>, keys: UnsafeMutablePointer<UInt64>,
+        texts: UnsafeMutablePointer<IndexNodeText>?, links: UnsafeMutablePointer<IndexLink>?
+    )
+
+    /// One allocation, which begins with the values.
+    private static func makeArrays(_ capacity: Int, isBytes: Bool, isBranch: Bool) -> Arrays {
+        let textBytes = isBytes ? capacity * MemoryLayout<IndexNodeText>.stride : 0
+        let linkBytes = isBranch ? capacity * MemoryLayout<IndexLink>.stride : 0
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity * 16 + textBytes + linkBytes, alignment: 8)
+        let rest = memory + capacity * 16
+        return (
+            memory.bindMemory(to: UInt64.self, capacity: capacity),
+            (memory + capacity * 8).bindMemory(to: UInt64.self, capacity: capacity),
+            isBytes ? rest.bindMemory(to: IndexNodeText.self, capacity: capacity) : nil,
+            isBranch ? (rest + textBytes).bindMemory(to: IndexLink.self, capacity: capacity) : nil
+        )
     }
 
     static func make(level: Int, isBytes: Bool, capacity: Int) -> IndexNodePointer {
@@ -61,11 +77,8 @@ struct IndexNode {
     static func free(_ node: IndexNodePointer) {
         if let links = node.pointee.links {
             for i in 0..<node.pointee.count { if let child = links[i].node { free(child) } }
-            links.deallocate()
         }
         node.pointee.values.deallocate()
-        node.pointee.keys.deallocate()
-        node.pointee.texts?.deallocate()
         node.deallocate()
     }
 
@@ -82,18 +95,14 @@ struct IndexNode {
     mutating func reserve(_ needed: Int) {
         guard needed > capacity else { return }
         let grown = max(needed, capacity * 2)
-        Self.grow(&values, count, grown)
-        Self.grow(&keys, count, grown)
-        if var texts { Self.grow(&texts, count, grown); self.texts = texts }
-        if var links { Self.grow(&links, count, grown); self.links = links }
+        let new = Self.makeArrays(grown, isBytes: texts != nil, isBranch: links != nil)
+        new.values.update(from: values, count: count)
+        new.keys.update(from: keys, count: count)
+        if let texts, let target = new.texts { target.update(from: texts, count: count) }
+        if let links, let target = new.links { target.update(from: links, count: count) }
+        values.deallocate()
+        (values, keys, texts, links) = new
         capacity = grown
-    }
-
-    private static func grow<T>(_ pointer: inout UnsafeMutablePointer<T>, _ count: Int, _ capacity: Int) {
-        let grown = UnsafeMutablePointer<T>.allocate(capacity: capacity)
-        grown.update(from: pointer, count: count)
-        pointer.deallocate()
-        pointer = grown
     }
 
     @inline(__always)

@@ -513,6 +513,7 @@ package final class Session {
     /// Seals all tables; returns the pending ref of the catalog.
     private func seal() throws(EngineError) -> BlockRef {
         var records: [TableRecord] = []
+        records.reserveCapacity(tables.count)
         for table in tables { records.append(try table.seal()) }
         database.moveBlocksFromEnd(&records, tables, space)
         if isSchemaChanged || database.keepsFileLong(catalog.schema) {
