@@ -88,6 +88,8 @@ package final class ClassBinding {
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
     /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
     @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
+    /// The property that an `IndexedEquality` was asked of last, and where it lies if that can be asked.
+    @exclusivity(unchecked) var lastAsked: (member: QueryMember, place: (column: Int, type: ColumnType)?)?
     @exclusivity(unchecked) private var insertPlan: InsertPlan? {
         didSet { uncountedPlan = insertPlan.map { .passUnretained($0) } }
     }

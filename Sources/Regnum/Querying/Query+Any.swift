@@ -39,7 +39,7 @@ extension Query where T == AnyRealmValue {
     public var any: Query<AnyRealmValue> { within(.anyElement) }
 
     private func within(_ part: QuerySubscript) -> Query<AnyRealmValue> {
-        guard case .path(var path) = node else { misuse("Cannot add subscript to \(node.print().0)") }
+        guard var path = node.path else { misuse("Cannot add subscript to \(node.print().0)") }
         path.subscripts.append(part)
         return Query<AnyRealmValue>(.path(path))
     }

@@ -23,7 +23,7 @@ extension Query where T: RealmKeyedCollection {
     /// True where `value` is a value of the map.
     public func contains(_ value: T.Value) -> Query<Bool> {
         let map: Query = whole()
-        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), map.node, []))
+        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value)), map.node, []))
     }
 
     /// True where any of `values` is a value of the map.

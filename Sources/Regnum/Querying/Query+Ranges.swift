@@ -73,7 +73,7 @@ extension Query {
     }
 
     private func closed(_ low: Any, _ high: Any) -> Query<Bool> {
-        Query<Bool>(.between(node, QueryConstant(value: low), QueryConstant(value: high)))
+        Query<Bool>(.between(node, QueryConstant(low), QueryConstant(high)))
     }
 
     /// By the smallest and the largest of them.

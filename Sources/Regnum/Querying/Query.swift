@@ -20,26 +20,24 @@ public struct Query<T> {
 
     /// The path of this query; misuse where it is not one.
     var path: QueryPath {
-        guard case .path(let path) = node else { misuse("Cannot apply a keypath to \(node.print().0)") }
+        guard let path = node.path else { misuse("Cannot apply a keypath to \(node.print().0)") }
         return path
     }
 
-    func comparison(_ name: QueryNode.Operator, _ value: Any?, _ options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value: value)), options))
+    func comparison<V>(_ name: QueryNode.Operator, _ value: V, _ options: StringOptions = []) -> Query<Bool> {
+        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value)), options))
     }
 
     func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
-        if case .path(let left) = node, case .path(let right) = other.node,
-            left.endsInCollection, right.endsInCollection
-        {
+        if let left = node.path, let right = other.node.path, left.endsInCollection, right.endsInCollection {
             misuse("Comparing two collection columns is not permitted.")
         }
         return Query<Bool>(.comparison(name, node, other.node, options))
     }
 
     func appending<V>(_ member: QueryMember) -> Query<V> {
+        if case .element = node { return Query<V>(.property(member)) }
         let path = path
-        if path.names.isEmpty { return Query<V>(member.ofElement) }
         if !path.subscripts.isEmpty { misuse("Cannot apply key path to Map subscripts.") }
         return Query<V>(.path(path.appending(member.names, isCollection: member.isCollection)))
     }
@@ -219,7 +217,7 @@ extension Query where T: RealmCollection {
     /// True where the collection contains `value`.
     public func contains(_ value: T.Element) -> Query<Bool> {
         let collection: Query = whole()
-        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value: value)), collection.node, []))
+        return Query<Bool>(.comparison(.isIn, .constant(QueryConstant(value)), collection.node, []))
     }
 
     /// True where the collection contains any of `values`.
@@ -253,7 +251,7 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
     /// `search(_:in:limit:)`. The property must be declared `@Persisted(indexed: .fullText)`. An addition to
     /// RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {
-        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(value: search)), []))
+        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(search)), []))
     }
 }
 
@@ -261,6 +259,6 @@ extension Query where T: RealmCollection, T.Element.PersistedType: _QueryString 
     /// True where the words of `search` are in the texts of the list, taken together. The property must be declared
     /// `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {
-        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(value: search)), []))
+        Query<Bool>(.comparison(.text, node, .constant(QueryConstant(search)), []))
     }
 }

@@ -9,8 +9,8 @@ final class QueryMember {
     /// Several for a projected property that leads through links.
     let names: [String]
     let isCollection: Bool
-    /// The property of the element that is asked about.
-    let ofElement: QueryNode
+    /// As the whole of a path: the property of the element that is asked about.
+    let path: QueryPath
 
     /// `name`: names joined by dots.
     init(_ name: String, isCollection: Bool) {
@@ -18,7 +18,7 @@ final class QueryMember {
         self.isCollection = isCollection
         var path = QueryPath(names: []).appending(names, isCollection: isCollection)
         path.lowered = path.operand
-        ofElement = .path(path)
+        self.path = path
     }
 
     /// Whether properties of the type hold many values.

@@ -24,21 +24,23 @@ private struct QueryLowering {
         defer { depth -= 1 }
         if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         switch node {
-        case .path(let path): return isTrue(path, true)
+        case .element, .property, .path: return isTrue(node.path ?? QueryPath(names: []), true)
         case .constant(let constant):
             guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
             return .constant(value)
-        // As it is printed: `link.flag == false`, which no object without a link satisfies.
-        case .not(.path(let path)): return isTrue(path, false)
         case .not(.not(let child)): return condition(child)
-        case .not(let child): return .not(condition(child))
+        case .not(let child):
+            // As it is printed: `link.flag == false`, which no object without a link satisfies.
+            if let path = child.path { return isTrue(path, false) }
+            return .not(condition(child))
         case .and(let terms): return .and(terms.nodes.map { condition($0) })
         case .or(let terms): return .or(terms.nodes.map { condition($0) })
-        case .comparison(.isIn, .constant(let value), .path(let path), let options):
-            return .comparison(
-                Comparison(
-                    operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
         case .comparison(let name, let left, let right, let options):
+            if case .isIn = name, case .constant(let value) = left, let path = right.path {
+                return .comparison(
+                    Comparison(
+                        operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
+            }
             let first = operand(left)
             return .comparison(
                 Comparison(
@@ -59,8 +61,8 @@ private struct QueryLowering {
     }
 
     private mutating func operand(_ node: QueryNode) -> Operand {
+        if let path = node.path { return operand(path) }
         switch node {
-        case .path(let path): return operand(path)
         case .constant(let value): return .constant(constant(value))
         case .subqueryCount(let condition):
             subqueries += 1
@@ -76,7 +78,13 @@ private struct QueryLowering {
 
     private func operand(_ path: QueryPath) -> Operand { path.lowered ?? path.operand }
 
-    private func constant(_ constant: QueryConstant) -> Constant { Constant(any: constant.value, realm: realm) }
+    private func constant(_ constant: QueryConstant) -> Constant {
+        switch constant {
+        case .text(let text): .string(text)
+        case .number(let number): .int(Int64(number))
+        case .other(let value): Constant(any: value, realm: realm)
+        }
+    }
 }
 
 extension QueryPath {
@@ -101,8 +109,11 @@ extension QueryPath {
 
 extension QueryNode {
     fileprivate var needsAny: Bool {
-        if case .path(let path) = self { return path.needsAny }
-        return false
+        switch self {
+        case .property(let member): member.path.needsAny
+        case .path(let path): path.needsAny
+        default: false
+        }
     }
 }
 

@@ -78,28 +78,63 @@ enum QuerySubscript {
     }
 }
 
-/// A constant of a query as the user gave it; nil for NULL.
-struct QueryConstant {
-    var value: Any?
+/// A constant of a query as the user gave it. What most are needs neither a box nor casts.
+enum QueryConstant {
+    case text(String)
+    case number(Int)
+    /// Nil for NULL.
+    case other(Any?)
+
+    init<Constant>(_ value: Constant) {
+        if Constant.self == String.self {
+            self = .text(unsafeBitCast(value, to: String.self))
+        } else if Constant.self == Int.self {
+            self = .number(unsafeBitCast(value, to: Int.self))
+        } else {
+            self = .other(value)
+        }
+    }
+
+    var value: Any? {
+        switch self {
+        case .text(let text): text
+        case .number(let number): number
+        case .other(let value): value
+        }
+    }
 }
 
-indirect enum QueryNode {
+enum QueryNode {
     enum Operator: String {
         case equal = "==", notEqual = "!=", less = "<", lessOrEqual = "<=", greater = ">", greaterOrEqual = ">="
         case isIn = "IN", contains = "CONTAINS", beginsWith = "BEGINSWITH", endsWith = "ENDSWITH", like = "LIKE", text =
             "TEXT"
     }
 
-    case path(QueryPath)
-    case constant(QueryConstant)
-    case not(QueryNode)
+    /// The element that is asked about.
+    case element
+    /// A property of it: what most queries ask of, so that no path is made for it.
+    case property(QueryMember)
+    indirect case path(QueryPath)
+    indirect case constant(QueryConstant)
+    indirect case not(QueryNode)
     /// The conditions from the left, `((a && b) && c)`.
-    case and(QueryTerms)
-    case or(QueryTerms)
-    case comparison(Operator, QueryNode, QueryNode, StringOptions)
-    case between(QueryNode, QueryConstant, QueryConstant)
+    indirect case and(QueryTerms)
+    indirect case or(QueryTerms)
+    indirect case comparison(Operator, QueryNode, QueryNode, StringOptions)
+    indirect case between(QueryNode, QueryConstant, QueryConstant)
     /// How many elements of the collection satisfy the condition.
-    case subqueryCount(QueryNode)
+    indirect case subqueryCount(QueryNode)
+
+    /// What it is as a path; nil where it is none.
+    var path: QueryPath? {
+        switch self {
+        case .element: QueryPath(names: [])
+        case .property(let member): member.path
+        case .path(let path): path
+        default: nil
+        }
+    }
 }
 
 /// What && or || join, from the left. Appending to the longest chain is done in place, so that a chain made of
@@ -136,10 +171,6 @@ struct QueryTerms {
 extension QueryNode {
     /// How deep conditions may be nested in each other.
     static let nestingLimit = 100
-    /// The element that is asked about.
-    // unsafe: written once here, only read afterwards.
-    nonisolated(unsafe) static let element = QueryNode.path(QueryPath(names: []))
-
     static func and(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
         if case .and(let terms) = left { return .and(terms.appending(right)) }
         return .and(QueryTerms(left, right))
@@ -177,8 +208,8 @@ private struct QueryPrinter {
         defer { depth -= 1 }
         if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
         switch node {
-        case .path(let path):
-            appendPath(path)
+        case .element, .property, .path:
+            appendOperand(node)
             text += prefix.isEmpty ? " == true" : " == false"
         case .constant(let constant): append(constant)
         case .not(let child):
@@ -214,8 +245,8 @@ private struct QueryPrinter {
     }
 
     private mutating func appendOperand(_ node: QueryNode) {
+        if let path = node.path { return appendPath(path) }
         switch node {
-        case .path(let path): appendPath(path)
         case .constant(let constant): append(constant)
         case .subqueryCount(let condition):
             subqueries += 1
@@ -251,7 +282,8 @@ extension QueryNode {
         if depth > Self.nestingLimit { Self.refuseDepth() }
         let depth = depth + 1
         switch self {
-        case .path(var path):
+        case .element, .property, .path:
+            guard var path else { return self }
             if let first = path.subscripts.first {
                 misuse("Subqueries do not support \(first.isIntoAny ? "AnyRealmValue" : "map") subscripts.")
             }

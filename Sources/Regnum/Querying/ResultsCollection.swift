@@ -121,6 +121,7 @@ extension RealmCollection {
     public func `where`(_ isIncluded: (Query<Element>) -> Query<Bool>) -> Results<Element> {
         let condition = isIncluded(Query()).node
         let state = managed()
+        if let asked = state.asking(condition) { return Results(state: asked) }
         do throws(QueryError) {
             return Results(state: try state.appending(.filter(condition.lowered(for: state.realm))))
         } catch { misuse(error.message) }

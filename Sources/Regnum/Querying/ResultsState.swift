@@ -39,7 +39,13 @@ package final class ResultsState {
     /// The class of the elements; nil only for `.nothing` and `.values`.
     package let binding: ClassBinding?
     package let source: Source
-    package let steps: [Step]
+    package var steps: [Step] {
+        unfold()
+        return madeSteps
+    }
+    private var madeSteps: [Step]
+    /// What stands for the only step: `steps` and `query` are not made before somebody asks for them.
+    let equality: IndexedEquality?
     /// `binding` where the elements are the whole table, to be used without counting a reference; else nil.
     private let wholeBinding: Unmanaged<ClassBinding>?
     /// True where positions can be asked of the table itself.
@@ -53,7 +59,7 @@ package final class ResultsState {
 
     /// The change count of the last look, and the rows of all tables that the elements depend on at that time; nil in a
     /// write. See `renewed`.
-    private var seen: (changeCount: UInt64, rows: RowStamps?)?
+    @exclusivity(unchecked) private var seen: (changeCount: UInt64, rows: RowStamps?)?
     /// The rows of the elements' table, and of the others that they depend on.
     private struct RowStamps: Equatable {
         let own: BlockRef?
@@ -64,20 +70,28 @@ package final class ResultsState {
 
     /// What the last evaluation found, good while `stamp` is the session's change count.
     private var keys: [ObjectKey] = []
-    private var stamp: UInt64?
-    private var counted: (stamp: UInt64, count: Int)?
+    @exclusivity(unchecked) private var stamp: UInt64?
+    @exclusivity(unchecked) private var counted: (stamp: UInt64, count: Int)?
     /// The first keys, where only they were asked for.
     private var head: (stamp: UInt64, keys: [ObjectKey])?
     private var tail: (stamp: UInt64, key: ObjectKey?)?
     /// Of `.values`: what the last evaluation found, and where each value lies in the collection.
     var valueCache: (stamp: UInt64, values: [Value], places: [Int])?
     /// What `steps` come to; nil where there are none.
-    private(set) var query: ObjectQuery?
+    private(set) var query: ObjectQuery? {
+        get {
+            unfold()
+            return madeQuery
+        }
+        set { madeQuery = newValue }
+    }
+    private var madeQuery: ObjectQuery?
     /// See `place`.
     @exclusivity(unchecked) private var recycled = RecycledAccessors()
 
     package init(
-        realm: RealmCore, elementType: ObjectBase.Type, binding: ClassBinding?, source: Source, steps: [Step] = []
+        realm: RealmCore, elementType: ObjectBase.Type, binding: ClassBinding?, source: Source, steps: [Step] = [],
+        equality: IndexedEquality? = nil
     ) {
         self.realm = realm
         self.elementType = elementType
@@ -87,14 +101,22 @@ package final class ResultsState {
         } else {
             self.source = binding == nil ? .nothing : source
         }
-        self.steps = steps
-        if steps.isEmpty, case .table = self.source {
+        madeSteps = steps
+        self.equality = equality
+        if steps.isEmpty, equality == nil, case .table = self.source {
             wholeBinding = binding.map { .passUnretained($0) }
         } else {
             wholeBinding = nil
         }
         isTracked = binding?.context.pointee.isTracked ?? false
         invalidations = realm.settings.invalidations
+    }
+
+    /// Makes `steps` and `query` of `equality`. On the thread of the Realm, which is not frozen.
+    private func unfold() {
+        guard let equality, let binding, madeSteps.isEmpty else { return }
+        madeSteps = [.filter(equality.condition.lowered(for: realm))]
+        do { madeQuery = try makeQuery(binding) } catch { misuse(error.message) }
     }
 
     /// The same objects with one more step. What cannot be evaluated is told here, not at the first access.
@@ -169,8 +191,9 @@ package final class ResultsState {
     private func rowsOfNow() -> RowStamps? {
         let session = realm.session
         if session.isWriting { return nil }
-        return RowStamps(
-            own: binding?.table.rowsStamp, others: otherTables.map { session.table($0)?.rowsStamp })
+        let own = binding?.withTable { table in table.rowsStamp }
+        if equality != nil { return RowStamps(own: own, others: []) }
+        return RowStamps(own: own, others: otherTables.map { session.table($0)?.rowsStamp })
     }
 
     private func findOtherTables() -> [TableKey] {
@@ -180,7 +203,7 @@ package final class ResultsState {
             found.append(owner.binding.tableKey)
         case .table, .nothing: break
         }
-        if let query { found += QueryRegion.otherTables(of: query) }
+        if equality == nil, let query { found += QueryRegion.otherTables(of: query) }
         return found
     }
 
@@ -253,6 +276,10 @@ package final class ResultsState {
         let now = renewed()
         if stamp == now { return keys.count }
         if let counted, counted.stamp == now { return counted.count }
+        if let count = equality?.count(binding) {
+            counted = (now, count)
+            return count
+        }
         if case .table = source, let query {
             let count = observed(query)?.count ?? run(query) { () throws(EngineError) in try query.count() }
             counted = (now, count)
@@ -279,10 +306,12 @@ package final class ResultsState {
     private func headKeys(_ count: Int) -> [ObjectKey]? { realm.alone { madeHead(count) } }
 
     private func madeHead(_ count: Int) -> [ObjectKey]? {
-        guard case .table = source, let query else { return nil }
+        guard let binding, case .table = source, !isWholeTable else { return nil }
         let now = renewed()
         if stamp == now { return nil }
         if let head, head.stamp == now, head.keys.count >= count { return head.keys }
+        if equality?.isOfFew(binding) ?? false { return nil }
+        guard let query else { return nil }
         let limit = count <= 32 ? 32 : Self.headLimit
         let keys =
             observed(query)?.keys(first: limit) ?? run(query) { () throws(EngineError) in try query.keys(first: limit) }
@@ -294,6 +323,7 @@ package final class ResultsState {
     func firstKey() -> ObjectKey? {
         check()
         return realm.alone {
+            if let binding, stamp != renewed(), let first = equality?.keys(binding, limit: 1) { return first.first }
             if case .table = source, let query, stamp != renewed() {
                 if let head, head.stamp == realm.changeCount { return head.keys.first }
                 if let observed = observed(query) { return observed.keys(first: 1).first }
@@ -324,7 +354,9 @@ package final class ResultsState {
     var isEmpty: Bool {
         check()
         return realm.alone {
-            if case .table = source, query != nil, stamp != renewed(), counted?.stamp != realm.changeCount {
+            if equality == nil, case .table = source, query != nil, stamp != renewed(),
+                counted?.stamp != realm.changeCount
+            {
                 return firstKey() == nil
             }
             return count == 0
@@ -376,6 +408,7 @@ package final class ResultsState {
         switch source {
         case .nothing, .values: return []
         case .table:
+            if let equality, equality.isOfFew(binding), let keys = equality.keys(binding) { return keys }
             guard let query else { return tableKeys(binding) }
             return observed(query)?.allKeys ?? run(query) { () throws(EngineError) in try query.keys() }
         case .list, .backlinks: return applySteps(sourceKeys())

@@ -172,6 +172,7 @@ struct IndexLeafView {
         if order < 0 || shared < prefix.byteCount { return nullCount }
         let rest = probe.text.address + shared
         let restCount = probe.text.byteCount &- shared
+        let head = IndexKey.head(rest, restCount)
         var low = start ?? nullCount
         var high = count
         var stride = start == nil ? 0 : 1
@@ -180,7 +181,10 @@ struct IndexLeafView {
             let middle = stride == 0 ? (low &+ high) &>> 1 : min(low &+ stride &- 1, high &- 1)
             stride = stride &<< 1
             let suffix = suffix(middle)
-            let order = IndexKey.compare(suffix.address, suffix.byteCount, rest, restCount)
+            let own = self.head(suffix)
+            let order =
+                own == head
+                ? IndexKey.compare(suffix.address, suffix.byteCount, rest, restCount) : own < head ? -1 : 1
             if order < 0 || order == 0 && key(middle) < probe.key {
                 low = middle &+ 1
             } else {
@@ -189,6 +193,17 @@ struct IndexLeafView {
             }
         }
         return low
+    }
+
+    /// `IndexKey.head` of a suffix; in one load, but near the end of the leaf.
+    @inline(__always)
+    private func head(_ suffix: IndexText) -> UInt64 {
+        if suffix.address + 8 > bytes + FormatLimits.pageByteCount {
+            return IndexKey.head(suffix.address, suffix.byteCount)
+        }
+        let word = UInt64(bigEndian: suffix.address.loadUnaligned(as: UInt64.self))
+        // Without what lies behind the suffix.
+        return suffix.byteCount >= 8 ? word : word & ~(UInt64.max >> UInt64(8 &* suffix.byteCount))
     }
 
     /// Whether the value of an entry is that of `probe`.
@@ -247,25 +262,31 @@ struct IndexBranchView {
     /// The last child whose separator is before `probe` (with `orEqual`: not after), or 0.
     @inline(__always)
     func child(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
-        if probe.isNull || isBytes { return slowChild(probe, isBytes: isBytes, orEqual: orEqual) }
+        if probe.isNull { return slowChild(probe, isBytes: isBytes, orEqual: orEqual) }
         let values = words
         let keys = words + count
         var low = nullCount
         var length = count &- nullCount
-        // By value without a branch on the numbers, then by key among equal values.
+        // By value without a branch on the numbers, then by the rest of it and by key among equal ones.
         while length > 0 {
             let half = length &>> 1
             let isBefore = values[low &+ half] < probe.value
             low = isBefore ? low &+ half &+ 1 : low
             length = isBefore ? length &- half &- 1 : half
         }
-        if low < count, values[low] == probe.value, orEqual || probe.key > 0 {
+        if low < count, values[low] == probe.value, orEqual || isBytes || probe.key > 0 {
             var high = count
             while low < high {
                 let middle = (low &+ high) &>> 1
-                let isBefore =
-                    values[middle] == probe.value
-                    && (keys[middle] < probe.key || orEqual && keys[middle] == probe.key)
+                let isBefore: Bool
+                if values[middle] != probe.value {
+                    isBefore = false
+                } else if isBytes {
+                    let order = separator(middle, isBytes: true).compare(probe, isBytes: true)
+                    isBefore = order < 0 || orEqual && order == 0
+                } else {
+                    isBefore = keys[middle] < probe.key || orEqual && keys[middle] == probe.key
+                }
                 if isBefore { low = middle &+ 1 } else { high = middle }
             }
         }

@@ -193,13 +193,28 @@ extension IndexTree {
 
     /// Entries with that value, O(log n).
     package func count(value: UInt64) throws(EngineError) -> Int {
-        let low = try rank(value: value, key: 0)
-        return max(try rank(value: value, key: .max) &- low, 0)
+        try count(equalTo: IndexProbe(value: value, key: 0), isBytes: false)
     }
 
     package func count(bytes: UnsafeRawBufferPointer) throws(EngineError) -> Int {
-        let low = try rank(bytes: bytes, key: 0)
-        return max(try rank(bytes: bytes, key: .max) &- low, 0)
+        try count(equalTo: probe(bytes, key: 0), isBytes: true)
+    }
+
+    /// The way down to the first of them tells of most values, which are there once or not at all.
+    @inline(__always)
+    private func count(equalTo first: IndexProbe, isBytes: Bool) throws(EngineError) -> Int {
+        guard var view = try rootView() else { return 0 }
+        while view.level > 0 {
+            view = try childView(view, view.child(first, isBytes: isBytes, orEqual: false))
+        }
+        let slot = view.lowerBound(first, isBytes: isBytes)
+        if slot &+ 1 < view.count {
+            if !view.hasValue(slot, first, isBytes: isBytes) { return 0 }
+            if !view.hasValue(slot &+ 1, first, isBytes: isBytes) { return 1 }
+        }
+        var last = first
+        last.key = .max
+        return try count(first, last)
     }
 
     package func countNull() throws(EngineError) -> Int { try rank(.null(key: .max)) }
