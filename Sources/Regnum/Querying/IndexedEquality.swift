@@ -88,10 +88,10 @@ extension ResultsState {
     /// The same objects with a condition that an index answers alone; nil where it is another one. Objects of frozen
     /// Realms, which several threads ask, are found as by all other conditions.
     func asking(_ condition: QueryNode) -> ResultsState? {
+        check()
         guard isWholeTable, !realm.isFrozen, let binding, let equality = IndexedEquality(condition, binding) else {
             return nil
         }
-        check()
         return ResultsState(
             realm: realm, elementType: elementType, binding: binding, source: source, equality: equality)
     }
