@@ -5,13 +5,9 @@
 internal import RegnumEngine
 
 package struct IndexedEquality {
-    enum Constant {
-        case number(Int64)
-        case text(String)
-    }
-
     let column: Int
-    let constant: Constant
+    /// An `.int` or a `.string`.
+    let value: Value
     /// As it was written.
     let condition: QueryNode
 }
@@ -28,11 +24,10 @@ extension IndexedEquality {
         let type: ColumnType
         switch written {
         case .text(let text):
-            guard IndexKey.isExact(byteCount: text.utf8.count) else { return nil }
-            constant = .text(text)
+            value = .string(text)
             type = .string
         case .number(let number):
-            constant = .number(Int64(number))
+            value = .int(Int64(number))
             type = .int
         case .other: return nil
         }
@@ -44,26 +39,22 @@ extension IndexedEquality {
     /// How many objects; nil where the index is gone. O(log n).
     func count(_ binding: ClassBinding) -> Int? {
         binding.withTable { table throws(EngineError) in
-            guard table.hasIndex(column) else { return nil }
-            switch constant {
-            case .number(let number): return try table.count(inIndexOf: column, equalTo: number)
-            case .text(let text): return try table.count(inIndexOf: column, equalTo: text)
-            }
+            table.hasIndex(column) ? try table.count(inIndexOf: column, equalTo: value) : nil
         }
     }
 
-    func isOfFew(_ binding: ClassBinding) -> Bool { count(binding).map { $0 <= Self.few } ?? false }
-
-    /// The objects, ascending, `limit` of them at most; nil where the index is gone. O(log n + objects).
-    func keys(_ binding: ClassBinding, limit: Int = .max) -> [ObjectKey]? {
+    /// The first objects, ascending; nil where the index is gone. `limit`: as many are enough, there may be more.
+    /// O(log n + limit).
+    func keys(_ binding: ClassBinding, limit: Int) -> [ObjectKey]? {
         binding.withTable { table throws(EngineError) in
-            guard table.hasIndex(column) else { return nil }
-            switch constant {
-            case .number(let number):
-                return try table.keys(inIndexOf: column, equalTo: .int(number), limit: limit)
-            case .text(let text): return try table.keys(inIndexOf: column, equalTo: .string(text), limit: limit)
-            }
+            table.hasIndex(column) ? try table.keys(inIndexOf: column, equalTo: value, limit: limit) : nil
         }
+    }
+
+    /// All objects, ascending; nil where they are many, or the index is gone.
+    func fewKeys(_ binding: ClassBinding) -> [ObjectKey]? {
+        guard let keys = keys(binding, limit: Self.few + 1), keys.count <= Self.few else { return nil }
+        return keys
     }
 }
 

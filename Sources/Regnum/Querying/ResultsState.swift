@@ -78,12 +78,9 @@ package final class ResultsState {
     /// Of `.values`: what the last evaluation found, and where each value lies in the collection.
     var valueCache: (stamp: UInt64, values: [Value], places: [Int])?
     /// What `steps` come to; nil where there are none.
-    private(set) var query: ObjectQuery? {
-        get {
-            unfold()
-            return madeQuery
-        }
-        set { madeQuery = newValue }
+    var query: ObjectQuery? {
+        unfold()
+        return madeQuery
     }
     private var madeQuery: ObjectQuery?
     /// See `place`.
@@ -127,7 +124,7 @@ package final class ResultsState {
         steps.append(step)
         let next = ResultsState(
             realm: realm, elementType: elementType, binding: binding, source: source, steps: steps)
-        if let binding { next.query = try next.makeQuery(binding) }
+        if let binding { next.madeQuery = try next.makeQuery(binding) }
         return next
     }
 
@@ -151,7 +148,7 @@ package final class ResultsState {
         let next = ResultsState(
             realm: core, elementType: elementType, binding: target, source: source, steps: steps)
         guard let target else { return next }
-        do { next.query = try next.makeQuery(target) } catch { misuse("\(error)") }
+        do { next.madeQuery = try next.makeQuery(target) } catch { misuse("\(error)") }
         return next
     }
 
@@ -203,7 +200,7 @@ package final class ResultsState {
             found.append(owner.binding.tableKey)
         case .table, .nothing: break
         }
-        if equality == nil, let query { found += QueryRegion.otherTables(of: query) }
+        if let query { found += QueryRegion.otherTables(of: query) }
         return found
     }
 
@@ -310,7 +307,10 @@ package final class ResultsState {
         let now = renewed()
         if stamp == now { return nil }
         if let head, head.stamp == now, head.keys.count >= count { return head.keys }
-        if equality?.isOfFew(binding) ?? false { return nil }
+        if let few = equality?.fewKeys(binding) {
+            (keys, stamp) = (few, now)
+            return few
+        }
         guard let query else { return nil }
         let limit = count <= 32 ? 32 : Self.headLimit
         let keys =
@@ -323,7 +323,9 @@ package final class ResultsState {
     func firstKey() -> ObjectKey? {
         check()
         return realm.alone {
-            if let binding, stamp != renewed(), let first = equality?.keys(binding, limit: 1) { return first.first }
+            if let equality, let binding, stamp != renewed(), let first = equality.keys(binding, limit: 1) {
+                return first.first
+            }
             if case .table = source, let query, stamp != renewed() {
                 if let head, head.stamp == realm.changeCount { return head.keys.first }
                 if let observed = observed(query) { return observed.keys(first: 1).first }
@@ -408,7 +410,7 @@ package final class ResultsState {
         switch source {
         case .nothing, .values: return []
         case .table:
-            if let equality, equality.isOfFew(binding), let keys = equality.keys(binding) { return keys }
+            if let few = equality?.fewKeys(binding) { return few }
             guard let query else { return tableKeys(binding) }
             return observed(query)?.allKeys ?? run(query) { () throws(EngineError) in try query.keys() }
         case .list, .backlinks: return applySteps(sourceKeys())

@@ -158,6 +158,21 @@ package final class ColumnIndex {
         return keys
     }
 
+    /// As many as `all` finds, which are not visited where their number tells.
+    func count(_ value: Value, _ table: Table) throws(EngineError) -> Int {
+        switch value {
+        case .int(let integer) where type == .int: return try tree.count(value: IndexKey.encode(integer))
+        case .string(var text) where type == .string && IndexKey.isExact(byteCount: text.utf8.count):
+            // Not by `bytes`, which allocates.
+            var found: Result<Int, EngineError> = .success(0)
+            text.withUTF8 { bytes in
+                found = Result { () throws(EngineError) in try tree.count(bytes: UnsafeRawBufferPointer(bytes)) }
+            }
+            return try found.get()
+        default: return try all(value, table).count
+        }
+    }
+
     private func keys(_ bytes: [UInt8], limit: Int = .max) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         var error: EngineError?

@@ -195,23 +195,6 @@ extension Table {
         }
     }
 
-    /// Objects whose indexed column holds that number. O(log n).
-    package func count(inIndexOf column: Int, equalTo number: Int64) throws(EngineError) -> Int {
-        try tree(column).count(value: IndexKey.encode(number))
-    }
-
-    /// Objects whose indexed column holds that text, of `IndexKey.exactByteCount` bytes at most. O(log n).
-    package func count(inIndexOf column: Int, equalTo text: String) throws(EngineError) -> Int {
-        let tree = tree(column)
-        var text = text
-        var found: Result<Int, EngineError> = .success(0)
-        text.withUTF8 { bytes in
-            precondition(IndexKey.isExact(byteCount: bytes.count), "the index does not hold the whole text")
-            found = Result { () throws(EngineError) in try tree.count(bytes: UnsafeRawBufferPointer(bytes)) }
-        }
-        return try found.get()
-    }
-
     /// The keys of a range by value, then by key, until `body` returns false. The body must not change the table.
     package func forEachKey(
         inIndexOf column: Int, _ range: IndexRange, _ body: (UInt64) throws(EngineError) -> Bool

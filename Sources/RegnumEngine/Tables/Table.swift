@@ -283,6 +283,12 @@ package final class Table {
         return try index.all(value, self, limit: limit)
     }
 
+    /// How many they are. O(log n) for numbers, and for texts of `IndexKey.exactByteCount` bytes at most; else O(objects).
+    package func count(inIndexOf column: Int, equalTo value: Value) throws(EngineError) -> Int {
+        guard let index = indexes[column] else { preconditionFailure("no index") }
+        return try index.count(value, self)
+    }
+
     /// A number above all in an indexed Int column, and above the number of objects ever made; nil where there is none
     /// left. O(log n).
     package func nextNumber(_ column: Int) throws(EngineError) -> Int64? {

@@ -262,7 +262,7 @@ struct IndexBranchView {
     /// The last child whose separator is before `probe` (with `orEqual`: not after), or 0.
     @inline(__always)
     func child(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
-        if probe.isNull { return slowChild(probe, isBytes: isBytes, orEqual: orEqual) }
+        if probe.isNull { return nullChild(probe.key, orEqual: orEqual) }
         let values = words
         let keys = words + count
         var low = nullCount
@@ -293,13 +293,14 @@ struct IndexBranchView {
         return max(low &- 1, 0)
     }
 
-    private func slowChild(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
+    /// As `child` for null: by key among the separators that are null.
+    private func nullChild(_ key: UInt64, orEqual: Bool) -> Int {
+        let keys = words + count
         var low = 0
-        var high = count
+        var high = nullCount
         while low < high {
             let middle = (low &+ high) &>> 1
-            let order = separator(middle, isBytes: isBytes).compare(probe, isBytes: isBytes)
-            if order < 0 || orEqual && order == 0 { low = middle &+ 1 } else { high = middle }
+            if keys[middle] < key || orEqual && keys[middle] == key { low = middle &+ 1 } else { high = middle }
         }
         return max(low &- 1, 0)
     }
