@@ -7,6 +7,7 @@ import Testing
 
 class ConfinedRow: Object {
     @Persisted var number = 0
+    @Persisted(indexed: true) var name = ""
     @Persisted var list: List<Int>
     @Persisted var friends: List<ConfinedRow>
     @Persisted(originProperty: "friends") var admirers: LinkingObjects<ConfinedRow>
@@ -20,7 +21,7 @@ private func memory() -> Realm.Configuration {
 enum WrongThread: String, CaseIterable, Codable, Sendable {
     case objects, isEmpty, write, beginWrite, commitWrite, isInWrite, refresh, add, create, delete, invalidate
     case lookup, get, set, objectDescription, listCount, listSubscript, listAppend, linking
-    case count, subscripting, iteration, filter, sorted, sum, first, observeLess, freeze
+    case count, subscripting, iteration, filter, equality, sorted, sum, first, observeLess, freeze
 
     func run() throws {
         let realm = try Realm(configuration: memory())
@@ -63,6 +64,7 @@ enum WrongThread: String, CaseIterable, Codable, Sendable {
         case .subscripting: _ = rows[0]
         case .iteration: for row in rows { _ = row }
         case .filter: _ = rows.filter("number == 1").count
+        case .equality: _ = rows.where { $0.name == "" }
         case .sorted: _ = rows.sorted(byKeyPath: "number").first
         case .sum: let _: Int = rows.sum(ofProperty: "number")
         case .first: _ = rows.first

@@ -13,6 +13,7 @@ enum IndexedEqualityModels {
         @Persisted(indexed: true) var name = ""
         @Persisted(indexed: true) var number = 0
         @Persisted(indexed: true) var alias: String?
+        @Persisted(indexed: true) var rank: Int?
         @Persisted(indexed: true) var kind = Kind.one
         @Persisted var plain = ""
         @Persisted var tags: List<String>
@@ -36,6 +37,7 @@ enum IndexedEqualityModels {
                 // A third have one name, so that its entries fill leaves of their own.
                 entry.name = id % 3 == 0 ? "abcdefgh" : Self.names[id % Self.names.count]
                 entry.alias = id % 5 == 0 ? nil : entry.name
+                entry.rank = id % 7 == 0 ? nil : -entry.number
                 entry.plain = entry.name
                 entry.kind = id % 2 == 0 ? .one : .two
             }
@@ -78,6 +80,8 @@ enum IndexedEqualityModels {
         }
         for number in [-4, -3, 0, 1, 33, 34, .max, .min] {
             expectAllAnswers(realm, { $0.where { $0.number == number } }, { $0.number == number })
+            expectAllAnswers(realm, { $0.where { $0.rank == number } }, { $0.rank == number })
+            expectAllAnswers(realm, { $0.where { $0.id == number } }, { $0.id == number })
         }
     }
 
@@ -124,6 +128,7 @@ enum IndexedEqualityModels {
         }
         #expect(all.where { $0.plain == "abcdefgh" }.count == all.where { $0.name == "abcdefgh" }.count)
         #expect(all.where { $0.alias == nil }.count == 12)
+        #expect(all.where { $0.rank == nil }.count == 9)
         #expect(all.where { $0.kind == .two }.count == 30)
         #expect(all.where { $0.kind.rawValue == "two" }.count == 30)
         #expect(all.where { $0.tags.contains("a") }.count == 1)

@@ -90,6 +90,10 @@ enum QueryConstant {
             self = .text(unsafeBitCast(value, to: String.self))
         } else if Constant.self == Int.self {
             self = .number(unsafeBitCast(value, to: Int.self))
+        } else if Constant.self == String?.self, let text = unsafeBitCast(value, to: String?.self) {
+            self = .text(text)
+        } else if Constant.self == Int?.self, let number = unsafeBitCast(value, to: Int?.self) {
+            self = .number(number)
         } else {
             self = .other(value)
         }

@@ -48,7 +48,7 @@ package struct IndexCursor: ~Copyable {
         entries = 0
         guard var view = try tree.rootView() else { return false }
         while view.level > 0 {
-            push(view, view.child(probe, isBytes: tree.isBytes, orEqual: false))
+            push(view, view.child(probe, isBytes: tree.isBytes))
             view = try tree.childView(view, steps[depth &- 1].slot)
         }
         push(view, view.lowerBound(probe, isBytes: tree.isBytes))

@@ -259,10 +259,10 @@ struct IndexBranchView {
             value: words[i], key: words[count &+ i], text: isBytes ? text(i) : .empty, isNull: i < nullCount)
     }
 
-    /// The last child whose separator is before `probe` (with `orEqual`: not after), or 0.
+    /// The last child whose separator is before `probe`, or 0.
     @inline(__always)
-    func child(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
-        if probe.isNull { return nullChild(probe.key, orEqual: orEqual) }
+    func child(_ probe: IndexProbe, isBytes: Bool) -> Int {
+        if probe.isNull { return nullChild(probe.key) }
         let values = words
         let keys = words + count
         var low = nullCount
@@ -274,19 +274,15 @@ struct IndexBranchView {
             low = isBefore ? low &+ half &+ 1 : low
             length = isBefore ? length &- half &- 1 : half
         }
-        if low < count, values[low] == probe.value, orEqual || isBytes || probe.key > 0 {
+        if low < count, values[low] == probe.value, isBytes || probe.key > 0 {
             var high = count
             while low < high {
                 let middle = (low &+ high) &>> 1
-                let isBefore: Bool
-                if values[middle] != probe.value {
-                    isBefore = false
-                } else if isBytes {
-                    let order = separator(middle, isBytes: true).compare(probe, isBytes: true)
-                    isBefore = order < 0 || orEqual && order == 0
-                } else {
-                    isBefore = keys[middle] < probe.key || orEqual && keys[middle] == probe.key
-                }
+                let isBefore =
+                    values[middle] == probe.value
+                    && (isBytes
+                        ? separator(middle, isBytes: true).compare(probe, isBytes: true) < 0
+                        : keys[middle] < probe.key)
                 if isBefore { low = middle &+ 1 } else { high = middle }
             }
         }
@@ -294,13 +290,13 @@ struct IndexBranchView {
     }
 
     /// As `child` for null: by key among the separators that are null.
-    private func nullChild(_ key: UInt64, orEqual: Bool) -> Int {
+    private func nullChild(_ key: UInt64) -> Int {
         let keys = words + count
         var low = 0
         var high = nullCount
         while low < high {
             let middle = (low &+ high) &>> 1
-            if keys[middle] < key || orEqual && keys[middle] == key { low = middle &+ 1 } else { high = middle }
+            if keys[middle] < key { low = middle &+ 1 } else { high = middle }
         }
         return max(low &- 1, 0)
     }

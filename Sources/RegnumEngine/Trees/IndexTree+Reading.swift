@@ -28,9 +28,9 @@ struct IndexNodeView {
     }
 
     @inline(__always)
-    func child(_ probe: IndexProbe, isBytes: Bool, orEqual: Bool) -> Int {
-        if let node { return max(node.pointee.bound(probe, orEqual: orEqual) &- 1, 0) }
-        return IndexBranchView(bytes).child(probe, isBytes: isBytes, orEqual: orEqual)
+    func child(_ probe: IndexProbe, isBytes: Bool) -> Int {
+        if let node { return max(node.pointee.bound(probe, orEqual: false) &- 1, 0) }
+        return IndexBranchView(bytes).child(probe, isBytes: isBytes)
     }
 
     /// Of a branch: entries below a child.
@@ -136,7 +136,7 @@ extension IndexTree {
     private func firstKey(_ probe: IndexProbe, isBytes: Bool) throws(EngineError) -> UInt64? {
         guard var view = try rootView() else { return nil }
         while view.level > 0 {
-            view = try childView(view, view.child(probe, isBytes: isBytes, orEqual: false))
+            view = try childView(view, view.child(probe, isBytes: isBytes))
         }
         let slot = view.lowerBound(probe, isBytes: isBytes)
         if slot == view.count { return try firstKeySlowly(probe) }
@@ -205,7 +205,7 @@ extension IndexTree {
     private func count(equalTo first: IndexProbe, isBytes: Bool) throws(EngineError) -> Int {
         guard var view = try rootView() else { return 0 }
         while view.level > 0 {
-            view = try childView(view, view.child(first, isBytes: isBytes, orEqual: false))
+            view = try childView(view, view.child(first, isBytes: isBytes))
         }
         let slot = view.lowerBound(first, isBytes: isBytes)
         if slot &+ 1 < view.count {
@@ -244,8 +244,8 @@ extension IndexTree {
     private func count(_ low: IndexProbe, _ high: IndexProbe) throws(EngineError) -> Int {
         guard var view = try rootView() else { return 0 }
         while view.level > 0 {
-            let first = view.child(low, isBytes: isBytes, orEqual: false)
-            let last = view.child(high, isBytes: isBytes, orEqual: false)
+            let first = view.child(low, isBytes: isBytes)
+            let last = view.child(high, isBytes: isBytes)
             if last < first { return 0 }
             if first < last {
                 var between = 0
@@ -269,7 +269,7 @@ extension IndexTree {
         var view = top
         var before = 0
         while view.level > 0 {
-            let slot = view.child(probe, isBytes: isBytes, orEqual: false)
+            let slot = view.child(probe, isBytes: isBytes)
             for i in 0..<slot { before &+= view.entryCount(i) }
             view = try childView(view, slot)
         }
