@@ -8,20 +8,15 @@ import RegnumEngine
 import RegnumQuery
 
 struct KeyChunks {
-    private struct Chunk {
-        var keys: [ObjectKey]
-        /// Of the first key; nil where it is not known.
-        var mark: OrderMark?
-
-        init(_ keys: some Sequence<ObjectKey>) { self.keys = Array(keys) }
-    }
-
     static let usualLength = 256
 
     /// Chunks are cut where they grow beyond twice this.
     private let chunkLength: Int
     /// None is empty.
-    private var chunks: [Chunk] = []
+    private var chunks: [[ObjectKey]] = []
+    /// Of the first key of each chunk; nil where it is not known. Beside the chunks, not in them: a search learns marks,
+    /// and would copy each chunk's reference where it holds the chunks itself.
+    private var marks: [OrderMark?] = []
     /// Elements of each chunk: counted without a look at all chunks.
     private var lengths: [Int] = []
     /// Elements in front of each chunk, and behind them of all.
@@ -31,8 +26,9 @@ struct KeyChunks {
         self.chunkLength = chunkLength
         chunks.reserveCapacity(keys.count / chunkLength + 1)
         for start in stride(from: 0, to: keys.count, by: chunkLength) {
-            chunks.append(Chunk(keys[start..<min(start + chunkLength, keys.count)]))
+            chunks.append(Array(keys[start..<min(start + chunkLength, keys.count)]))
         }
+        marks = Array(repeating: nil, count: chunks.count)
         recount()
     }
 
@@ -41,13 +37,13 @@ struct KeyChunks {
     var all: [ObjectKey] {
         var keys: [ObjectKey] = []
         keys.reserveCapacity(count)
-        for chunk in chunks { keys += chunk.keys }
+        for chunk in chunks { keys += chunk }
         return keys
     }
 
     /// After chunks came or went.
     private mutating func recount() {
-        lengths = chunks.map(\.keys.count)
+        lengths = chunks.map(\.count)
         starts = [Int](repeating: 0, count: chunks.count + 1)
         count(from: 0)
     }
@@ -67,15 +63,15 @@ struct KeyChunks {
 
     /// Bytes that are kept.
     var byteCount: Int {
-        chunks.reduce(chunks.capacity * MemoryLayout<Chunk>.stride) {
-            $0 + $1.keys.capacity * MemoryLayout<ObjectKey>.stride
-        } + 8 * (lengths.capacity + starts.capacity)
+        chunks.reduce(chunks.capacity * MemoryLayout<[ObjectKey]>.stride) {
+            $0 + $1.capacity * MemoryLayout<ObjectKey>.stride
+        } + marks.capacity * MemoryLayout<OrderMark?>.stride + 8 * (lengths.capacity + starts.capacity)
     }
 
     /// The element at a position in range. O(log n).
     subscript(position: Int) -> ObjectKey {
         let chunk = chunk(at: position)
-        return chunks[chunk].keys[position - starts[chunk]]
+        return chunks[chunk][position - starts[chunk]]
     }
 
     /// How many elements come first, where `isBefore` is true of those and of no others. O(log n) calls.
@@ -85,14 +81,14 @@ struct KeyChunks {
         var high = chunks.count
         while low < high {
             let middle = (low &+ high) &>> 1
-            if try isBefore(chunks[middle].keys[0]) { low = middle &+ 1 } else { high = middle }
+            if try isBefore(chunks[middle][0]) { low = middle &+ 1 } else { high = middle }
         }
         return try partition(behind: low - 1, isBefore)
     }
 
     /// Asks for all marks that are not known.
     mutating func learnMarks<E: Error>(_ markOf: (ObjectKey) throws(E) -> OrderMark) throws(E) {
-        for i in chunks.indices where chunks[i].mark == nil { chunks[i].mark = try markOf(chunks[i].keys[0]) }
+        for i in chunks.indices where marks[i] == nil { marks[i] = try markOf(chunks[i][0]) }
     }
 
     /// As above, where the elements are in the order of their marks, and those with a lesser mark than `mark` are the
@@ -110,8 +106,8 @@ struct KeyChunks {
         _ isBefore: (ObjectKey) throws(E) -> Bool
     ) throws(E) -> Int {
         let next = try chunksBeginning(before: mark, markOf, isBefore)
-        if next < chunks.count, chunks[next].keys[0] == key { return starts[next] }
-        if next > 0, let place = chunks[next - 1].keys.firstIndex(of: key) { return starts[next - 1] + place }
+        if next < chunks.count, chunks[next][0] == key { return starts[next] }
+        if next > 0, let place = chunks[next - 1].firstIndex(of: key) { return starts[next - 1] + place }
         return try partition(behind: next - 1, isBefore)
     }
 
@@ -125,13 +121,13 @@ struct KeyChunks {
         while low < high {
             let middle = (low &+ high) &>> 1
             let first: OrderMark
-            if let known = chunks[middle].mark {
+            if let known = marks[middle] {
                 first = known
             } else {
-                first = try markOf(chunks[middle].keys[0])
-                chunks[middle].mark = first
+                first = try markOf(chunks[middle][0])
+                marks[middle] = first
             }
-            let comes = first == mark ? try isBefore(chunks[middle].keys[0]) : first < mark
+            let comes = first == mark ? try isBefore(chunks[middle][0]) : first < mark
             if comes { low = middle &+ 1 } else { high = middle }
         }
         return low
@@ -141,10 +137,10 @@ struct KeyChunks {
     private func partition<E: Error>(behind chunk: Int, _ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
         if chunk < 0 { return 0 }
         var low = 1
-        var high = chunks[chunk].keys.count
+        var high = chunks[chunk].count
         while low < high {
             let middle = (low &+ high) &>> 1
-            if try isBefore(chunks[chunk].keys[middle]) { low = middle &+ 1 } else { high = middle }
+            if try isBefore(chunks[chunk][middle]) { low = middle &+ 1 } else { high = middle }
         }
         return starts[chunk] + low
     }
@@ -152,7 +148,7 @@ struct KeyChunks {
     func visit(_ body: (_ position: Int, _ key: ObjectKey) -> Void) {
         var position = 0
         for chunk in chunks {
-            for key in chunk.keys {
+            for key in chunk {
                 body(position, key)
                 position += 1
             }
@@ -166,13 +162,14 @@ struct KeyChunks {
         var isAnyEmpty = false
         for position in positions.reversed() {
             let chunk = chunk(at: position)
-            chunks[chunk].keys.remove(at: position - starts[chunk])
-            if position == starts[chunk] { chunks[chunk].mark = nil }
+            chunks[chunk].remove(at: position - starts[chunk])
+            if position == starts[chunk] { marks[chunk] = nil }
             lengths[chunk] -= 1
             if lengths[chunk] == 0 { isAnyEmpty = true }
         }
         if isAnyEmpty {
-            chunks.removeAll { $0.keys.isEmpty }
+            marks = marks.indices.filter { lengths[$0] > 0 }.map { marks[$0] }
+            chunks.removeAll(where: \.isEmpty)
             recount()
         } else {
             count(from: firstChunk)
@@ -191,13 +188,13 @@ struct KeyChunks {
             self = KeyChunks(new.map(\.key), chunkLength: chunkLength)
             return
         }
-        let firstChunk = chunk(at: min(first.gap, count - 1))
+        let firstChunk = chunk(before: first.gap)
         var isAnyLong = false
         // From the end, so that the gaps in front stay what they are.
         for (gap, key) in new.reversed() {
-            let chunk = chunk(at: min(gap, count - 1))
-            chunks[chunk].keys.insert(key, at: gap - starts[chunk])
-            if gap == starts[chunk] { chunks[chunk].mark = nil }
+            let chunk = chunk(before: gap)
+            chunks[chunk].insert(key, at: gap - starts[chunk])
+            if gap == 0 { marks[0] = nil }
             lengths[chunk] += 1
             if lengths[chunk] > 2 * chunkLength { isAnyLong = true }
         }
@@ -220,18 +217,26 @@ struct KeyChunks {
         return low
     }
 
+    /// The chunk that takes what is put in behind so many elements: that of the last of them, so that the others keep
+    /// their first elements and their marks.
+    private func chunk(before gap: Int) -> Int { gap == 0 ? 0 : chunk(at: gap - 1) }
+
     private mutating func cutLong() {
-        var cut: [Chunk] = []
+        var cut: [[ObjectKey]] = []
+        var cutMarks: [OrderMark?] = []
         cut.reserveCapacity(chunks.count + 1)
-        for chunk in chunks {
-            if chunk.keys.count <= 2 * chunkLength {
+        cutMarks.reserveCapacity(chunks.count + 1)
+        for (chunk, mark) in zip(chunks, marks) {
+            if chunk.count <= 2 * chunkLength {
                 cut.append(chunk)
+                cutMarks.append(mark)
                 continue
             }
-            for start in stride(from: 0, to: chunk.keys.count, by: chunkLength) {
-                cut.append(Chunk(chunk.keys[start..<min(start + chunkLength, chunk.keys.count)]))
+            for start in stride(from: 0, to: chunk.count, by: chunkLength) {
+                cut.append(Array(chunk[start..<min(start + chunkLength, chunk.count)]))
+                cutMarks.append(start == 0 ? mark : nil)
             }
         }
-        chunks = cut
+        (chunks, marks) = (cut, cutMarks)
     }
 }

@@ -96,6 +96,31 @@ import Testing
         }
     }
 
+    @Test("what is put in between two chunks leaves the marks known")
+    func marksStay() {
+        var chunks = KeyChunks((0..<1_000).map { ObjectKey(UInt64($0 * 10)) }, chunkLength: 16)
+        var asked = 0
+        func mark(_ key: ObjectKey) -> OrderMark {
+            asked += 1
+            return OrderMark(words: (key.rawValue, 0))
+        }
+        chunks.learnMarks(mark)
+        asked = 0
+        // In front of the first of a chunk, and of all.
+        for (gap, key) in [(320, 3195), (0, 1)] {
+            chunks.insert([(gap, ObjectKey(UInt64(key)))])
+            #expect(chunks[gap] == ObjectKey(UInt64(key)))
+        }
+        for value in stride(from: 2, to: 10_000, by: 7) {
+            let place = chunks.partition(OrderMark(words: (UInt64(value), 0)), markOf: mark) {
+                $0.rawValue < UInt64(value)
+            }
+            #expect(place == chunks.all.count { $0.rawValue < UInt64(value) })
+        }
+        // That of the first chunk alone.
+        #expect(asked == 1)
+    }
+
     @Test("an element costs little more than its key")
     func memory() {
         let chunks = KeyChunks((0..<100_000).map { ObjectKey(UInt64($0)) })
