@@ -80,8 +80,6 @@ package final class GroupTree {
     @exclusivity(unchecked) private var rowStamp = 0
     /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
     @exclusivity(unchecked) var directory: GroupDirectory?
-    /// Sum of what `forEachGroup(readingAhead:)` has touched, so that the compiler does not leave the reads out.
-    @exclusivity(unchecked) var touched: UInt8 = 0
     /// Lookups left until a directory pays; negative: not known yet.
     @exclusivity(unchecked) var lookupsLeft = -1
     /// Called when group pointers that accessors may hold are about to go.

@@ -29,21 +29,6 @@ extension Table {
 }
 
 extension ColumnView {
-    /// A byte of each line of the cache that the values of these rows take; of wide values, which the processor soon
-    /// fetches ahead by itself, of the first one.
-    @inline(__always)
-    func touchRows(_ rows: Int) -> UInt8 {
-        let byteCount = RowGroupLayout.dataByteCount(form, rows)
-        let end = byteCount > rows &* 4 ? 1 : byteCount
-        var touched: UInt8 = 0
-        var offset = 0
-        while offset < end {
-            touched &+= data.load(fromByteOffset: offset, as: UInt8.self)
-            offset &+= GroupHandle.lineByteCount
-        }
-        return touched
-    }
-
     /// A byte of the value, whatever it says.
     @inline(__always)
     fileprivate func touch(_ row: Int) -> UInt8 {

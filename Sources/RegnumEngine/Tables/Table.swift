@@ -184,12 +184,13 @@ package final class Table {
         return try groups.rank(of: key.rawValue)
     }
 
-    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `columns`: those
-    /// that `body` looks at, which are fetched ahead.
+    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `reads` adds what
+    /// `body` will read of a group, as far as it knows: it is asked of several groups before `body` gets the first.
     package func forEachGroup(
-        readingAhead columns: [Int] = [], _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
+        readingAhead reads: (UnsafeMutablePointer<GroupView>, inout LinesAhead) -> Void = { _, _ in },
+        _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        if count > 0 { try groups.forEachGroup(readingAhead: columns, body) }
+        if count > 0 { try groups.forEachGroup(readingAhead: reads, body) }
     }
 
     // MARK: Values

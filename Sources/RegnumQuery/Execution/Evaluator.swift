@@ -255,7 +255,7 @@ struct Evaluator {
                     }
                 }
             } else {
-                try evaluator.forEachGroup(through.inner) { group, rows in
+                try evaluator.forEachGroup(through.inner, firstColumn: number) { group, rows in
                     passing.insert(linkedBy: group.columns[number], group.pointee.count, rows)
                     return true
                 }
@@ -313,7 +313,10 @@ struct Evaluator {
         else { return false }
         let counts = KeyCounts(limit: limit)
         let isList = other.definition.columns[number].collection != .none
-        try other.forEachGroup { group throws(EngineError) in
+        let reads = { (group: Group, lines: inout LinesAhead) in
+            lines.add(group.columns[number], group.pointee.count)
+        }
+        try other.forEachGroup(readingAhead: reads) { group throws(EngineError) in
             for row in 0..<group.pointee.count {
                 if isList {
                     try other.forEachLeaf(number, RowLocation(group: group, row: row)) { list in
@@ -363,8 +366,8 @@ struct Evaluator {
         defer { tests.deallocate() }
         tests.initialize(from: leading, count: leading.count)
         let testCount = leading.count
-        let ahead = leading.isEmpty ? [firstColumn].compactMap(\.self) : leading.map(\.column)
-        try table.forEachGroup(readingAhead: ahead) { group throws(EngineError) in
+        let reads = ReadAhead(node, firstColumn: firstColumn)
+        try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: mask) }) { group throws(EngineError) in
             if testCount == 0 { out.setRows(group.pointee.count) } else { tests[0].scan(group, out) }
             var next = 1
             while next < testCount, out.hasRows {
