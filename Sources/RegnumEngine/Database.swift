@@ -65,6 +65,8 @@ package final class Database: @unchecked Sendable {
     private let teller = Atomic<UInt>(0)
     /// Who is about to begin a write, and the turn that waits for somebody to take it.
     let offers = TurnOffers()
+    /// The schema that was read last, so that sessions of one schema read it once. Any thread.
+    private let knownSchema: Lock<KnownSchema?>
     /// What this process shares with others; nil where there can be none.
     let shared: SharedFile?
     package var isVolatile: Bool { options.isVolatile }
@@ -85,7 +87,7 @@ package final class Database: @unchecked Sendable {
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
         seal: FileSeal,
-        reader: BlockReader, slot: CommitSlot, shared: SharedFile?
+        reader: BlockReader, slot: CommitSlot, shared: SharedFile?, schema: KnownSchema? = nil
     ) {
         self.path = path
         self.fileSystem = fileSystem
@@ -97,6 +99,7 @@ package final class Database: @unchecked Sendable {
         self.seal = seal
         self.reader = reader
         self.shared = shared
+        knownSchema = Lock(schema)
         versions = VersionRegistry(Version(slot), shared: shared, options.mutant) { number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
@@ -109,6 +112,20 @@ package final class Database: @unchecked Sendable {
             guard let self else { return }
             self.line.monitor.withLock { self.releaseLock() }
         }
+    }
+
+    struct KnownSchema: Sendable {
+        var ref: BlockRef
+        var schema: SchemaBlock
+    }
+
+    /// The schema at a ref, whose features are known. Any thread.
+    func schema(_ ref: BlockRef) throws(EngineError) -> SchemaBlock {
+        if let known = knownSchema.withLock({ $0 }), known.ref == ref { return known.schema }
+        let schema = try SchemaBlock.read(ref, try reader.bytes(ref))
+        try schema.requireKnownFeatures(path)
+        knownSchema.withLock { $0 = KnownSchema(ref: ref, schema: schema) }
+        return schema
     }
 
     deinit {

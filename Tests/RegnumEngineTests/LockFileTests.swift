@@ -98,6 +98,22 @@ import Testing
         }
     }
 
+    @Test("who opens a database that nobody uses clears the slots that were in use")
+    func clearedSlots() throws {
+        do {
+            let sessions = try (0..<7).map { _ in try open() }
+            try insert(sessions[0])
+        }
+        let lock = path + ".lock"
+        var left = try bytes(lock)
+        // As processes leave them that are killed.
+        for offset in 4096..<4096 + 7 * 1024 { left[offset] = UInt8(truncatingIfNeeded: offset &* 37) | 1 }
+        try write(left, to: lock)
+        let session = try open()
+        #expect(try bytes(lock)[5120...].allSatisfy { $0 == 0 })
+        #expect(try rows(session).count == 2)
+    }
+
     @Test("processes go on, and keep what they read, whatever happens to the lock file", arguments: Attack.allCases)
     func attacked(attack: Attack) throws {
         do {

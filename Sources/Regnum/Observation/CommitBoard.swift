@@ -53,15 +53,22 @@ enum CommitBoard {
         }
     }
 
-    /// Begins to wait for other processes; nil where there can be none.
+    /// Begins to wait for other processes; nil where there can be none. The thread makes what it needs of the system by
+    /// itself: who opens a Realm does not wait for that.
     private static func watch(_ database: Database, _ key: ObjectIdentifier) -> FileWatch? {
-        guard let path = database.sharedPath, let watch = FileWatch(path: path) else { return nil }
+        guard let path = database.sharedPath else { return nil }
+        let watch = FileWatch()
         // What this process has seen: what comes between that and the first look is told too.
         let seen = database.versions.newest.number
         database.listen(true)
         // Not the database: it must not stay open for this.
         let versions = database.versions
         Thread.detachNewThread {
+            guard watch.begin(path: path) else {
+                // The next observed Realm tries again.
+                places.withLock { if $0[key]?.watch === watch { $0[key]?.watch = nil } }
+                return
+            }
             var known = seen
             repeat {
                 // Below the mutex: who closes the database takes the watch away before the memory goes.

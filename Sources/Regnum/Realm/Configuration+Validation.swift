@@ -67,8 +67,22 @@ extension Realm.Configuration {
         guard let fileURL else {
             misuse("A Realm Configuration must specify a path or an in-memory identifier.")
         }
-        guard !fileURL.path.isEmpty, !fileURL.relativeString.isEmpty else { misuse("Realm path must not be empty") }
-        return .file(path: fileURL.standardizedFileURL.path)
+        let path = fileURL.path
+        guard !path.isEmpty, !fileURL.relativeString.isEmpty else { misuse("Realm path must not be empty") }
+        return .file(path: Self.isStandard(path) ? path : fileURL.standardizedFileURL.path)
+    }
+
+    /// True of most paths: an absolute one without parts to be left out. Asking a URL for its standard form takes longer.
+    private static func isStandard(_ path: String) -> Bool {
+        #if os(Linux)
+            guard path.utf8.first == UInt8(ascii: "/") else { return false }
+            return path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
+            }
+        #else
+            // There are names that stand for others.
+            return false
+        #endif
     }
 
     /// Makes the folder of the default file, and copies the seed file where there is no file yet.

@@ -19,10 +19,10 @@ extension Opening {
             var slot = slot
             // Nobody counts pages that are not there.
             slot.highWater = min(slot.highWater, pages)
-            guard (try? checkFeatures(slot, reader)) != nil else { continue }
+            guard let schema = try? readSchema(slot, reader) else { continue }
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                reader: reader, slot: slot, shared: nil)
+                reader: reader, slot: slot, shared: nil, schema: schema)
             database.passedOver = PassedCommit(number: slot.version, why: why, isShown: true)
             return database
         }

@@ -126,10 +126,10 @@ struct Opening {
             guard shared.newest == number else { continue }
             if let slot = try readSlots(seal).first(where: { $0.slot.version == number })?.slot {
                 try reader.extend(toPages: slot.highWater)
-                try checkFeatures(slot, reader)
+                let schema = try readSchema(slot, reader)
                 let database = Database(
                     path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                    reader: reader, slot: slot, shared: shared)
+                    reader: reader, slot: slot, shared: shared, schema: schema)
                 try BlockWalk.checkSmall(database)
                 return database
             }
@@ -327,7 +327,8 @@ struct Opening {
                 }
                 if !isLong { return try remainsOrThrow(corrupted("the file ends before its content does")) }
             }
-            do throws(EngineError) { try checkFeatures(slot, reader) } catch {
+            let schema: Database.KnownSchema
+            do throws(EngineError) { schema = try readSchema(slot, reader) } catch {
                 guard options.takesOlderCommit, options.isReadOnly, passedOver == nil, case .corrupted = error else {
                     throw passedOver?.why ?? error
                 }
@@ -339,7 +340,7 @@ struct Opening {
                 header, newest: slot.version, isDurable: isNew || isSettled, permissions: try permissions())
             let database = Database(
                 path: path, fileSystem: fileSystem, options: options, file: file, header: header, seal: seal,
-                reader: reader, slot: slot, shared: shared)
+                reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
@@ -470,10 +471,12 @@ struct Opening {
         return true
     }
 
-    func checkFeatures(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) {
+    /// The schema of a commit, whose features are known.
+    func readSchema(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) -> Database.KnownSchema {
         let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
         let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
         try schema.requireKnownFeatures(path)
+        return Database.KnownSchema(ref: catalog.schema, schema: schema)
     }
 
     private func clear(_ slot: CommitSlot.Placed) throws(EngineError) {

@@ -242,8 +242,7 @@ package final class Session {
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
         try next.checkCounts(highWater: version.highWater)
         if next.schema != catalog.schema || tables.isEmpty {
-            schema = try SchemaBlock.read(next.schema, try database.reader.bytes(next.schema))
-            try schema.requireKnownFeatures(database.path)
+            schema = try database.schema(next.schema)
             try schema.checkOrigins()
             try rebuildTables(next)
         } else {

@@ -46,7 +46,8 @@ import RegnumSystem
 /// `join` and `reset`; the rest is atomic or below the writer's lock.
 final class SharedFile: @unchecked Sendable {
     // Sendable: see above.
-    static let byteCount = 4096 + slotCount * slotByteCount
+    static let byteCount = slotsOffset + slotCount * slotByteCount
+    private static let slotsOffset = 4096
     static let slotCount = 256
     static let slotByteCount = 1024
     static let pinsPerSlot = 62
@@ -213,7 +214,7 @@ final class SharedFile: @unchecked Sendable {
         } catch { throw .system(error) }
         // Calls to the system lie behind the last look at it.
         guard isMapped else { throw .lockFile(path: path) }
-        clear()
+        clear(header)
         writeHead(header)
         self.newest = newest
         if let durable { word(at: Self.durableOffset).value = durable }
@@ -235,11 +236,13 @@ final class SharedFile: @unchecked Sendable {
         return Word(base, at: Self.durableOffset).checked
     }
 
-    /// Zeros everything, but pages that are: a first store to a page of a mapped file is a fault, and most slots were
-    /// never used.
-    private func clear() {
+    /// Zeros everything that was in use, as far as the head is one that says so. Not pages that are zero: the first store
+    /// to a page of a mapped file is a fault, and so is the first look at some of them.
+    private func clear(_ header: FileHeader) {
         let pageByteCount = FormatLimits.pageByteCount
-        for page in stride(from: 0, to: Self.byteCount, by: pageByteCount)
+        let used = isValid(header) ? word(at: 520).checked.flatMap { Int(exactly: $0) } : nil
+        let end = Self.slotsOffset + min(used ?? Self.slotCount, Self.slotCount) * Self.slotByteCount
+        for page in stride(from: 0, to: end, by: pageByteCount)
         where !Memory.isZero(base + page, pageByteCount) {
             Memory.zero(base + page, pageByteCount)
         }
@@ -327,7 +330,7 @@ final class SharedFile: @unchecked Sendable {
 
     /// Word 0 of a slot is the floor, the others but the last are pins.
     func pinWord(_ slot: Int, _ word: Int) -> Word {
-        self.word(at: 4096 + slot * Self.slotByteCount + word * 8)
+        self.word(at: Self.slotsOffset + slot * Self.slotByteCount + word * 8)
     }
 
     private var slotsInUse: Int {
