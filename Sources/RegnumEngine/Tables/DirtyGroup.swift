@@ -321,20 +321,39 @@ package final class DirtyGroup {
         Memory.zero(data + target * width, rows.count * width)
     }
 
+    /// Removes the bits of rows, ascending; those behind them move down, zeros behind them. A word at a time.
     private static func removeBits(_ words: UnsafeMutablePointer<UInt64>, _ rows: [Int], _ count: Int) {
         if rows.count == 1 { return removeBit(words, rows[0], count) }
+        let wordCount = (count + 63) >> 6
         var next = 0
-        var target = rows[0]
-        for row in rows[0]..<count {
-            if next < rows.count, rows[next] == row {
-                next += 1
-                continue
+        var target = rows[0] >> 6
+        // What goes to `target`, and how many bits of it are there.
+        var kept: UInt64 = 0
+        var filled = 0
+        for source in target..<wordCount {
+            var bits = words[source]
+            let first = next
+            while next < rows.count, rows[next] >> 6 == source { next += 1 }
+            for row in rows[first..<next].reversed() {
+                let low = (UInt64(1) << UInt64(row & 63)) &- 1
+                bits = bits & low | bits >> 1 & ~low
             }
-            let bit = words[row &>> 6] &>> UInt64(row & 63) & 1
-            words[target &>> 6] = words[target &>> 6] & ~(1 &<< UInt64(target & 63)) | bit &<< UInt64(target & 63)
-            target += 1
+            let width = min(64, count - source << 6) - (next - first)
+            if width < 64 { bits &= (UInt64(1) << UInt64(width)) &- 1 }
+            kept |= bits << UInt64(filled)
+            filled += width
+            if filled >= 64 {
+                words[target] = kept
+                target += 1
+                filled -= 64
+                // What did not fit: none where all did.
+                kept = filled == 0 ? 0 : bits >> UInt64(width - filled)
+            }
         }
-        for row in target..<count { words[row &>> 6] &= ~(1 &<< UInt64(row & 63)) }
+        for word in target..<wordCount {
+            words[word] = kept
+            kept = 0
+        }
     }
 
     /// Removes bit `row` of `count` bits; the bits behind it move down, the last becomes 0.

@@ -227,30 +227,48 @@ package enum RowGroupLayout {
         }
         guard hasOffsets else { return }
         let heap = count - parts.heap
-        let data = block + start + parts.data
-        var last = 0
-        for row in 0..<rows {
-            let end =
-                d.form == .text16
-                ? Int(data.load(fromByteOffset: row * 2, as: UInt16.self))
-                : Int(data.load(fromByteOffset: row * 4, as: UInt32.self))
-            guard end >= last else { throw corrupted("a column's text offsets are out of order", page: page) }
-            if d.has(Flags.blobs) {
-                let word = (block + start + parts.blobs).load(fromByteOffset: (row >> 6) * 8, as: UInt64.self)
-                if word >> UInt64(row & 63) & 1 != 0 {
-                    guard end - last == BlobRecord.byteCount, end <= heap else {
-                        throw corrupted("a blob record has the wrong size", page: page)
-                    }
-                    // Numbers of blocks of a running transaction mean nothing in a file.
-                    let ref = BlockRef(reading: block + start + parts.heap + last)
-                    guard isPending || !ref.isPending else {
-                        throw corrupted("a blob record says that its block is pending", page: page)
-                    }
-                }
-            }
-            last = end
+        let offsets = block + start + parts.data
+        let last: Int?
+        if d.form == .text16 {
+            last = lastOffset(offsets.assumingMemoryBound(to: UInt16.self), rows)
+        } else {
+            last = lastOffset(offsets.assumingMemoryBound(to: UInt32.self), rows)
         }
+        guard let last else { throw corrupted("a column's text offsets are out of order", page: page) }
         guard last <= heap else { throw corrupted("a column's text lies outside of its segment", page: page) }
+        guard d.has(Flags.blobs) else { return }
+        let blobs = block + start + parts.blobs
+        for row in 0..<rows where blobs.load(fromByteOffset: row >> 6 * 8, as: UInt64.self) >> UInt64(row & 63) & 1 != 0 {
+            let begin = row == 0 ? 0 : offset(offsets, row - 1, d.form)
+            guard offset(offsets, row, d.form) - begin == BlobRecord.byteCount else {
+                throw corrupted("a blob record has the wrong size", page: page)
+            }
+            // Numbers of blocks of a running transaction mean nothing in a file.
+            let ref = BlockRef(reading: block + start + parts.heap + begin)
+            guard isPending || !ref.isPending else {
+                throw corrupted("a blob record says that its block is pending", page: page)
+            }
+        }
+    }
+
+    /// The last of offsets that ascend; nil where they do not. Without a branch a row: it is asked of every text column
+    /// of every block that is read for the first time.
+    @inline(__always)
+    private static func lastOffset<Offset: FixedWidthInteger & UnsignedInteger>(
+        _ offsets: UnsafePointer<Offset>, _ rows: Int
+    ) -> Int? {
+        guard rows > 0 else { return 0 }
+        var differences: Int64 = 0
+        for row in 1..<rows {
+            differences |= Int64(truncatingIfNeeded: offsets[row]) &- Int64(truncatingIfNeeded: offsets[row &- 1])
+        }
+        return differences < 0 ? nil : Int(offsets[rows - 1])
+    }
+
+    private static func offset(_ offsets: UnsafeRawPointer, _ row: Int, _ form: ColumnForm) -> Int {
+        form == .text16
+            ? Int(offsets.load(fromByteOffset: row * 2, as: UInt16.self))
+            : Int(offsets.load(fromByteOffset: row * 4, as: UInt32.self))
     }
 }
 

@@ -3,6 +3,8 @@
 
 struct LeafShape {
     let isBytes: Bool
+    /// Where the run begins in its node.
+    let start: Int
     private(set) var count = 0
     private(set) var nullCount = 0
     private(set) var firstValue: UInt64 = 0
@@ -14,50 +16,74 @@ struct LeafShape {
     private var greatestKey: UInt64 = 0
     private(set) var keyStride: UInt64 = 0
     private var isKeySequence = true
-    private var firstText = IndexText.empty
     private(set) var prefixByteCount = 0
     private var textByteCount = 0
 
+    /// Of no entries.
+    init(start: Int, isBytes: Bool) {
+        self.start = start
+        self.isBytes = isBytes
+    }
+
     /// O(range).
     init(_ node: IndexNodePointer, _ range: Range<Int>, isBytes: Bool) {
-        self.isBytes = isBytes
-        count = range.count
-        nullCount = max(0, min(node.pointee.nullCount, range.upperBound) - range.lowerBound)
-        guard count > 0 else { return }
-        let keys = UnsafePointer(node.pointee.keys + range.lowerBound)
-        firstKey = keys[0]
-        keyStride = count > 1 ? keys[1] &- keys[0] : 0
-        isKeySequence = Self.isSequence(keys, count, keyStride)
-        if !isKeySequence {
-            for i in 0..<count {
-                leastKey = min(leastKey, keys[i])
-                greatestKey = max(greatestKey, keys[i])
-            }
-        }
-        let n = count &- nullCount
-        guard n > 0 else { return }
-        let start = range.lowerBound + nullCount
+        self.init(start: range.lowerBound, isBytes: isBytes)
+        extend(node, to: range.upperBound)
+    }
+
+    /// Behind the last entry.
+    var end: Int { start &+ count }
+
+    /// Takes in the entries up to `end`. O(those that are new).
+    mutating func extend(_ node: IndexNodePointer, to end: Int) {
+        let from = self.end
+        guard end > from else { return }
+        count = end - start
+        extendKeys(UnsafePointer(node.pointee.keys), from..<end)
+        nullCount = max(0, min(node.pointee.nullCount, end) - start)
+        // The first value of the run, and the first that is new.
+        let first = start + nullCount
+        guard first < end else { return }
+        let new = max(from, first)
         if let texts = node.pointee.texts {
-            firstText = texts[start].text
-            let last = texts[range.upperBound - 1].text
+            let (one, last) = (texts[first].text, texts[end - 1].text)
             // In order, so what the first and the last begin with all do.
             prefixByteCount = IndexKey.commonPrefix(
-                firstText.address, last.address, limit: min(firstText.byteCount, last.byteCount))
-            for i in start..<range.upperBound { textByteCount &+= texts[i].text.byteCount }
+                one.address, last.address, limit: min(one.byteCount, last.byteCount))
+            for i in new..<end { textByteCount &+= texts[i].text.byteCount }
         } else {
-            let values = UnsafePointer(node.pointee.values + start)
-            firstValue = values[0]
-            lastValue = values[n &- 1]
-            valueStride = n > 1 ? values[1] &- values[0] : 0
-            isValueSequence = Self.isSequence(values, n, valueStride)
+            let values = UnsafePointer(node.pointee.values)
+            firstValue = values[first]
+            lastValue = values[end - 1]
+            guard end - first > 1 else { return }
+            valueStride = values[first + 1] &- values[first]
+            isValueSequence =
+                isValueSequence && Self.isSequence(values, max(new, first + 1)..<end, valueStride)
         }
     }
 
-    private static func isSequence(_ numbers: UnsafePointer<UInt64>, _ n: Int, _ stride: UInt64) -> Bool {
+    private mutating func extendKeys(_ keys: UnsafePointer<UInt64>, _ new: Range<Int>) {
+        firstKey = keys[start]
+        guard count > 1 else { return }
+        keyStride = keys[start + 1] &- keys[start]
+        var new = new
+        if isKeySequence {
+            if Self.isSequence(keys, max(new.lowerBound, start + 1)..<new.upperBound, keyStride) { return }
+            isKeySequence = false
+            new = start..<new.upperBound
+        }
+        for i in new {
+            leastKey = min(leastKey, keys[i])
+            greatestKey = max(greatestKey, keys[i])
+        }
+    }
+
+    /// Whether each number is greater than the one before it by `stride`.
+    private static func isSequence(_ numbers: UnsafePointer<UInt64>, _ range: Range<Int>, _ stride: UInt64) -> Bool {
         var difference: UInt64 = 0
-        var i = 1
-        while i < n, difference == 0 {
-            let end = min(i &+ 64, n)
+        var i = range.lowerBound
+        while i < range.upperBound, difference == 0 {
+            let end = min(i &+ 64, range.upperBound)
             while i < end {
                 difference |= (numbers[i] &- numbers[i &- 1]) ^ stride
                 i &+= 1

@@ -45,6 +45,11 @@ extension IndexTree {
         guard leaf.count > leaf.nullCount else { return }
         let prefix = leaf.prefix
         let ends = leaf.values
+        let count = leaf.count - leaf.nullCount
+        let rests = Int(ends.loadUnaligned(fromByteOffset: (count - 1) << 1, as: UInt16.self))
+        // All at once, below 64 KiB: most often a page.
+        let byteCount = count * prefix.byteCount + rests
+        var target = byteCount <= 1 << 16 && byteCount > 0 ? state.pointee.arena.allocate(byteCount) : nil
         var source = prefix.address + prefix.byteCount
         var start = 0
         for i in leaf.nullCount..<leaf.count {
@@ -53,10 +58,11 @@ extension IndexTree {
             let byteCount = prefix.byteCount &+ rest
             var text = IndexText.empty
             if byteCount > 0 {
-                let target = state.pointee.arena.allocate(byteCount)
-                Memory.copy(target, prefix.address, prefix.byteCount)
-                Memory.copy(target + prefix.byteCount, source, rest)
-                text = IndexText(UnsafeRawPointer(target), byteCount)
+                let place = target ?? state.pointee.arena.allocate(byteCount)
+                if target != nil { target = place + byteCount }
+                StoredText.copyAny(prefix.address, to: place, prefix.byteCount)
+                StoredText.copyAny(source, to: place + prefix.byteCount, rest)
+                text = IndexText(UnsafeRawPointer(place), byteCount)
             }
             heads[i] = byteCount > 0 ? IndexKey.head(text.address, byteCount) : 0
             texts[i] = IndexNodeText(text)

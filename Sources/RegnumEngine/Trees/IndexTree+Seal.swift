@@ -176,11 +176,13 @@ extension IndexTree {
     ) {
         let n = node.pointee.count
         var start = 0
-        var next = n == 0 ? 0 : pieceEnd(node, 0, isEnd: isEnd)
+        var shape: LeafShape?
+        var next = n == 0 ? 0 : pieceEnd(node, 0, isEnd: isEnd, &shape)
         if next == n, isEnd, list.pointee.count > 0 { next = withoutTail(node, 0) }
         while start < n {
             var end = next
-            next = end < n ? pieceEnd(node, end, isEnd: isEnd, guess: end - start) : n
+            let known = shape
+            next = end < n ? pieceEnd(node, end, isEnd: isEnd, guess: end - start, &shape) : n
             if next == n, isEnd { next = withoutTail(node, end) }
             if end < n, !isEnd, next == n {
                 // The last two share evenly where both halves fit.
@@ -195,7 +197,7 @@ extension IndexTree {
             }
             let link =
                 node.pointee.level == 0
-                ? writeLeaf(node, start..<end, sealer) : writeBranch(node, start..<end, sealer)
+                ? writeLeaf(node, start..<end, known, sealer) : writeBranch(node, start..<end, sealer)
             list.pointee.insert(separator, link, at: list.pointee.count)
             space.spillIfLarge()
             start = end
@@ -203,15 +205,22 @@ extension IndexTree {
     }
 
     private func fits(_ node: IndexNodePointer, _ range: Range<Int>) -> Bool {
-        pieceEnd(node, range.lowerBound, isEnd: false) >= range.upperBound
+        var shape: LeafShape?
+        return pieceEnd(node, range.lowerBound, isEnd: false, &shape) >= range.upperBound
     }
 
-    /// How far the block that begins at `start` can reach. `guess`: entries of the one before it.
-    private func pieceEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool, guess: Int = .max) -> Int {
+    /// How far the block that begins at `start` can reach. `guess`: entries of the one before it. `shape`: that of a leaf,
+    /// where it is known then.
+    private func pieceEnd(
+        _ node: IndexNodePointer, _ start: Int, isEnd: Bool, guess: Int = .max, _ shape: inout LeafShape?
+    ) -> Int {
         let n = node.pointee.count
+        shape = nil
         if node.pointee.level == 0 {
             if let end = sequenceLeafEnd(node, start, isEnd: isEnd) { return end }
-            return leafEnd(node, start, min(n, start + IndexNodeLayout.entryLimit), guess)
+            let found = leafShape(node, start, min(n, start + IndexNodeLayout.entryLimit), guess)
+            shape = found
+            return found.end
         }
         if !isBytes { return min(start + IndexNodeLayout.fixedChildLimit, n) }
         var end = start
@@ -250,28 +259,33 @@ extension IndexTree {
         return end - start > limit ? end : nil
     }
 
-    /// How many entries up to `limit` a leaf that begins at `start` can hold, as the end of their range. The bytes of a
-    /// leaf only grow with its entries, about evenly: a few guesses find the end.
-    private func leafEnd(_ node: IndexNodePointer, _ start: Int, _ limit: Int, _ guess: Int) -> Int {
-        func byteCount(_ end: Int) -> Int { LeafShape(node, start..<end, isBytes: isBytes).byteCount }
+    /// The longest leaf that begins at `start`, up to `limit`. The bytes of a leaf only grow with its entries, about
+    /// evenly: a few guesses find the end.
+    private func leafShape(_ node: IndexNodePointer, _ start: Int, _ limit: Int, _ guess: Int) -> LeafShape {
         let page = FormatLimits.pageByteCount
-        // A little more than the leaf before has is most often too much, or all. One entry always fits.
-        var over = guess < limit - start ? min(limit, start + guess + guess / 8 + 1) : limit
-        var overBytes = byteCount(over)
-        var (fitting, fittingBytes) = (start, IndexNodeLayout.leafHeaderByteCount)
-        if overBytes <= page, over < limit {
-            (fitting, fittingBytes) = (over, overBytes)
-            (over, overBytes) = (limit, byteCount(limit))
+        var fitting = LeafShape(start: start, isBytes: isBytes)
+        func reaching(_ end: Int) -> LeafShape {
+            var shape = fitting
+            shape.extend(node, to: end)
+            return shape
         }
-        if overBytes <= page { return limit }
-        if fitting == start { (fitting, fittingBytes) = (start + 1, byteCount(start + 1)) }
+        // A little more than the leaf before has is most often too much, or all. One entry always fits.
+        var over = reaching(guess < limit - start ? min(limit, start + guess + guess / 8 + 1) : limit)
+        if over.byteCount <= page, over.end < limit {
+            fitting = over
+            over = reaching(limit)
+        }
+        if over.byteCount <= page { return over }
+        if fitting.count == 0 { fitting = reaching(start + 1) }
         var guesses = 0
-        while over - fitting > 1 {
-            var step = (over - fitting) / 2
-            if guesses < 6 { step = (over - fitting) * (page - fittingBytes) / (overBytes - fittingBytes) }
-            let end = min(max(fitting + step, fitting + 1), over - 1)
-            let bytes = byteCount(end)
-            if bytes <= page { (fitting, fittingBytes) = (end, bytes) } else { (over, overBytes) = (end, bytes) }
+        while over.end - fitting.end > 1 {
+            let room = over.end - fitting.end
+            var step = room / 2
+            if guesses < 6 {
+                step = room * (page - fitting.byteCount) / (over.byteCount - fitting.byteCount)
+            }
+            let shape = reaching(min(max(fitting.end + step, fitting.end + 1), over.end - 1))
+            if shape.byteCount <= page { fitting = shape } else { over = shape }
             guesses += 1
         }
         return fitting
@@ -287,8 +301,14 @@ extension IndexTree {
         bytes.storeBytes(of: UInt8(level), toByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self)
     }
 
-    private func writeLeaf(_ node: IndexNodePointer, _ range: Range<Int>, _ sealer: Sealer) -> IndexLink {
-        let shape = LeafShape(node, range, isBytes: isBytes)
+    /// `known`: the shape of this leaf, or of another one.
+    private func writeLeaf(
+        _ node: IndexNodePointer, _ range: Range<Int>, _ known: LeafShape?, _ sealer: Sealer
+    ) -> IndexLink {
+        var shape = known ?? LeafShape(start: range.lowerBound, isBytes: isBytes)
+        if shape.start != range.lowerBound || shape.end != range.upperBound {
+            shape = LeafShape(node, range, isBytes: isBytes)
+        }
         let block = sealer.addBlock(
             .indexLeaf, byteCount: shape.byteCount, rows: range.count, aux: UInt32(shape.byteCount))
         let bytes = block.bytes
@@ -334,7 +354,7 @@ extension IndexTree {
         for (slot, i) in range.enumerated() {
             let text = texts[i].text
             let rest = text.byteCount - prefix
-            if rest > 0 { (heap + end).copyMemory(from: text.address + prefix, byteCount: rest) }
+            StoredText.copyAny(text.address + prefix, to: heap + end, rest)
             end += rest
             ends.storeBytes(of: UInt16(end), toByteOffset: 2 * slot, as: UInt16.self)
         }

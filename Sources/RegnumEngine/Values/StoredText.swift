@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings of stored bytes: short ones without the byte loop that Swift makes them by.
 
+import RegnumSystem
+
 /// Makes strings of stored bytes.
 @usableFromInline
 package enum StoredText {
@@ -23,7 +25,7 @@ package enum StoredText {
         }
     }
 
-    /// Copies 1 to 15 bytes.
+    /// Copies up to 15 bytes.
     @inlinable @inline(__always)
     static func copy(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
         if count >= 8 {
@@ -35,6 +37,12 @@ package enum StoredText {
                 to.storeBytes(of: from.load(fromByteOffset: i, as: UInt8.self), toByteOffset: i, as: UInt8.self)
             }
         }
+    }
+
+    /// Copies any number of bytes, few of them without a call.
+    @inline(__always)
+    static func copyAny(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
+        if count <= 15 { copy(from, to: to, count) } else { Memory.copy(to, from, count) }
     }
 
     /// Copies the first and the last bytes of `count`, as many as a `Word` has each: at least one word, at most two.
