@@ -119,6 +119,98 @@ import Testing
         }
     }
 
+    /// A column of texts of one byte in a block of 8 KiB.
+    private static func texts(
+        _ form: ColumnForm, rows: Int, flags: UInt8 = 0
+    ) -> (column: RowGroupLayout.Descriptor, block: [UInt64], offsets: Int) {
+        var column = RowGroupLayout.Descriptor(form: form, flags: flags, columnKey: 1)
+        let parts = RowGroupLayout.parts(form, flags, rows: rows)
+        column.byteOffset = 64
+        column.byteCount = UInt32(parts.heap + rows)
+        return (column, [UInt64](repeating: 0, count: 1024), 64 + parts.data)
+    }
+
+    private static func refusal(
+        _ column: RowGroupLayout.Descriptor, _ rows: Int, _ block: [UInt64], _ fill: (UnsafeMutableRawPointer) -> Void
+    ) -> String? {
+        var block = block
+        return block.withUnsafeMutableBytes { raw -> String? in
+            guard let base = raw.baseAddress else { return "no block" }
+            fill(base)
+            do throws(EngineError) {
+                try RowGroupLayout.checkSegment(
+                    column, rows: rows, UnsafeRawPointer(base), blockByteCount: raw.count, page: 20)
+                return nil
+            } catch {
+                guard case .corrupted(let damage) = error else { return "\(error)" }
+                return damage.what
+            }
+        }
+    }
+
+    @Test(
+        "text offsets that do not ascend, or that lead out of the segment, are refused, whatever row they are of",
+        arguments: [ColumnForm.text16, .text32], [1, 2, 3, 8, 9, 31, 64, 100, 1000])
+    func textOffsets(form: ColumnForm, rows: Int) {
+        let (column, block, offsets) = Self.texts(form, rows: rows)
+        func put(_ value: Int, _ row: Int, _ base: UnsafeMutableRawPointer) {
+            if form == .text16 {
+                base.storeBytes(of: UInt16(truncatingIfNeeded: value), toByteOffset: offsets + 2 * row, as: UInt16.self)
+            } else {
+                base.storeBytes(of: UInt32(truncatingIfNeeded: value), toByteOffset: offsets + 4 * row, as: UInt32.self)
+            }
+        }
+        func refusal(_ row: Int, _ value: Int) -> String? {
+            Self.refusal(column, rows, block) { base in
+                for row in 0..<rows { put(row + 1, row, base) }
+                put(value, row, base)
+            }
+        }
+        for row in 0..<rows {
+            #expect(refusal(row, row + 1) == nil)
+            if row > 0 {
+                #expect(refusal(row, row) == nil, "an empty text")
+                #expect(refusal(row, row - 1) == "a column's text offsets are out of order")
+                #expect(refusal(row, 0) == "a column's text offsets are out of order")
+            }
+            let far =
+                row == rows - 1
+                ? "a column's text lies outside of its segment" : "a column's text offsets are out of order"
+            for value in [rows + 9, 0x7fff, 0x8000, 0xffff] { #expect(refusal(row, value) == far) }
+            guard form == .text32 else { continue }
+            for value in [0x7fff_ffff, 0x8000_0000, 0xffff_ffff] { #expect(refusal(row, value) == far) }
+        }
+    }
+
+    @Test("a blob record of another size, or of a block that is pending, is refused", arguments: [0, 1, 63, 64, 99])
+    func blobRecords(row: Int) {
+        let rows = 100
+        let (plain, block, offsets) = Self.texts(.text16, rows: rows, flags: RowGroupLayout.Flags.blobs)
+        var column = plain
+        let parts = RowGroupLayout.parts(.text16, RowGroupLayout.Flags.blobs, rows: rows)
+        column.byteCount = UInt32(parts.heap + rows + 64)
+        let wide = column
+        func refusal(_ byteCount: Int, _ ref: BlockRef) -> String? {
+            Self.refusal(wide, rows, block) { base in
+                var end = 0
+                for other in 0..<rows {
+                    end += other == row ? byteCount : 1
+                    base.storeBytes(of: UInt16(end), toByteOffset: offsets + 2 * other, as: UInt16.self)
+                }
+                let word = 64 + parts.blobs + row / 64 * 8
+                base.storeBytes(of: UInt64(1) << UInt64(row % 64), toByteOffset: word, as: UInt64.self)
+                ref.write(to: base + 64 + parts.heap + row)
+            }
+        }
+        let ref = BlockRef(
+            location: 20 << 16, birth: 1, tagLow: 1, tagHigh: 1, info: BlockRef.info(.blob, rows: 0, aux: 0))
+        #expect(refusal(48, ref) == nil)
+        #expect(refusal(47, ref) == "a blob record has the wrong size")
+        #expect(refusal(49, ref) == "a blob record has the wrong size")
+        let pending = BlockRef(pending: 1, info: ref.info)
+        #expect(refusal(48, pending) == "a blob record says that its block is pending")
+    }
+
     /// A file of which each column of each row group goes on to the end of the block that it lies in.
     private static func overlapping() -> HostileFile {
         var file = HostileFile.good
