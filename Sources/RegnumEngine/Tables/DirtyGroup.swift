@@ -114,12 +114,7 @@ package final class DirtyGroup {
             if let target = new.aux, let aux = old.aux { Memory.copy(target, aux, rows * 4) }
         case .slots:
             let target = new.data.assumingMemoryBound(to: ByteSlot.self)
-            for row in 0..<rows {
-                let bytes = old.bytes(row)
-                target[row] = ByteSlot(
-                    length: UInt32(bytes.count), blobFlag: old.isBlob(row) ? 1 : 0,
-                    address: UInt64(UInt(bitPattern: bytes.baseAddress)))
-            }
+            for row in 0..<rows { target[row] = ByteSlot(of: old, row) }
         default:
             Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows))
         }
@@ -193,13 +188,6 @@ package final class DirtyGroup {
         if capacity == 0 { capacity = wanted }
         for column in 0..<columnCount { makeWritable(column) }
         ownRows(capacity: wanted)
-    }
-
-    /// All columns and keys its own, so that rows can go.
-    private func takeOverAll() {
-        if capacity == 0 { capacity = Self.roundedCapacity(view.pointee.count) }
-        for column in 0..<columnCount { takeOver(column) }
-        ownRows(capacity: capacity)
     }
 
     private func ownRows(capacity wanted: Int) {
@@ -288,25 +276,86 @@ package final class DirtyGroup {
 
     /// Removes rows, ascending; those behind them move up.
     package func remove(rows: [Int]) {
-        takeOverAll()
         let count = view.pointee.count
+        if capacity == 0 { capacity = Self.roundedCapacity(count) }
+        ownRows(capacity: capacity)
         let left = count - rows.count
         if view.pointee.keyForm == .dense, rows[0] != left { takeKeys() }
-        let views = view.columns
-        for i in 0..<columnCount {
-            let form = views[i].form
-            if form == .bits {
-                Self.removeBits(views[i].data.assumingMemoryBound(to: UInt64.self), rows, count)
-            } else {
-                Self.closeGaps(views[i].data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
-            }
-            if let validity = views[i].validity { Self.removeBits(validity, rows, count) }
-            if form.isInteger, let aux = views[i].aux { Self.closeGaps(aux, rows, count, width: 4) }
+        for column in 0..<columnCount {
+            if isOwn(column) { remove(rows, from: view.columns[column]) } else { takeOver(column, without: rows) }
         }
         if view.pointee.keyForm == .sorted, let keys = ownKeys {
             Self.closeGaps(UnsafeMutableRawPointer(keys), rows, count, width: 8)
         }
         setCount(left)
+    }
+
+    private func remove(_ rows: [Int], from column: ColumnView) {
+        let count = view.pointee.count
+        if column.form == .bits {
+            Self.removeBits(column.data.assumingMemoryBound(to: UInt64.self), rows, count)
+        } else {
+            Self.closeGaps(column.data, rows, count, width: RowGroupLayout.dataByteCount(column.form, 1))
+        }
+        if let validity = column.validity { Self.removeBits(validity, rows, count) }
+        if column.form.isInteger, let aux = column.aux { Self.closeGaps(aux, rows, count, width: 4) }
+    }
+
+    /// Gives the column its own copy without some rows: integers as narrow as they are.
+    private func takeOver(_ column: Int, without rows: [Int]) {
+        let stored = columns.columns[column]
+        let old = view.columns[column]
+        let count = view.pointee.count
+        let isNarrow = stored.writableForm == .int64 && old.form != .int64
+        let form = isNarrow ? (old.form == .constant ? .uint8 : old.form) : stored.writableForm
+        var new = ownView(
+            column, form, hasNanoseconds: form.isInteger && (isNarrow ? old.aux != nil : stored.type == .date))
+        if isNarrow { new.base = old.base }
+        new.isNarrow = isNarrow
+        new.isWritable = !isNarrow
+        switch form {
+        case .slots:
+            let target = new.data.assumingMemoryBound(to: ByteSlot.self)
+            var place = 0
+            Self.forEachKept(rows, count) { kept in
+                for row in kept {
+                    target[place] = ByteSlot(of: old, row)
+                    place += 1
+                }
+            }
+        case .bits:
+            Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, count))
+            Self.removeBits(new.data.assumingMemoryBound(to: UInt64.self), rows, count)
+        default:
+            // What is the same in all rows is 0 beside its base.
+            if old.form == form {
+                Self.copyKept(new.data, old.data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
+            }
+        }
+        if form.isInteger, let target = new.aux, let aux = old.aux { Self.copyKept(target, aux, rows, count, width: 4) }
+        if let validity = new.validity { Self.removeBits(validity, rows, count) }
+        replace(column, by: new)
+    }
+
+    /// Calls `body` with the rows before, between and behind those that go.
+    @inline(__always)
+    private static func forEachKept(_ rows: [Int], _ count: Int, _ body: (Range<Int>) -> Void) {
+        var start = 0
+        for row in rows {
+            if row > start { body(start..<row) }
+            start = row + 1
+        }
+        if count > start { body(start..<count) }
+    }
+
+    private static func copyKept(
+        _ target: UnsafeMutableRawPointer, _ source: UnsafeMutableRawPointer, _ rows: [Int], _ count: Int, width: Int
+    ) {
+        var target = target
+        forEachKept(rows, count) { kept in
+            Memory.copy(target, source + kept.lowerBound * width, kept.count * width)
+            target += kept.count * width
+        }
     }
 
     /// Moves the values between the gaps together, zeros behind them.
@@ -474,4 +523,15 @@ struct Arena: ~Copyable {
     }
 
     deinit { for chunk in chunks { chunk.deallocate() } }
+}
+
+extension ByteSlot {
+    /// Where a value of a sealed column lies.
+    @inline(__always)
+    fileprivate init(of column: ColumnView, _ row: Int) {
+        let bytes = column.bytes(row)
+        self.init(
+            length: UInt32(bytes.count), blobFlag: column.isBlob(row) ? 1 : 0,
+            address: UInt64(UInt(bitPattern: bytes.baseAddress)))
+    }
 }

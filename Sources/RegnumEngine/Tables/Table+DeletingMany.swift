@@ -3,7 +3,9 @@
 //
 //   1 links that lead to the objects are cleared
 //   2 trees of which much goes are passed through once, leaf by leaf; of others each entry is removed on its own
-//   3 each row group closes its gaps once, and is packed at once where very much goes
+//   3 each row group closes its gaps once
+//
+// Where very much goes, leaves and groups are packed at once, while they are in the processor's cache.
 
 import RegnumSystem
 
@@ -78,35 +80,39 @@ extension Table {
         var passed = PassedTrees()
         guard let set = KeySet(keys) else { return passed }
         let limit = keys.count * Self.muchOf
+        let packs = isVeryMuch(keys)
         for column in definition.columns.indices {
             if let tree = indexes[column]?.tree, tree.count <= limit {
-                try tree.removeAll(set)
+                try tree.removeAll(set, packing: packs)
                 passed.indexes.insert(column)
             }
             if let tree = backlinkTrees[column], tree.count <= limit {
-                try tree.settled().removeAll(set)
+                try tree.settled().removeAll(set, packing: packs)
                 passed.backlinks.insert(column)
             }
         }
         for (i, unique) in uniques.enumerated() {
             guard let tree = unique.tree, tree.count <= limit else { continue }
-            try tree.removeAll(set)
+            try tree.removeAll(set, packing: packs)
             passed.uniques.insert(i)
         }
         return passed
     }
 
+    /// As many changes as memory is looked at after; and blocks that the next call changes too would be packed again and
+    /// again.
+    private func isVeryMuch(_ keys: [UInt64]) -> Bool {
+        keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
+    }
+
     private func removeRows(_ keys: [UInt64], _ passed: PassedTrees) throws(EngineError) {
         precondition(openCollections.isEmpty, "a collection of a row that goes is open")
         let other = hasGuards ? entriesLeft(passed) : nil
-        // As many changes as memory is looked at after; and groups that the next call changes too would be packed again and
-        // again.
-        let isMuch =
-            keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
+        let packs = isVeryMuch(keys)
         var rows: [Int] = []
         func close(_ group: DirtyGroup) throws(EngineError) {
             groups.remove(rows, of: group)
-            if isMuch { try groups.sealEarly(group) }
+            if packs { try groups.sealEarly(group) }
             rows.removeAll(keepingCapacity: true)
         }
         var open: DirtyGroup?
@@ -149,22 +155,24 @@ extension Table {
 }
 
 extension IndexTree {
-    /// Removes every entry whose key is in the set. O(n).
-    func removeAll(_ keys: KeySet) throws(EngineError) {
+    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves become blocks at once.
+    func removeAll(_ keys: KeySet, packing: Bool) throws(EngineError) {
         guard state.pointee.count > 0 else { return }
         state.pointee.tail = nil
         let root = try dirtyRoot()
         var left = blockLimit
-        let removed = try removeAll(keys, below: root, &left)
+        let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
     }
 
+    /// `isEnd`: nothing of the tree comes behind the node. Its last leaves are packed with the commit.
     private func removeAll(
-        _ keys: KeySet, below node: IndexNodePointer, _ left: inout Int
+        _ keys: KeySet, below node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
     ) throws(EngineError) -> Int {
         guard let links = node.pointee.links else { return node.pointee.removeAll(keys) }
         var removed = 0
-        for slot in 0..<node.pointee.count {
+        let count = node.pointee.count
+        for slot in 0..<count {
             if links[slot].node == nil {
                 try visit(&left)
                 if node.pointee.level == 1 {
@@ -172,10 +180,12 @@ extension IndexTree {
                     guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
                 }
             }
-            let gone = try removeAll(keys, below: try dirtyChild(node, slot), &left)
+            let gone = try removeAll(
+                keys, below: try dirtyChild(node, slot), packing: packing, isEnd: isEnd && slot == count - 1, &left)
             links[slot].entryCount = max(links[slot].entryCount - gone, 0)
             removed += gone
         }
+        if packing, !isEnd, node.pointee.level == 1 { try packChildren(node) }
         return removed
     }
 }

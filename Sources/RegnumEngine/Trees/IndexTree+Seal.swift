@@ -46,6 +46,17 @@ extension IndexTree {
         return root
     }
 
+    /// Writes the changed children of a branch into the space's sealer, ahead of the others. The branch, behind which
+    /// others come, stays as it is, but for its children.
+    func packChildren(_ node: IndexNodePointer) throws(EngineError) {
+        let list = try sealedChildren(node, isEnd: false, space.sealer)
+        defer { IndexNode.free(list) }
+        // An empty branch goes with its parent.
+        guard list.pointee.count > 0 else { return }
+        list.pointee.setFirstSeparator(node.pointee.entry(0))
+        swap(&node.pointee, &list.pointee)
+    }
+
     /// The children of a changed branch, all of them sealed, as a list with separators. The nodes below are
     /// still the branch's.
     private func sealedChildren(
