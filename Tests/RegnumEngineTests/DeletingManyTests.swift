@@ -145,4 +145,82 @@ extension CollectionKind {
             }
         }
     }
+
+    private static let indexed = NewTable(
+        name: "T",
+        columns: [
+            NewColumn(name: "n", type: .int, isIndexed: true),
+            NewColumn(name: "text", type: .string, isNullable: true, isIndexed: true),
+        ])
+
+    // Long texts: a branch has few of them below it, so that there are many branches, which are packed one after the other.
+    @Test("indexes of which much goes are whole at once, and can be changed on", arguments: RunSeed.list(1...6))
+    func indexes(seed: RunSeed) throws {
+        var random = SeededRandom(seed: seed.value)
+        var options = Database.OpenOptions()
+        options.spillLimits.interval = 256
+        if seed.value % 2 == 0 { options.spillLimits = .small }
+        let database = try Database.open(path: "/i.realm", fileSystem: MemoryFileSystem(), options: options)
+        let session = try database.makeSession()
+        var model: [UInt64: (n: Int, text: String?)] = [:]
+        func insert(_ count: Int, _ table: Table) throws {
+            let prefix = String(repeating: "p", count: random.below(30))
+            for _ in 0..<count {
+                let n = random.below(1 << 40)
+                let text = random.below(40) == 0 ? nil : prefix + String(repeating: "\(n) ", count: 1 + random.below(12))
+                let location = try table.insertRow()
+                let key = location.key
+                try table.finishInsert(location)
+                try table.set(.int(Int64(n)), 0, of: key)
+                try table.set(text.map { .string($0) } ?? .null, 1, of: key)
+                model[key.rawValue] = (n, text)
+            }
+        }
+        func expectFound(_ table: Table, gone: [(n: Int, text: String?)]) throws {
+            try #require(table.count == model.count)
+            for (n, text) in model.values {
+                #expect(try table.count(inIndexOf: 0, equalTo: .int(Int64(n))) == 1)
+                if let text { #expect(try table.count(inIndexOf: 1, equalTo: .string(text)) == 1) }
+            }
+            let nulls = model.values.count { $0.text == nil }
+            #expect(try table.count(inIndexOf: 1, equalTo: .null) == nulls)
+            for (n, text) in gone {
+                #expect(try table.count(inIndexOf: 0, equalTo: .int(Int64(n))) == 0)
+                if let text { #expect(try table.count(inIndexOf: 1, equalTo: .string(text)) == 0) }
+            }
+        }
+        try session.beginWrite()
+        try session.addTables([Self.indexed])
+        let table = try #require(session.table(named: "T"))
+        try insert(9_000, table)
+        try session.commitWrite()
+        for round in 0..<4 {
+            let before = model
+            try session.beginWrite()
+            for _ in 0..<2 {
+                // Sometimes nearly all, and sometimes all of a stretch, so that leaves and branches are emptied.
+                let share = [3, 2, 16][random.below(3)]
+                let most = model.keys.max() ?? 0
+                let stretch = UInt64(random.below(Int(most)))...most
+                let keys = model.keys.sorted().filter { random.below(share) == 0 || share == 2 && stretch.contains($0) }
+                let gone = keys.compactMap { model[$0] }
+                try table.delete(keys.map { ObjectKey($0) })
+                for key in keys { model[key] = nil }
+                try expectFound(table, gone: gone)
+                try insert(random.below(400), table)
+            }
+            if round == 1 {
+                session.rollbackWrite()
+                model = before
+            } else {
+                try session.commitWrite()
+            }
+            try expectFound(table, gone: [])
+            #expect(IntegrityCheck.run(database).findings == [])
+            try session.beginWrite()
+            try insert(max(0, 9_000 - model.count), table)
+            try session.commitWrite()
+        }
+        withExtendedLifetime(session) {}
+    }
 }

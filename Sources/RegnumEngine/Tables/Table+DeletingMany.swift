@@ -169,7 +169,19 @@ extension IndexTree {
     private func removeAll(
         _ keys: KeySet, below node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
     ) throws(EngineError) -> Int {
-        guard let links = node.pointee.links else { return node.pointee.removeAll(keys) }
+        guard node.pointee.level > 0 else { return node.pointee.removeAll(keys) }
+        guard packing, !isEnd, node.pointee.level == 1 else {
+            return try removeFromChildren(keys, node, packing: packing, isEnd: isEnd, &left)
+        }
+        return try packLeaves(of: node) { () throws(EngineError) in
+            try removeFromChildren(keys, node, packing: packing, isEnd: isEnd, &left)
+        }
+    }
+
+    private func removeFromChildren(
+        _ keys: KeySet, _ node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
+    ) throws(EngineError) -> Int {
+        let links = node.pointee.links.unsafelyUnwrapped
         var removed = 0
         let count = node.pointee.count
         for slot in 0..<count {
@@ -185,7 +197,6 @@ extension IndexTree {
             links[slot].entryCount = max(links[slot].entryCount - gone, 0)
             removed += gone
         }
-        if packing, !isEnd, node.pointee.level == 1 { try packChildren(node) }
         return removed
     }
 }

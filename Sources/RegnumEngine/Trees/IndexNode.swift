@@ -161,6 +161,12 @@ struct IndexNode {
         return removed
     }
 
+    /// Moves the bytes of all entries to an arena.
+    mutating func copyTexts(to arena: inout IndexArena) {
+        guard let texts else { return }
+        for i in 0..<count { texts[i] = IndexNodeText(arena.copy(texts[i].text)) }
+    }
+
     /// Appends entries that are not null.
     mutating func append(
         values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int
@@ -278,22 +284,25 @@ struct IndexNode {
     }
 }
 
-/// Where the bytes of the entries of changed leaves lie. Nothing is given back before `reset`.
+/// Where the bytes of the entries of changed leaves lie. Nothing is given back before `reset` or `reuse`.
 struct IndexArena {
     private var chunks: [UnsafeMutableRawPointer] = []
     private var next: UnsafeMutableRawPointer?
     private var room = 0
+    private var lastByteCount = 0
     private(set) var heldByteCount = 0
 
     /// `byteCount` bytes, at most 64 KiB.
     mutating func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
         if byteCount > room || next == nil {
-            let size = chunks.isEmpty ? 8192 : min(8192 << chunks.count, 1 << 20)
-            let chunk = UnsafeMutableRawPointer.allocate(byteCount: max(size, byteCount), alignment: 16)
+            // From 8 KiB to a MiB.
+            let size = max(8192 << min(chunks.count, 7), byteCount)
+            let chunk = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
             chunks.append(chunk)
             next = chunk
-            room = max(size, byteCount)
-            heldByteCount += room
+            room = size
+            lastByteCount = size
+            heldByteCount += size
         }
         let result = next.unsafelyUnwrapped
         next = result + byteCount
@@ -306,6 +315,16 @@ struct IndexArena {
         let target = allocate(text.byteCount)
         target.copyMemory(from: text.address, byteCount: text.byteCount)
         return IndexText(UnsafeRawPointer(target), text.byteCount)
+    }
+
+    /// Forgets everything, but keeps the memory that was got last: the processor's cache has some of it.
+    mutating func reuse() {
+        guard let last = chunks.popLast() else { return }
+        for chunk in chunks { chunk.deallocate() }
+        chunks = [last]
+        next = last
+        room = lastByteCount
+        heldByteCount = lastByteCount
     }
 
     mutating func reset() {

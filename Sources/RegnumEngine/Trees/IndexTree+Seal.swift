@@ -46,15 +46,27 @@ extension IndexTree {
         return root
     }
 
-    /// Writes the changed children of a branch into the space's sealer, ahead of the others. The branch, behind which
-    /// others come, stays as it is, but for its children.
-    func packChildren(_ node: IndexNodePointer) throws(EngineError) {
+    /// Calls `change`, which changes the leaves of a branch and of no other, and writes them into the space's sealer, ahead
+    /// of the others. The branch, behind which others come, stays as it is, but for its children.
+    func packLeaves(
+        of node: IndexNodePointer, behind change: () throws(EngineError) -> Int
+    ) throws(EngineError) -> Int {
+        swap(&state.pointee.arena, &state.pointee.leafArena)
+        var isSwapped = true
+        defer { if isSwapped { swap(&state.pointee.arena, &state.pointee.leafArena) } }
+        let result = try change()
         let list = try sealedChildren(node, isEnd: false, space.sealer)
         defer { IndexNode.free(list) }
+        swap(&state.pointee.arena, &state.pointee.leafArena)
+        isSwapped = false
         // An empty branch goes with its parent.
-        guard list.pointee.count > 0 else { return }
-        list.pointee.setFirstSeparator(node.pointee.entry(0))
-        swap(&node.pointee, &list.pointee)
+        if list.pointee.count > 0 {
+            list.pointee.copyTexts(to: &state.pointee.arena)
+            list.pointee.setFirstSeparator(node.pointee.entry(0))
+            swap(&node.pointee, &list.pointee)
+        }
+        state.pointee.leafArena.reuse()
+        return result
     }
 
     /// The children of a changed branch, all of them sealed, as a list with separators. The nodes below are

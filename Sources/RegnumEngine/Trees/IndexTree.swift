@@ -23,6 +23,8 @@ package final class IndexTree {
         var rootNode: IndexNodePointer?
         var count: Int
         var arena = IndexArena()
+        /// That of leaves which are packed before any others are loaded.
+        var leafArena = IndexArena()
         /// The last leaf, where the last insert went to its end, and `tailPath` leads to it.
         var tail: IndexNodePointer?
         var tailDepth = 0
@@ -51,8 +53,7 @@ package final class IndexTree {
     }
 
     deinit {
-        if let node = state.pointee.rootNode { IndexNode.free(node) }
-        state.pointee.arena.reset()
+        dropNodes()
         state.deinitialize(count: 1)
         state.deallocate()
         steps.deallocate()
@@ -321,6 +322,7 @@ package final class IndexTree {
     package var changedByteCount: Int {
         guard let node = state.pointee.rootNode else { return 0 }
         return IndexNode.changedByteCount(node) + state.pointee.arena.heldByteCount
+            + state.pointee.leafArena.heldByteCount
     }
 
     func dropNodes() {
@@ -328,6 +330,7 @@ package final class IndexTree {
         state.pointee.rootNode = nil
         state.pointee.tail = nil
         state.pointee.arena.reset()
+        state.pointee.leafArena.reset()
     }
 
     func setSealed(_ root: BlockRef) {
