@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where index trees keep the bytes of changed entries: pieces of memory that grow to a MiB, and no further.
+
+@testable import RegnumEngine
+import Testing
+
+@Suite("IndexArena")
+struct IndexArenaTests {
+    // The size of a new piece was doubled with each one; beyond fifty it had overflown, and each entry got its own.
+    @Test("however much is held, entries lie beside each other")
+    func large() {
+        var arena = IndexArena()
+        defer { arena.reset() }
+        let byteCount = 16 << 10
+        var last = arena.allocate(byteCount)
+        var alone = 0
+        for _ in 0..<8 << 10 {
+            let next = arena.allocate(byteCount)
+            if next != last + byteCount { alone += 1 }
+            last = next
+        }
+        #expect(alone < 200)
+        #expect(arena.heldByteCount <= (8 << 10 + 200) * byteCount)
+    }
+
+    @Test("what is used again is one of the pieces")
+    func reuse() {
+        var arena = IndexArena()
+        defer { arena.reset() }
+        arena.reuse()
+        #expect(arena.heldByteCount == 0)
+        var first = arena.allocate(8000)
+        #expect(arena.heldByteCount == 8192)
+        for _ in 0..<100 { first = arena.allocate(8000) }
+        let held = arena.heldByteCount
+        #expect(held >= 808_000)
+        arena.reuse()
+        #expect(arena.heldByteCount < held)
+        let again = arena.allocate(8000)
+        #expect(again <= first && arena.allocate(8000) == again + 8000)
+        arena.reset()
+        #expect(arena.heldByteCount == 0)
+    }
+}
