@@ -118,6 +118,7 @@ struct KeyChunks {
     ) throws(E) -> Int {
         var low = 0
         var high = chunks.count
+        var learned: [(chunk: Int, mark: OrderMark)] = []
         while low < high {
             let middle = (low &+ high) &>> 1
             let first: OrderMark
@@ -125,11 +126,14 @@ struct KeyChunks {
                 first = known
             } else {
                 first = try markOf(chunks[middle][0])
-                marks[middle] = first
+                learned.append((middle, first))
             }
             let comes = first == mark ? try isBefore(chunks[middle][0]) : first < mark
             if comes { low = middle &+ 1 } else { high = middle }
         }
+        // Behind the search: where they were written between two reads, the compiler made all marks unique before the first
+        // read, which copied them each time, most often for nothing.
+        for (chunk, mark) in learned { marks[chunk] = mark }
         return low
     }
 
