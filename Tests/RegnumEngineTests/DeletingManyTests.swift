@@ -167,7 +167,8 @@ extension CollectionKind {
             let prefix = String(repeating: "p", count: random.below(30))
             for _ in 0..<count {
                 let n = random.below(1 << 40)
-                let text = random.below(40) == 0 ? nil : prefix + String(repeating: "\(n) ", count: 1 + random.below(12))
+                let rest = String(repeating: "\(n) ", count: 1 + random.below(12))
+                let text = random.below(40) == 0 ? nil : prefix + rest
                 let location = try table.insertRow()
                 let key = location.key
                 try table.finishInsert(location)

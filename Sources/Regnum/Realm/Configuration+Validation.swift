@@ -76,9 +76,10 @@ extension Realm.Configuration {
     private static func isStandard(_ path: String) -> Bool {
         #if os(Linux)
             guard path.utf8.first == UInt8(ascii: "/") else { return false }
-            return path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
-                !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
-            }
+            return path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+                .allSatisfy {
+                    !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
+                }
         #else
             // There are names that stand for others.
             return false

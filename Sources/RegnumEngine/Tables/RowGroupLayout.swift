@@ -238,7 +238,8 @@ package enum RowGroupLayout {
         guard last <= heap else { throw corrupted("a column's text lies outside of its segment", page: page) }
         guard d.has(Flags.blobs) else { return }
         let blobs = block + start + parts.blobs
-        for row in 0..<rows where blobs.load(fromByteOffset: row >> 6 * 8, as: UInt64.self) >> UInt64(row & 63) & 1 != 0 {
+        for row in 0..<rows where blobs.load(fromByteOffset: row >> 6 * 8, as: UInt64.self) >> UInt64(row & 63) & 1 != 0
+        {
             let begin = row == 0 ? 0 : offset(offsets, row - 1, d.form)
             guard offset(offsets, row, d.form) - begin == BlobRecord.byteCount else {
                 throw corrupted("a blob record has the wrong size", page: page)
