@@ -35,9 +35,9 @@ enum CommitBoard {
             places[key]?.notifiers.removeAll { $0.notifier == nil }
             guard let place = places[key], place.notifiers.isEmpty else { return }
             places[key] = nil
-            guard let watch = place.watch else { return }
-            watch.stop()
-            database.listen(false)
+            place.watch?.stop()
+            // Where the watch could not begin, others were asked to tell all the same.
+            if database.sharedPath != nil { database.listen(false) }
         }
     }
 

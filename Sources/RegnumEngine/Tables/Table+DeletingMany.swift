@@ -161,6 +161,8 @@ extension IndexTree {
         state.pointee.tail = nil
         let root = try dirtyRoot()
         var left = blockLimit
+        // Behind a failure nothing is written ahead any more: the transaction can only be rolled back.
+        let packing = packing && space.failure == nil
         let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
     }

@@ -317,6 +317,13 @@ struct IndexArena {
         return IndexText(UnsafeRawPointer(target), text.byteCount)
     }
 
+    /// Takes over what lies in another one, which is empty then.
+    mutating func absorb(_ other: inout IndexArena) {
+        chunks = other.chunks + chunks
+        heldByteCount += other.heldByteCount
+        other = IndexArena()
+    }
+
     /// Forgets everything, but keeps the memory that was got last: the processor's cache has some of it.
     mutating func reuse() {
         guard let last = chunks.popLast() else { return }

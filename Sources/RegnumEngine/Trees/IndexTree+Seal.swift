@@ -51,14 +51,10 @@ extension IndexTree {
     func packLeaves(
         of node: IndexNodePointer, behind change: () throws(EngineError) -> Int
     ) throws(EngineError) -> Int {
-        swap(&state.pointee.arena, &state.pointee.leafArena)
-        var isSwapped = true
-        defer { if isSwapped { swap(&state.pointee.arena, &state.pointee.leafArena) } }
-        let result = try change()
-        let list = try sealedChildren(node, isEnd: false, space.sealer)
+        let (result, list) = try inLeafArena { () throws(EngineError) in
+            (try change(), try sealedChildren(node, isEnd: false, space.sealer))
+        }
         defer { IndexNode.free(list) }
-        swap(&state.pointee.arena, &state.pointee.leafArena)
-        isSwapped = false
         // An empty branch goes with its parent.
         if list.pointee.count > 0 {
             list.pointee.copyTexts(to: &state.pointee.arena)
@@ -67,6 +63,21 @@ extension IndexTree {
         }
         state.pointee.leafArena.reuse()
         return result
+    }
+
+    /// Calls `body` with the leaves' arena in place of the other. Where it throws, leaves may be left that lie there: the other
+    /// one takes them over.
+    private func inLeafArena<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+        swap(&state.pointee.arena, &state.pointee.leafArena)
+        do throws(EngineError) {
+            let result = try body()
+            swap(&state.pointee.arena, &state.pointee.leafArena)
+            return result
+        } catch {
+            swap(&state.pointee.arena, &state.pointee.leafArena)
+            state.pointee.arena.absorb(&state.pointee.leafArena)
+            throw error
+        }
     }
 
     /// The children of a changed branch, all of them sealed, as a list with separators. The nodes below are

@@ -41,4 +41,23 @@ struct IndexArenaTests {
         arena.reset()
         #expect(arena.heldByteCount == 0)
     }
+
+    @Test("what is absorbed stays where it is")
+    func absorbed() {
+        var arena = IndexArena()
+        var other = IndexArena()
+        defer {
+            arena.reset()
+            other.reset()
+        }
+        let place = other.allocate(4)
+        place.storeBytes(of: 0x0102_0304, as: UInt32.self)
+        let first = arena.allocate(4)
+        arena.absorb(&other)
+        #expect(other.heldByteCount == 0 && arena.heldByteCount == 16384)
+        #expect(arena.allocate(4) == first + 4)
+        other.reuse()
+        for _ in 0..<4 { other.allocate(4).storeBytes(of: 0, as: UInt32.self) }
+        #expect(place.load(as: UInt32.self) == 0x0102_0304)
+    }
 }
