@@ -66,7 +66,7 @@ package final class Database: @unchecked Sendable {
     /// Who is about to begin a write, and the turn that waits for somebody to take it.
     let offers = TurnOffers()
     /// The schema that was read last, so that sessions of one schema read it once. Any thread.
-    private let knownSchema: Lock<KnownSchema?>
+    private let knownSchema: Lock<KnownSchema>
     /// What this process shares with others; nil where there can be none.
     let shared: SharedFile?
     package var isVolatile: Bool { options.isVolatile }
@@ -87,7 +87,7 @@ package final class Database: @unchecked Sendable {
     init(
         path: String, fileSystem: any FileSystem, options: OpenOptions, file: any File, header: FileHeader,
         seal: FileSeal,
-        reader: BlockReader, slot: CommitSlot, shared: SharedFile?, schema: KnownSchema? = nil
+        reader: BlockReader, slot: CommitSlot, shared: SharedFile?, schema: KnownSchema
     ) {
         self.path = path
         self.fileSystem = fileSystem
@@ -121,7 +121,8 @@ package final class Database: @unchecked Sendable {
 
     /// The schema at a ref, whose features are known. Any thread.
     func schema(_ ref: BlockRef) throws(EngineError) -> SchemaBlock {
-        if let known = knownSchema.withLock({ $0 }), known.ref == ref { return known.schema }
+        let known = knownSchema.withLock { $0 }
+        if known.ref == ref { return known.schema }
         let schema = try SchemaBlock.read(ref, try reader.bytes(ref))
         try schema.requireKnownFeatures(path)
         knownSchema.withLock { $0 = KnownSchema(ref: ref, schema: schema) }

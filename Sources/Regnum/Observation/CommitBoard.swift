@@ -37,7 +37,7 @@ enum CommitBoard {
             places[key] = nil
             place.watch?.stop()
             // Where the watch could not begin, others were asked to tell all the same.
-            if database.sharedPath != nil { database.listen(false) }
+            database.listen(false)
         }
     }
 

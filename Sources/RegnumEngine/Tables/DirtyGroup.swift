@@ -122,17 +122,40 @@ package final class DirtyGroup {
         replace(column, by: new)
     }
 
-    /// Gives the column its own copy: integers as narrow as they are, others as `makeWritable`.
-    private func takeOver(_ column: Int) {
+    /// Gives the column its own copy, without some rows: integers as narrow as they are, others as `makeWritable`.
+    private func takeOver(_ column: Int, without rows: [Int] = []) {
         if isOwn(column) { return }
+        let stored = columns.columns[column]
         let old = view.columns[column]
-        guard columns.columns[column].writableForm == .int64, old.form != .int64 else { return makeWritable(column) }
-        let rows = view.pointee.count
-        var new = ownView(column, old.form == .constant ? .uint8 : old.form, hasNanoseconds: old.aux != nil)
-        new.base = old.base
-        if new.form == old.form { Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(new.form, rows)) }
-        if let target = new.aux, let aux = old.aux { Memory.copy(target, aux, rows * 4) }
-        new.isNarrow = true
+        let count = view.pointee.count
+        let isNarrow = stored.writableForm == .int64 && old.form != .int64
+        let form = isNarrow ? (old.form == .constant ? .uint8 : old.form) : stored.writableForm
+        var new = ownView(
+            column, form, hasNanoseconds: form.isInteger && (isNarrow ? old.aux != nil : stored.type == .date))
+        if isNarrow { new.base = old.base }
+        new.isNarrow = isNarrow
+        new.isWritable = !isNarrow
+        switch form {
+        case .slots:
+            let target = new.data.assumingMemoryBound(to: ByteSlot.self)
+            var place = 0
+            Self.forEachKept(rows, count) { kept in
+                for row in kept {
+                    target[place] = ByteSlot(of: old, row)
+                    place += 1
+                }
+            }
+        case .bits:
+            Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, count))
+            Self.removeBits(new.data.assumingMemoryBound(to: UInt64.self), rows, count)
+        default:
+            // What is the same in all rows is 0 beside its base.
+            if old.form == form {
+                Self.copyKept(new.data, old.data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
+            }
+        }
+        if form.isInteger, let target = new.aux, let aux = old.aux { Self.copyKept(target, aux, rows, count, width: 4) }
+        if let validity = new.validity { Self.removeBits(validity, rows, count) }
         replace(column, by: new)
     }
 
@@ -301,42 +324,6 @@ package final class DirtyGroup {
         if column.form.isInteger, let aux = column.aux { Self.closeGaps(aux, rows, count, width: 4) }
     }
 
-    /// Gives the column its own copy without some rows: integers as narrow as they are.
-    private func takeOver(_ column: Int, without rows: [Int]) {
-        let stored = columns.columns[column]
-        let old = view.columns[column]
-        let count = view.pointee.count
-        let isNarrow = stored.writableForm == .int64 && old.form != .int64
-        let form = isNarrow ? (old.form == .constant ? .uint8 : old.form) : stored.writableForm
-        var new = ownView(
-            column, form, hasNanoseconds: form.isInteger && (isNarrow ? old.aux != nil : stored.type == .date))
-        if isNarrow { new.base = old.base }
-        new.isNarrow = isNarrow
-        new.isWritable = !isNarrow
-        switch form {
-        case .slots:
-            let target = new.data.assumingMemoryBound(to: ByteSlot.self)
-            var place = 0
-            Self.forEachKept(rows, count) { kept in
-                for row in kept {
-                    target[place] = ByteSlot(of: old, row)
-                    place += 1
-                }
-            }
-        case .bits:
-            Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, count))
-            Self.removeBits(new.data.assumingMemoryBound(to: UInt64.self), rows, count)
-        default:
-            // What is the same in all rows is 0 beside its base.
-            if old.form == form {
-                Self.copyKept(new.data, old.data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
-            }
-        }
-        if form.isInteger, let target = new.aux, let aux = old.aux { Self.copyKept(target, aux, rows, count, width: 4) }
-        if let validity = new.validity { Self.removeBits(validity, rows, count) }
-        replace(column, by: new)
-    }
-
     /// Calls `body` with the rows before, between and behind those that go.
     @inline(__always)
     private static func forEachKept(_ rows: [Int], _ count: Int, _ body: (Range<Int>) -> Void) {
@@ -372,6 +359,7 @@ package final class DirtyGroup {
 
     /// Removes the bits of rows, ascending; those behind them move down, zeros behind them. A word at a time.
     private static func removeBits(_ words: UnsafeMutablePointer<UInt64>, _ rows: [Int], _ count: Int) {
+        if rows.isEmpty { return }
         if rows.count == 1 { return removeBit(words, rows[0], count) }
         let wordCount = (count + 63) >> 6
         var next = 0

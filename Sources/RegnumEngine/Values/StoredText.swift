@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings of stored bytes: short ones without the byte loop that Swift makes them by.
+// Strings of stored bytes, and copies of these: short ones without the byte loop that Swift makes them by, or the call.
 
 import RegnumSystem
 
-/// Makes strings of stored bytes.
+/// Makes strings of stored bytes, and copies these.
 @usableFromInline
 package enum StoredText {
     /// Most bytes that a Swift string of a 64-bit system keeps in itself, without memory of its own.
@@ -42,7 +42,7 @@ package enum StoredText {
     /// Copies any number of bytes, few of them without a call.
     @inline(__always)
     static func copyAny(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
-        if count <= 15 { copy(from, to: to, count) } else { Memory.copy(to, from, count) }
+        if count <= shortByteCount { copy(from, to: to, count) } else { Memory.copy(to, from, count) }
     }
 
     /// Copies the first and the last bytes of `count`, as many as a `Word` has each: at least one word, at most two.

@@ -240,8 +240,8 @@ final class SharedFile: @unchecked Sendable {
     /// to a page of a mapped file is a fault, and so is the first look at some of them.
     private func clear(_ header: FileHeader) {
         let pageByteCount = FormatLimits.pageByteCount
-        let used = isValid(header) ? word(at: 520).checked.flatMap { Int(exactly: $0) } : nil
-        let end = Self.slotsOffset + min(used ?? Self.slotCount, Self.slotCount) * Self.slotByteCount
+        let used = isValid(header) ? slotsInUse : Self.slotCount
+        let end = Self.slotsOffset + used * Self.slotByteCount
         for page in stride(from: 0, to: end, by: pageByteCount)
         where !Memory.isZero(base + page, pageByteCount) {
             Memory.zero(base + page, pageByteCount)
