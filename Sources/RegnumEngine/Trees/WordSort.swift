@@ -11,18 +11,38 @@ package protocol SortEntry: BitwiseCopyable {
     static var hasLow: Bool { get }
     var high: UInt64 { get }
     var low: UInt64 { get }
-    /// What the entry stands for; not looked at.
-    var tag: UInt64 { get set }
 
-    /// Of two zeros.
+    /// Of two zeros, but for what the entry stands for.
     init(tag: UInt64)
     /// Sets the bits that are set in these words. Without a low word there are none in it.
     mutating func formUnion(high: UInt64, low: UInt64)
 }
 
+/// One that says what it stands for beside its words.
+@usableFromInline
+package protocol TaggedSortEntry: SortEntry {
+    /// Not looked at.
+    var tag: UInt64 { get }
+}
+
+/// One word, whose last bits are what it stands for.
+@usableFromInline @frozen
+package struct SortWord: SortEntry {
+    @usableFromInline package var high: UInt64
+
+    @inlinable @inline(__always)
+    package init(tag: UInt64) { high = tag }
+
+    @inlinable @inline(__always)
+    package mutating func formUnion(high: UInt64, low: UInt64) { self.high |= high }
+
+    @inlinable package static var hasLow: Bool { @inline(__always) get { false } }
+    @inlinable package var low: UInt64 { @inline(__always) get { 0 } }
+}
+
 /// One word, and what it stands for.
 @usableFromInline @frozen
-package struct SortEntry64: SortEntry {
+package struct SortEntry64: TaggedSortEntry {
     @usableFromInline package var high: UInt64
     @usableFromInline package var tag: UInt64
 
@@ -44,7 +64,7 @@ package struct SortEntry64: SortEntry {
 
 /// Two words, and what they stand for.
 @usableFromInline @frozen
-package struct SortEntry128: SortEntry {
+package struct SortEntry128: TaggedSortEntry {
     @usableFromInline package var high: UInt64
     @usableFromInline package var low: UInt64
     @usableFromInline package var tag: UInt64
@@ -76,7 +96,7 @@ package struct WordSort<Entry: SortEntry> {
     /// Of `entries`, and of `spare`.
     @usableFromInline let byteCount: Int
 
-    /// Memory for so many entries, 32 or 48 bytes each, until `deallocate`.
+    /// Memory for so many entries, 16, 32 or 48 bytes each, until `deallocate`.
     package init(capacity: Int) {
         byteCount = max(capacity, 1) * MemoryLayout<Entry>.stride
         entries = Memory.allocateScratch(byteCount: byteCount).bindMemory(to: Entry.self, capacity: capacity)

@@ -8,11 +8,13 @@ struct KeyPacking {
     private struct Part {
         var key: SortKey
         var hasNulls = false
-        /// Of integers.
-        var least: Int64 = 0
-        var greatest: Int64 = 0
+        /// Of numbers: words in their order, for integers those of their two's complement.
+        var least: UInt64 = 0
+        var greatest: UInt64 = 0
         /// Of a value.
         var bits: UInt64 = 0
+
+        var isText: Bool { key.type == .string || key.type == .data }
     }
 
     private var parts: [Part] = []
@@ -21,7 +23,9 @@ struct KeyPacking {
     /// Whether equal bits are equal values of all keys.
     private(set) var isExact = true
 
-    private static let limit: UInt64 = 128
+    static let limit: UInt64 = 128
+
+    var hasTexts: Bool { parts.contains { $0.isText } }
 
     /// As many of the keys as have room; none (`bits` is 0 then, too, where all values are the same) where the first
     /// cannot be packed.
@@ -32,7 +36,7 @@ struct KeyPacking {
                 break
             }
             parts.append(part)
-            if part.key.type == .string || part.key.type == .data { isExact = false }
+            if part.isText { isExact = false }
             let wanted = bits + part.bits + (part.hasNulls ? 1 : 0)
             if wanted > Self.limit { isExact = false }
             bits = min(wanted, Self.limit)
@@ -46,11 +50,14 @@ struct KeyPacking {
         var part = Part(key: key)
         switch key.type {
         case .bool: part.bits = 1
-        case .float, .double: part.bits = 64
-        case .int, .link: findRange(&part, rows)
+        case .float, .double:
+            findRange(&part, rows, zone: { SortExtractor.ordered(Double(bitPattern: UInt64(bitPattern: $0))) }) {
+                SortExtractor.word($0, $1, key.type, 0)
+            }
+        case .int, .link: findIntegerRange(&part, rows)
         case .date:
             guard !anyRun(key, rows, { view, _, _ in view.aux != nil }) else { return nil }
-            findRange(&part, rows)
+            findIntegerRange(&part, rows)
         case .string, .data:
             guard !anyRun(key, rows, { view, numbers, run in run.contains { view.isBlob(Int(numbers[$0])) } }) else {
                 return nil
@@ -64,17 +71,28 @@ struct KeyPacking {
         return part
     }
 
-    /// Of integers: the least, the greatest, and as many bits as their distance needs.
-    private static func findRange(_ part: inout Part, _ rows: RowList) {
-        var least = Int64.max
-        var greatest = Int64.min
+    private static func findIntegerRange(_ part: inout Part, _ rows: RowList) {
+        let sign: UInt64 = 1 << 63
+        findRange(&part, rows, zone: { UInt64(bitPattern: $0) ^ sign }) { UInt64(bitPattern: $0.integer($1)) ^ sign }
+        part.least ^= sign
+        part.greatest ^= sign
+    }
+
+    /// The least and the greatest of words in the order of the values, and as many bits as their distance needs.
+    /// `zone`: the word of what a column's zone holds.
+    @inline(__always)
+    private static func findRange(
+        _ part: inout Part, _ rows: RowList, zone: (Int64) -> UInt64, _ word: (ColumnView, Int) -> UInt64
+    ) {
+        var least = UInt64.max
+        var greatest = UInt64.min
         forEachRun(part.key, rows) { view, numbers, run in
             if view.hasZone {
-                least = min(least, view.zoneMin)
-                greatest = max(greatest, view.zoneMax)
+                least = min(least, zone(view.zoneMin))
+                greatest = max(greatest, zone(view.zoneMax))
             } else {
                 for index in run where !view.isNull(Int(numbers[index])) {
-                    let value = view.integer(Int(numbers[index]))
+                    let value = word(view, Int(numbers[index]))
                     least = min(least, value)
                     greatest = max(greatest, value)
                 }
@@ -83,59 +101,61 @@ struct KeyPacking {
         guard least < greatest else { return }
         part.least = least
         part.greatest = greatest
-        part.bits = UInt64(64 - UInt64(bitPattern: greatest &- least).leadingZeroBitCount)
+        part.bits = UInt64(64 - (greatest &- least).leadingZeroBitCount)
     }
 
     // MARK: Filling
 
-    /// Puts the bits into entries of zeros, one a row, which have room for `bits`. Nulls come first, descending last.
-    func fill<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>, _ rows: RowList) {
+    /// Puts the bits into entries of zeros, one a row; those that have no `room` are left out. Nulls come first,
+    /// descending last.
+    func fill<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>, _ rows: RowList, room: UInt64 = limit) {
         var offset: UInt64 = 0
         for part in parts {
+            guard offset < room else { return }
             let key = part.key
             if part.hasNulls {
-                let place = Place(bits: 1, at: offset)
+                let place = Place(bits: 1, at: offset, room)
                 Self.forEachRun(key, rows) { view, numbers, run in
                     for index in run where view.isNull(Int(numbers[index])) != key.isAscending {
                         Self.put(1, place, entries + index)
                     }
                 }
                 offset += 1
-                if offset == Self.limit { return }
+                if offset == room { return }
             }
-            if part.bits > 0 { Self.fill(part, at: offset, entries, rows) }
+            if part.bits > 0 { Self.fill(part, at: offset, room, entries, rows) }
             offset += part.bits
         }
     }
 
     private static func fill<Entry: SortEntry>(
-        _ part: Part, at offset: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
+        _ part: Part, at offset: UInt64, _ room: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
     ) {
         let (key, least, greatest) = (part.key, part.least, part.greatest)
+        let place = Place(bits: part.bits, at: offset, room)
         switch key.type {
         case .string, .data: addTexts(key, at: offset, entries, rows)
         case .float, .double:
-            addWords(part, at: offset, entries, rows) { view, row in
+            addWords(key, place, entries, rows) { view, row in
                 let word = SortExtractor.word(view, row, key.type, 0)
-                return key.isAscending ? word : ~word
+                return key.isAscending ? word &- least : greatest &- word
             }
         case .bool:
-            addWords(part, at: offset, entries, rows) { view, row in view.bit(row) == key.isAscending ? 1 : 0 }
+            addWords(key, place, entries, rows) { view, row in view.bit(row) == key.isAscending ? 1 : 0 }
         default:
-            addWords(part, at: offset, entries, rows) { view, row in
-                let value = view.integer(row)
-                return UInt64(bitPattern: key.isAscending ? value &- least : greatest &- value)
+            addWords(key, place, entries, rows) { view, row in
+                let value = UInt64(bitPattern: view.integer(row))
+                return key.isAscending ? value &- least : greatest &- value
             }
         }
     }
 
     @inline(__always)
     private static func addWords<Entry: SortEntry>(
-        _ part: Part, at offset: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList,
+        _ key: SortKey, _ place: Place, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList,
         _ word: (ColumnView, Int) -> UInt64
     ) {
-        let place = Place(bits: part.bits, at: offset)
-        forEachRun(part.key, rows) { view, numbers, run in
+        forEachRun(key, rows) { view, numbers, run in
             let isNullable = view.validity != nil
             for index in run {
                 let row = Int(numbers[index])
@@ -145,7 +165,7 @@ struct KeyPacking {
         }
     }
 
-    /// All bits that are left. Strings are equal only where their bytes are, which the bits do not tell.
+    /// All bits that are left of 128. Strings are equal only where their bytes are, which the bits do not tell.
     private static func addTexts<Entry: SortEntry>(
         _ key: SortKey, at shift: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
     ) {
@@ -172,10 +192,10 @@ struct KeyPacking {
         let cut: UInt64
         let behind: UInt64
 
-        init(bits: UInt64, at offset: UInt64) {
-            let room = min(bits, KeyPacking.limit - offset)
-            cut = bits - room
-            behind = KeyPacking.limit - offset - room
+        init(bits: UInt64, at offset: UInt64, _ room: UInt64) {
+            let kept = min(bits, room - offset)
+            cut = bits - kept
+            behind = KeyPacking.limit - offset - kept
         }
     }
 

@@ -14,7 +14,7 @@ enum PackedSort {
         guard rows.count > 1 else { return rows }
         let list = RowList(rows)
         guard let packing = KeyPacking(keys, list) else { return nil }
-        @inline(__always) func sort<Entry: SortEntry>(_: Entry.Type) throws(EngineError) -> [RowLocation] {
+        @inline(__always) func sort<Entry: TaggedSortEntry>(_: Entry.Type) throws(EngineError) -> [RowLocation] {
             let sorter = WordSort<Entry>(capacity: rows.count)
             defer { sorter.deallocate() }
             for row in rows.indices { (sorter.entries + row).initialize(to: Entry(tag: UInt64(row))) }
@@ -22,7 +22,7 @@ enum PackedSort {
             sorter.sort(count: rows.count)
             var sorted = (0..<rows.count).map { rows[Int(sorter.entries[$0].tag)] }
             if packing.isExact { return sorted }
-            try forEachTie(sorter.entries, rows.count) { range throws(EngineError) in
+            try forEachTie(rows.count, areEqual(sorter.entries)) { range throws(EngineError) in
                 let tied = try SortExtractor.sortByLevels(Array(sorted[range]), keys, table, session)
                 sorted.replaceSubrange(range, with: tied)
             }
@@ -38,57 +38,125 @@ enum PackedSort {
         let count = rows.count
         guard count > 1 else { return rows.keys }
         guard let packing = KeyPacking(keys, rows) else { return nil }
-        @inline(__always) func sort<Entry: SortEntry>(_: Entry.Type) throws(EngineError) -> [ObjectKey] {
+        if let sorted = try shortKeys(rows, packing, keys, table, session) { return sorted }
+        @inline(__always) func sort<Entry: TaggedSortEntry>(_: Entry.Type) throws(EngineError) -> [ObjectKey] {
             let sorter = WordSort<Entry>(capacity: count)
             defer { sorter.deallocate() }
             let entries = sorter.entries
-            _ = rows.anyRun { group, numbers, run in
-                for index in run {
-                    (entries + index).initialize(to: Entry(tag: group.pointee.key(at: Int(numbers[index]))))
-                }
-                return false
-            }
-            packing.fill(entries, rows)
+            fill(entries, rows, packing)
             sorter.sort(count: count)
-            if !packing.isExact { try sortTies(entries, count, keys, table, session) }
-            return [ObjectKey](unsafeUninitializedCapacity: count) { target, initialized in
-                for index in 0..<count {
-                    (target.baseAddress.unsafelyUnwrapped + index).initialize(to: ObjectKey(entries[index].tag))
-                }
-                initialized = count
-            }
+            var sorted = objectKeys(count) { entries[$0].tag }
+            if !packing.isExact { try sortTies(&sorted, areEqual(entries), keys, table, session) }
+            return sorted
         }
         return packing.bits <= 64 ? try sort(SortEntry64.self) : try sort(SortEntry128.self)
     }
 
-    /// Puts the tags of entries whose words are equal, the keys of their objects, into the order of the sort's keys.
-    private static func sortTies<Entry: SortEntry>(
-        _ entries: UnsafeMutablePointer<Entry>, _ count: Int, _ keys: [SortKey], _ table: Table, _ session: Session
+    /// As `keys`, by one word a row, which has the object's key in its last bits and as much as there is room for of what it
+    /// is sorted by before them: half the memory. Nil where that leaves too many rows to be told apart one by one.
+    private static func shortKeys(
+        _ rows: RowList, _ packing: KeyPacking, _ keys: [SortKey], _ table: Table, _ session: Session
+    ) throws(EngineError) -> [ObjectKey]? {
+        let count = rows.count
+        let tagBits = UInt64(64 - rows.greatestKey.leadingZeroBitCount)
+        let room = 64 - tagBits
+        let isExact = packing.isExact && packing.bits <= room
+        if !isExact, packing.hasTexts || areMany(ties(rows.sample(sampleCount), packing, tagBits), of: sampleCount) {
+            return nil
+        }
+        let sorter = WordSort<SortWord>(capacity: count)
+        defer { sorter.deallocate() }
+        let entries = sorter.entries
+        fill(entries, rows, packing, room: room)
+        sorter.sort(count: count)
+        if !isExact, areMany(ties(entries, count, tagBits), of: count) { return nil }
+        let keyBits = ~(UInt64.max << tagBits)
+        var sorted = objectKeys(count) { entries[$0].high & keyBits }
+        if !isExact {
+            let areEqual = { (a: Int, b: Int) in (entries[a].high ^ entries[b].high) >> tagBits == 0 }
+            try sortTies(&sorted, areEqual, keys, table, session)
+        }
+        return sorted
+    }
+
+    private static let sampleCount = 1024
+
+    /// Telling two rows apart takes as long as sorting a hundred by longer words.
+    private static func areMany(_ ties: Int, of count: Int) -> Bool { ties > count >> 8 }
+
+    private static func ties(_ rows: RowList, _ packing: KeyPacking, _ tagBits: UInt64) -> Int {
+        let sorter = WordSort<SortWord>(capacity: rows.count)
+        defer { sorter.deallocate() }
+        fill(sorter.entries, rows, packing, room: 64 - tagBits)
+        sorter.sort(count: rows.count)
+        return ties(sorter.entries, rows.count, tagBits)
+    }
+
+    /// How many sorted words are equal to the one before in front of their keys.
+    private static func ties(_ entries: UnsafeMutablePointer<SortWord>, _ count: Int, _ tagBits: UInt64) -> Int {
+        var ties = 0
+        for index in 1..<max(count, 1) where (entries[index].high ^ entries[index &- 1].high) >> tagBits == 0 {
+            ties &+= 1
+        }
+        return ties
+    }
+
+    @inline(__always)
+    private static func fill<Entry: SortEntry>(
+        _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList, _ packing: KeyPacking, room: UInt64 = KeyPacking.limit
+    ) {
+        _ = rows.anyRun { group, numbers, run in
+            for index in run {
+                (entries + index).initialize(to: Entry(tag: group.pointee.key(at: Int(numbers[index]))))
+            }
+            return false
+        }
+        packing.fill(entries, rows, room: room)
+    }
+
+    @inline(__always)
+    private static func objectKeys(_ count: Int, _ key: (Int) -> UInt64) -> [ObjectKey] {
+        [ObjectKey](unsafeUninitializedCapacity: count) { target, initialized in
+            for index in 0..<count {
+                (target.baseAddress.unsafelyUnwrapped + index).initialize(to: ObjectKey(key(index)))
+            }
+            initialized = count
+        }
+    }
+
+    @inline(__always)
+    private static func areEqual<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>) -> (Int, Int) -> Bool {
+        { entries[$0].high == entries[$1].high && entries[$0].low == entries[$1].low }
+    }
+
+    /// Puts objects whose words are equal into the order of the sort's keys.
+    @inline(__always)
+    private static func sortTies(
+        _ sorted: inout [ObjectKey], _ areEqual: (Int, Int) -> Bool, _ keys: [SortKey], _ table: Table,
+        _ session: Session
     ) throws(EngineError) {
-        try forEachTie(entries, count) { range throws(EngineError) in
+        try forEachTie(sorted.count, areEqual) { range throws(EngineError) in
             var tied: [RowLocation] = []
-            for index in range {
-                guard let location = try table.locate(ObjectKey(entries[index].tag)) else {
+            for key in sorted[range] {
+                guard let location = try table.locate(key) else {
                     throw corrupted("an object of a row group cannot be found by its key")
                 }
                 tied.append(location)
             }
             tied = try SortExtractor.sortByLevels(tied, keys, table, session)
-            for (index, location) in zip(range, tied) { entries[index].tag = location.key.rawValue }
+            for (index, location) in zip(range, tied) { sorted[index] = location.key }
         }
     }
 
-    /// Calls `body` with each stretch of two or more entries whose words are equal.
-    private static func forEachTie<Entry: SortEntry>(
-        _ entries: UnsafeMutablePointer<Entry>, _ count: Int,
-        _ body: (Range<Int>) throws(EngineError) -> Void
+    /// Calls `body` with each stretch of two or more neighbours that are equal.
+    @inline(__always)
+    private static func forEachTie(
+        _ count: Int, _ areEqual: (Int, Int) -> Bool, _ body: (Range<Int>) throws(EngineError) -> Void
     ) throws(EngineError) {
         var start = 0
         while start < count {
             var end = start + 1
-            while end < count, entries[end].high == entries[start].high, entries[end].low == entries[start].low {
-                end += 1
-            }
+            while end < count, areEqual(end, start) { end += 1 }
             if end - start > 1 { try body(start..<end) }
             start = end
         }

@@ -54,6 +54,21 @@ struct RowList {
         }
     }
 
+    /// Some of the rows, at equal distances.
+    func sample(_ count: Int) -> RowList {
+        var sample = RowList()
+        let step = max(self.count / max(count, 1), 1)
+        var next = 0
+        for run in runs where next < run.end {
+            while next < run.end {
+                sample.numbers.append(numbers[next])
+                next += step
+            }
+            sample.runs.append(Run(group: run.group, end: sample.count))
+        }
+        return sample
+    }
+
     /// Calls `body` with each run's group and the indexes of its rows until it returns true; whether it did.
     @inline(__always)
     func anyRun(_ body: (UnsafeMutablePointer<GroupView>, UnsafeBufferPointer<UInt16>, Range<Int>) -> Bool) -> Bool {
@@ -65,6 +80,18 @@ struct RowList {
             }
             return false
         }
+    }
+
+    /// The greatest key of an object, 0 where there is no row.
+    var greatestKey: UInt64 {
+        var greatest: UInt64 = 0
+        _ = anyRun { group, numbers, run in
+            var last: UInt16 = 0
+            for index in run { last = max(last, numbers[index]) }
+            greatest = max(greatest, group.pointee.key(at: Int(last)))
+            return false
+        }
+        return greatest
     }
 
     /// The keys of the objects.

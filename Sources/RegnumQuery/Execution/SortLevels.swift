@@ -200,7 +200,7 @@ final class SortExtractor {
 
     /// NaN lowest, -0 with 0.
     @inline(__always)
-    private static func ordered(_ value: Double) -> UInt64 {
+    static func ordered(_ value: Double) -> UInt64 {
         if value.isNaN { return 0 }
         let bits = (value + 0).bitPattern
         return bits &>> 63 == 0 ? bits | 1 &<< 63 : ~bits
