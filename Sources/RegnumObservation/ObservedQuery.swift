@@ -221,11 +221,19 @@ package final class ObservedQuery {
             guard let gap = try finder.gap(of: key, in: &keys, wasThere: true) else { continue }
             if gap < keys.count, keys[gap] == key { old.append((gap, key)) }
         }
-        old.sort { $0.position < $1.position }
-        let before = old.enumerated().map { Placed(key: $1.key, gap: $1.position - $0) }
         // Where they belong.
         work.evaluated += deciding.count
-        let matches = try query.matches(among: deciding.sorted())
+        var matches = try query.matches(among: deciding.sorted())
+        var moving = deciding
+        if order == nil {
+            // In the order of keys who is found again has not moved.
+            let staying = Set(matches).intersection(old.map(\.key))
+            moving.subtract(staying)
+            matches.removeAll { staying.contains($0) }
+            old.removeAll { staying.contains($0.key) }
+        }
+        old.sort { $0.position < $1.position }
+        let before = old.enumerated().map { Placed(key: $1.key, gap: $1.position - $0) }
         keys.remove(at: old.map(\.position))
         var after: [Placed] = []
         for key in matches {
@@ -236,7 +244,7 @@ package final class ObservedQuery {
         }
         after = try finder.sorted(after)
         keys.insert(after.map { ($0.gap, $0.key) })
-        for key in deciding { places[key] = .some(nil) }
+        for key in moving { places[key] = .some(nil) }
         for (i, placed) in after.enumerated() { places[placed.key] = placed.gap + i }
         return Self.moves(before, after)
     }

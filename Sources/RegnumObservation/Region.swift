@@ -107,9 +107,8 @@ package final class RegionWalk {
     package let older: Session
     package let newer: Session
     package let changes: [TableKey: TableChanges]
-    /// Modified objects of `Region.everything`, by table and depth.
-    private var everything: [TableKey: [Int: Set<ObjectKey>]] = [:]
-    private var reachable: [TableKey: [Int: Bool]] = [:]
+    /// What `Region.everything` was asked for.
+    private var reached: [Reached] = []
     /// Modified objects of regions with key paths that lead over links; held, as another one could come to its address.
     private var pathed: [ObjectIdentifier: (region: Region, modified: Set<ObjectKey>)] = [:]
 
@@ -142,36 +141,60 @@ package final class RegionWalk {
             zip(changes.modified, changes.columns).lazy.filter { $0.1.intersects(columns) }.map(\.0))
     }
 
+    /// Objects from which at most `depth` links lead to one that changed.
+    private struct Reached {
+        let depth: Int
+        /// The one that was asked for, and all that links lead to from it.
+        let tables: Set<TableKey>
+        let objects: [TableKey: Set<ObjectKey>]
+    }
+
     private func everything(_ table: TableKey, _ depth: Int) throws(EngineError) -> Set<ObjectKey> {
-        if let known = everything[table]?[depth] { return known }
-        var found = Set(changes[table]?.modified ?? [])
-        if depth > 0 {
-            for step in forwardSteps(table) + anySteps(table) where canReach(step.target, depth - 1) {
-                let below = try everything(step.target, depth - 1)
-                found.formUnion(
-                    try over(.forward(column: step.column, target: step.target), from: table, below))
+        if let known = reached.first(where: { $0.depth == depth && $0.tables.contains(table) }) {
+            return known.objects[table] ?? []
+        }
+        let found = try reach(table, depth)
+        reached.append(found)
+        return found.objects[table] ?? []
+    }
+
+    /// From the objects that changed over one link after the other to those from which they are reached.
+    private func reach(_ table: TableKey, _ depth: Int) throws(EngineError) -> Reached {
+        var tables: Set<TableKey> = [table]
+        var open = [table]
+        var steps: [(origin: TableKey, column: Int, target: TableKey)] = []
+        while depth > 0, let origin = open.popLast() {
+            for step in forwardSteps(origin) + anySteps(origin) {
+                steps.append((origin, step.column, step.target))
+                if tables.insert(step.target).inserted { open.append(step.target) }
             }
         }
-        everything[table, default: [:]][depth] = found
-        return found
-    }
-
-    /// True where a change can be found within `depth` links from the table.
-    private func canReach(_ table: TableKey, _ depth: Int) -> Bool {
-        if let known = reachable[table]?[depth] { return known }
-        var answer = changes[table].map { !$0.modified.isEmpty } ?? false
-        if !answer, depth > 0 {
-            answer =
-                forwardSteps(table).contains { canReach($0.target, depth - 1) }
-                || anySteps(table).contains { canReach($0.target, depth - 1) }
+        var objects: [TableKey: Set<ObjectKey>] = [:]
+        for table in tables {
+            if let changes = changes[table], !changes.modified.isEmpty { objects[table] = Set(changes.modified) }
         }
-        reachable[table, default: [:]][depth] = answer
-        return answer
+        var last = objects
+        for _ in 0..<(steps.isEmpty ? 0 : depth) where !last.isEmpty {
+            var next: [TableKey: Set<ObjectKey>] = [:]
+            for step in steps {
+                guard let keys = last[step.target] else { continue }
+                let linking = try over(.forward(column: step.column, target: step.target), from: step.origin, keys)
+                let new = objects[step.origin].map { linking.subtracting($0) } ?? linking
+                if !new.isEmpty { next[step.origin, default: []].formUnion(new) }
+            }
+            objects.merge(next) { $0.union($1) }
+            last = next
+        }
+        return Reached(depth: depth, tables: tables, objects: objects)
     }
 
-    private func forwardSteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
-        guard let columns = newer.table(table)?.definition.columns else { return [] }
-        return columns.enumerated().compactMap { i, column in column.target.map { (i, $0) } }
+    /// Links of the table that are in use.
+    private func forwardSteps(_ key: TableKey) -> [(column: Int, target: TableKey)] {
+        guard let table = newer.table(key) else { return [] }
+        return table.definition.columns.indices.compactMap { column in
+            guard let target = table.definition.columns[column].target, table.hasLinks(in: column) else { return nil }
+            return (column, target)
+        }
     }
 
     /// Links to objects of any class that the table has: each may lead to all others.

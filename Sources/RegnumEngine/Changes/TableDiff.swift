@@ -59,10 +59,14 @@ struct TableDiff {
         self.older = older
         self.newer = newer
         self.limit = limit
-        olderColumns = newer.definition.columns.map { column in
-            older.definition.columns.firstIndex {
-                $0.key == column.key && $0.type == column.type && $0.collection == column.collection
+        let before = older.definition.columns
+        olderColumns = newer.definition.columns.indices.map { i in
+            let column = newer.definition.columns[i]
+            let isSame = { (other: Int) in
+                before[other].key == column.key && before[other].type == column.type
+                    && before[other].collection == column.collection
             }
+            return i < before.count && isSame(i) ? i : before.indices.first(where: isSame)
         }
         changes = TableChanges(table: newer.definition.key)
     }
@@ -72,6 +76,11 @@ struct TableDiff {
         var before = older.groups.committedRoot.map { [$0] } ?? []
         var after = newer.groups.committedRoot.map { [$0] } ?? []
         Self.dropShared(&before, &after)
+        while before.count == 1, after.count == 1,
+            let children = try Self.differing(before[0], after[0], older.groups.space, newer.groups.space)
+        {
+            (before, after) = children
+        }
         while let level = try Self.level(before + after, newer.groups.space) {
             before = try Self.opened(before, level, older.groups.space)
             after = try Self.opened(after, level, newer.groups.space)
@@ -86,6 +95,27 @@ struct TableDiff {
     }
 
     // MARK: Nodes
+
+    /// Of two nodes of one level with as many children, the children that are not the same; nil of other blocks. What
+    /// follows is right if a child of one has another place in the other: it is in both lists.
+    private static func differing(
+        _ before: BlockRef, _ after: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace
+    ) throws(EngineError) -> ([BlockRef], [BlockRef])? {
+        guard before.kind == BlockKind.groupNode.rawValue, after.kind == BlockKind.groupNode.rawValue else { return nil }
+        let (old, new) = (try olderSpace.bytes(before), try newerSpace.bytes(after))
+        let count = GroupNodeLayout.count(old)
+        guard count == GroupNodeLayout.count(new), GroupNodeLayout.level(old) == GroupNodeLayout.level(new) else {
+            return nil
+        }
+        var children: ([BlockRef], [BlockRef]) = ([], [])
+        for i in 0..<count {
+            let (a, b) = (GroupNodeLayout.ref(old, i), GroupNodeLayout.ref(new, i))
+            if a.location == b.location, a.birth == b.birth { continue }
+            children.0.append(a)
+            children.1.append(b)
+        }
+        return children
+    }
 
     /// The highest level of a node among the blocks; nil where all are row groups.
     private static func level(_ refs: [BlockRef], _ space: BlockSpace) throws(EngineError) -> Int? {
@@ -119,6 +149,7 @@ struct TableDiff {
     /// Drops what both versions hold.
     private static func dropShared(_ before: inout [BlockRef], _ after: inout [BlockRef]) {
         if before.isEmpty || after.isEmpty { return }
+        if before.count == 1, after.count == 1, Identity(before[0]) != Identity(after[0]) { return }
         // Mostly all but a few stand where they stood.
         if before.count == after.count {
             let differing = before.indices.filter { Identity(before[$0]) != Identity(after[$0]) }
@@ -198,19 +229,17 @@ struct TableDiff {
     /// Of the columns that may differ between two groups, how.
     private func comparisons(
         _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
-    ) -> [(column: Int, comparison: ColumnComparison)] {
-        var made: [(column: Int, comparison: ColumnComparison)] = []
-        for (column, oldColumn) in olderColumns.enumerated() {
-            guard let oldColumn else { continue }
+    ) -> [ColumnComparison] {
+        var made: [ColumnComparison] = []
+        for column in olderColumns.indices {
+            guard let oldColumn = olderColumns[column] else { continue }
             let before = old.columns[oldColumn]
             let after = new.columns[column]
             if Self.areSameBytes(before, after) { continue }
             made.append(
-                (
-                    column,
-                    ColumnComparison(
-                        newer.definition.columns[column], before, after, older.groups.space, newer.groups.space)
-                ))
+                ColumnComparison(
+                    column: column, before: before, after: after,
+                    form: newer.groups.columns.columns[column].writableForm))
         }
         return made
     }
@@ -221,21 +250,15 @@ struct TableDiff {
         let comparisons = comparisons(old, new)
         if comparisons.isEmpty { return }
         let count = new.pointee.count
-        // No copies: each costs reference counts.
-        comparisons.withUnsafeBufferPointer { comparisons in
-            for start in stride(from: 0, to: count, by: ColumnComparison.runLength) {
-                let end = min(start + ColumnComparison.runLength, count)
-                let differing = comparisons.indices.filter { !comparisons[$0].comparison.areEqualRun(start, end) }
-                if differing.isEmpty { continue }
-                for row in start..<end {
-                    var columns = ColumnSet()
-                    for i in differing where !comparisons[i].comparison.areEqual(row, row) {
-                        columns.insert(comparisons[i].column)
-                    }
-                    if columns.isEmpty { continue }
-                    changes.modified.append(ObjectKey(new.pointee.key(at: row)))
-                    changes.columns.append(columns)
-                }
+        for start in stride(from: 0, to: count, by: ColumnComparison.runLength) {
+            let end = min(start + ColumnComparison.runLength, count)
+            let differing = comparisons.filter { !$0.areEqualRun(start, end) }
+            if differing.isEmpty { continue }
+            for row in start..<end {
+                let columns = differingColumns(differing, row, row)
+                if columns.isEmpty { continue }
+                changes.modified.append(ObjectKey(new.pointee.key(at: row)))
+                changes.columns.append(columns)
             }
         }
     }
@@ -247,14 +270,20 @@ struct TableDiff {
         let comparisons = comparisons(old, new)
         if comparisons.isEmpty { return }
         for pair in pairs {
-            var columns = ColumnSet()
-            for (column, comparison) in comparisons where !comparison.areEqual(pair.older, pair.newer) {
-                columns.insert(column)
-            }
+            let columns = differingColumns(comparisons, pair.older, pair.newer)
             if columns.isEmpty { continue }
             changes.modified.append(ObjectKey(new.pointee.key(at: pair.newer)))
             changes.columns.append(columns)
         }
+    }
+
+    private func differingColumns(_ comparisons: [ColumnComparison], _ a: Int, _ b: Int) -> ColumnSet {
+        var columns = ColumnSet()
+        for comparison in comparisons
+        where !comparison.areEqual(a, b, older.groups.space, newer.groups.space) {
+            columns.insert(comparison.column)
+        }
+        return columns
     }
 
     /// True where both versions read the very same memory, as of a column that a small update left in its block.
@@ -269,22 +298,11 @@ private struct ColumnComparison {
     /// Rows of a run: those of a word of bits.
     static let runLength = 64
 
-    private let before: ColumnView
-    private let after: ColumnView
-    private let form: ColumnForm
-    private let olderSpace: BlockSpace
-    private let newerSpace: BlockSpace
-
-    init(
-        _ definition: ColumnDefinition, _ before: ColumnView, _ after: ColumnView, _ olderSpace: BlockSpace,
-        _ newerSpace: BlockSpace
-    ) {
-        self.before = before
-        self.after = after
-        self.olderSpace = olderSpace
-        self.newerSpace = newerSpace
-        form = definition.writableForm
-    }
+    let column: Int
+    let before: ColumnView
+    let after: ColumnView
+    /// As it is written.
+    let form: ColumnForm
 
     /// True where the rows, whose first is the first of a word, are sure to be equal: the same bytes in the same form.
     func areEqualRun(_ start: Int, _ end: Int) -> Bool {
@@ -346,7 +364,7 @@ private struct ColumnComparison {
 
     /// Compares what is stored: floating point values by their bits.
     @inline(__always)
-    func areEqual(_ a: Int, _ b: Int) -> Bool {
+    func areEqual(_ a: Int, _ b: Int, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace) -> Bool {
         let isNull = before.isNull(a)
         if isNull != after.isNull(b) { return false }
         if isNull { return true }
@@ -364,14 +382,16 @@ private struct ColumnComparison {
             if p == q || Memory.compare(p, q, x.count) == 0 { return true }
             guard before.isBlob(a), BlobRecord.length(p) == BlobRecord.length(q) else { return false }
             // Perhaps only moved, to make the file shorter.
-            return holdSame(BlockRef(reading: p), BlockRef(reading: q), depth: 0)
+            return Self.holdSame(BlockRef(reading: p), BlockRef(reading: q), olderSpace, newerSpace, depth: 0)
         default:
             return before.integer(a) == after.integer(b) && before.nanoseconds(a) == after.nanoseconds(b)
         }
     }
 
     /// True where two values with blocks of their own are the same wherever these lie. What cannot be read is not.
-    private func holdSame(_ a: BlockRef, _ b: BlockRef, depth: Int) -> Bool {
+    private static func holdSame(
+        _ a: BlockRef, _ b: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace, depth: Int
+    ) -> Bool {
         if a.location == b.location, a.birth == b.birth { return true }
         guard a.info == b.info, a.pageCount == b.pageCount, depth <= FormatLimits.treeDepth,
             let old = try? olderSpace.bytes(a), let new = try? newerSpace.bytes(b)
@@ -382,7 +402,9 @@ private struct ColumnComparison {
         }
         guard Memory.compare(old + head, new + head, ElementNodeLayout.refs - head) == 0 else { return false }
         return (0..<ElementNodeLayout.count(old)).allSatisfy {
-            holdSame(ElementNodeLayout.ref(old, $0), ElementNodeLayout.ref(new, $0), depth: depth + 1)
+            holdSame(
+                ElementNodeLayout.ref(old, $0), ElementNodeLayout.ref(new, $0), olderSpace, newerSpace,
+                depth: depth + 1)
         }
     }
 }

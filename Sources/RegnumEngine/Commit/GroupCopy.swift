@@ -31,9 +31,9 @@ struct GroupCopy {
         keyOffset = (RowGroupLayout.headByteCount + descriptors.count * RowGroupLayout.descriptorByteCount + 7) & ~7
         var offset = (keyOffset + keyByteCount + 7) & ~7
         let limit = Self.byteCountLimit(ref, group, source)
-        for descriptor in descriptors {
+        for (number, descriptor) in descriptors.enumerated() {
             var d = descriptor
-            let segment = try GroupHandle.segmentSource(d, rows: rows, group, source) + Int(d.byteOffset)
+            let segment = try GroupHandle.segmentSource(d, number, rows: rows, group, source) + Int(d.byteOffset)
             guard offset + (Int(d.byteCount) + 7) & ~7 <= limit else {
                 throw corrupted("the columns of a row group overlap", page: ref.page)
             }

@@ -81,7 +81,7 @@ package enum GroupHandle {
                 // A column that the schema no longer has is left alone.
                 guard let column = columns.index(of: d.columnKey, hint: i) else { continue }
                 do throws(EngineError) {
-                    let source = try segmentSource(d, rows: rows, block, space)
+                    let source = try segmentSource(d, i, rows: rows, block, space)
                     guard matches(d.form, columns.columns[column].writableForm) else {
                         throw corrupted("a column's form does not fit its type", page: ref.page)
                     }
@@ -121,13 +121,16 @@ package enum GroupHandle {
         UnsafeMutableRawPointer(group).deallocate()
     }
 
-    /// The bytes of the block that holds a segment, checked for segments outside the group's own block.
+    /// The bytes of the block that holds a segment, checked for segments outside the group's own block. `number`: the
+    /// descriptor's, and in the older block most likely the same.
     package static func segmentSource(
-        _ d: RowGroupLayout.Descriptor, rows: Int, _ block: UnsafeRawPointer, _ space: BlockSpace
+        _ d: RowGroupLayout.Descriptor, _ number: Int, rows: Int, _ block: UnsafeRawPointer, _ space: BlockSpace
     ) throws(EngineError) -> UnsafeRawPointer {
         if d.source == 0 { return block }
         let ref = RowGroupLayout.external(block, Int(d.source) - 1)
         let bytes = try space.bytes(ref)
+        // Mostly the older block's own column of the same number, which was checked with that block.
+        if !ref.isPending, RowGroupLayout.hasOwnSegment(d, number, rows: rows, bytes) { return bytes }
         try RowGroupLayout.checkSegment(
             d, rows: rows, bytes, blockByteCount: space.byteCount(ref), page: ref.page,
             isPending: ref.isPending)

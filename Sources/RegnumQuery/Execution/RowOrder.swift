@@ -29,10 +29,30 @@ package struct OrderMark: Comparable {
 }
 
 package struct RowOrder {
-    /// The sort that decides comes first.
-    private let keys: [SortKey]
+    /// A sort by a value of the objects' own, of a type whose order words or bytes have.
+    private struct PlainKey {
+        let column: Int
+        let type: ColumnType
+        let isAscending: Bool
+        /// Of numbers one word tells all, of others the first two tell the beginning.
+        var isOneWord: Bool { type == .int || type == .bool || type == .float || type == .double }
+        var isBytes: Bool { type == .string || type == .data }
+
+        init?(_ key: SortKey) {
+            guard key.type != .decimal128, key.type != .mixed, key.links.isEmpty, key.entry == nil, !key.isFolded else {
+                return nil
+            }
+            column = key.column
+            type = key.type
+            isAscending = key.isAscending
+        }
+    }
+
+    /// The sort that decides comes first: those of `plain`, then `rest`.
+    private let plain: [PlainKey]
+    private let rest: [SortKey]
     /// True where marks tell objects apart.
-    package let hasMarks: Bool
+    package var hasMarks: Bool { !plain.isEmpty }
 
     /// The order that all steps lead to: what is not a sort leaves the order as it is. Nil where nothing sorts.
     package init?(_ orderings: [Ordering]) {
@@ -41,51 +61,91 @@ package struct RowOrder {
             if case .sort(let next) = ordering { keys = next + keys }
         }
         if keys.isEmpty { return nil }
-        self.keys = keys
-        hasMarks = Self.isInMark(keys[0])
+        var plain: [PlainKey] = []
+        while plain.count < keys.count, let key = PlainKey(keys[plain.count]) { plain.append(key) }
+        self.plain = plain
+        rest = Array(keys[plain.count...])
     }
 
     /// Of an object. O(1).
     package func mark(of row: OrderedRow) throws(EngineError) -> OrderMark {
-        var words: [UInt64] = []
-        for key in keys where words.count < 2 {
-            guard Self.isInMark(key) else { break }
-            words += try Self.words(key, row).map { key.isAscending ? $0 : ~$0 }
-            // The next sort decides between equals only, which those of one word may not be where there are nulls.
-            if words.count == 1, row.table.definition.columns[key.column].isNullable { break }
+        guard let key = plain.first else { return OrderMark() }
+        let words = try Self.words(key, row)
+        if !key.isOneWord { return OrderMark(words: words) }
+        // The next sort decides between equals only, which those of one word may not be where there are nulls.
+        guard plain.count > 1, !row.table.definition.columns[key.column].isNullable else {
+            return OrderMark(words: (words.0, 0))
         }
-        return OrderMark(words: (words.first ?? 0, words.count > 1 ? words[1] : 0))
+        return OrderMark(words: (words.0, try Self.words(plain[1], row).0))
     }
 
-    private static func isInMark(_ key: SortKey) -> Bool {
-        switch key.type {
-        case .decimal128, .mixed: false
-        default: key.links.isEmpty && key.entry == nil && !key.isFolded
-        }
-    }
-
-    /// Of numbers one word, of others the first two; 0 for null.
-    private static func words(_ key: SortKey, _ row: OrderedRow) throws(EngineError) -> [UInt64] {
+    /// 0 for null, and for the second of a number.
+    private static func words(_ key: PlainKey, _ row: OrderedRow) throws(EngineError) -> (UInt64, UInt64) {
         let place = row.location
         let column = place.group.columns[key.column]
-        let isOneWord = key.type == .int || key.type == .bool || key.type == .float || key.type == .double
-        if column.isNull(place.row) { return isOneWord ? [0] : [0, 0] }
-        if key.type == .string || key.type == .data {
-            return try row.table.withBytes(key.column, at: place) { bytes in
-                [0, 8].map { start in
-                    (start..<start + 8).reduce(0) { $0 &<< 8 | ($1 < bytes.count ? UInt64(bytes[$1]) : 0) }
-                }
-            }
+        let turn: UInt64 = key.isAscending ? 0 : .max
+        if column.isNull(place.row) { return (turn, turn) }
+        if !key.isBytes {
+            let first = SortExtractor.word(column, place.row, key.type, 0) ^ turn
+            return key.isOneWord ? (first, 0) : (first, SortExtractor.word(column, place.row, key.type, 1) ^ turn)
         }
-        return (0..<(isOneWord ? 1 : 2)).map { SortExtractor.word(column, place.row, key.type, $0) }
+        if column.isBlob(place.row) {
+            return try row.table.withBytes(key.column, at: place) { beginning($0, turn) }
+        }
+        return beginning(column.bytes(place.row), turn)
+    }
+
+    private static func beginning(_ bytes: UnsafeRawBufferPointer, _ turn: UInt64) -> (UInt64, UInt64) {
+        guard let address = bytes.baseAddress else { return (turn, turn) }
+        let text = TextRef(address: address, count: bytes.count)
+        return (RowSorter.word(text, 0) ^ turn, RowSorter.word(text, 8) ^ turn)
     }
 
     /// Negative, 0 or positive, as `a` comes before, is equal to or comes behind `b`. Equal objects are ordered by
     /// their keys. O(sort keys x (1 + links)).
     package func compare(_ a: OrderedRow, _ b: OrderedRow) throws(EngineError) -> Int {
-        for key in keys {
+        for key in plain {
             let order = try compare(a, b, key)
             if order != 0 { return key.isAscending ? order : -order }
+        }
+        for key in rest {
+            let order = try compare(a, b, key)
+            if order != 0 { return key.isAscending ? order : -order }
+        }
+        return 0
+    }
+
+    private func compare(_ a: OrderedRow, _ b: OrderedRow, _ key: PlainKey) throws(EngineError) -> Int {
+        try compare(a.table, a.location, b.table, b.location, key.column, key.type)
+    }
+
+    /// Values of types whose order words or bytes have.
+    @inline(__always)
+    private func compare(
+        _ table: Table, _ place: RowLocation, _ otherTable: Table, _ otherPlace: RowLocation, _ number: Int,
+        _ type: ColumnType
+    ) throws(EngineError) -> Int {
+        let column = place.group.columns[number]
+        let other = otherPlace.group.columns[number]
+        switch (column.isNull(place.row), other.isNull(otherPlace.row)) {
+        case (true, true): return 0
+        case (true, false): return -1
+        case (false, true): return 1
+        case (false, false): break
+        }
+        if type == .string || type == .data {
+            if column.isBlob(place.row) || other.isBlob(otherPlace.row) {
+                let text = try table.withBytes(number, at: place) { [UInt8]($0) }
+                let otherText = try otherTable.withBytes(number, at: otherPlace) { [UInt8]($0) }
+                return Self.compare(text, otherText)
+            }
+            return BytesMatch.compare(column.bytes(place.row), other.bytes(otherPlace.row))
+        }
+        for part in 0..<2 {
+            let word = SortExtractor.word(column, place.row, type, part)
+            let otherWord = SortExtractor.word(other, otherPlace.row, type, part)
+            if word != otherWord { return word < otherWord ? -1 : 1 }
+            guard type == .date || type == .objectID || type == .uuid else { return 0 }
         }
         return 0
     }
@@ -99,37 +159,19 @@ package struct RowOrder {
                 try table.dictionaryValue(of: entry, key.column, at: place),
                 try otherTable.dictionaryValue(of: entry, key.column, at: otherPlace))
         }
-        let column = place.group.columns[key.column]
-        let other = otherPlace.group.columns[key.column]
-        switch (column.isNull(place.row), other.isNull(otherPlace.row)) {
-        case (true, true): return 0
-        case (true, false): return -1
-        case (false, true): return 1
-        case (false, false): break
+        let isNull = place.group.columns[key.column].isNull(place.row)
+        if isNull || otherPlace.group.columns[key.column].isNull(otherPlace.row) {
+            return try compare(table, place, otherTable, otherPlace, key.column, key.type)
         }
         switch key.type {
         case .string where key.isFolded:
             let text = try table.withBytes(key.column, at: place) { [UInt8]($0) }
             let otherText = try otherTable.withBytes(key.column, at: otherPlace) { [UInt8]($0) }
             return Self.compareFolded(text, otherText)
-        case .string, .data:
-            if column.isBlob(place.row) || other.isBlob(otherPlace.row) {
-                let text = try table.withBytes(key.column, at: place) { [UInt8]($0) }
-                let otherText = try otherTable.withBytes(key.column, at: otherPlace) { [UInt8]($0) }
-                return Self.compare(text, otherText)
-            }
-            return BytesMatch.compare(column.bytes(place.row), other.bytes(otherPlace.row))
         case .decimal128, .mixed:
             return MixedOrder.compare(
                 try table.value(key.column, at: place), try otherTable.value(key.column, at: otherPlace))
-        default:
-            for part in 0..<2 {
-                let word = SortExtractor.word(column, place.row, key.type, part)
-                let otherWord = SortExtractor.word(other, otherPlace.row, key.type, part)
-                if word != otherWord { return word < otherWord ? -1 : 1 }
-                guard key.type == .date || key.type == .objectID || key.type == .uuid else { return 0 }
-            }
-            return 0
+        default: return try compare(table, place, otherTable, otherPlace, key.column, key.type)
         }
     }
 
