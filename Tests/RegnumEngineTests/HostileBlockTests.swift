@@ -119,6 +119,41 @@ import Testing
         }
     }
 
+    // What a newer block says of a column in an older one is looked at again but where the older one says the same.
+    @Test("only the very segment that was checked with its block counts as checked")
+    func checkedSegments() {
+        var own = RowGroupLayout.Descriptor(form: .text16, flags: RowGroupLayout.Flags.zone, columnKey: 7)
+        own.byteOffset = 512
+        own.byteCount = 64
+        var elsewhere = own
+        elsewhere.source = 1
+        let block = DecoderBoundsTests.Block(.rowGroup, rows: 5)
+        block.put(UInt16(5), 32)
+        block.put(UInt16(3), 36)
+        guard let base = block.bytes.baseAddress else { return }
+        for (number, column) in [own, elsewhere, own].enumerated() {
+            column.write(to: base + RowGroupLayout.headByteCount + number * RowGroupLayout.descriptorByteCount)
+        }
+        func isChecked(_ change: (inout RowGroupLayout.Descriptor) -> Void, number: Int = 0, rows: Int = 5) -> Bool {
+            var asked = elsewhere
+            change(&asked)
+            return RowGroupLayout.hasOwnSegment(asked, number, rows: rows, base)
+        }
+        // Another name or another zone does not make it longer.
+        #expect(isChecked { _ in })
+        #expect(isChecked({ $0.columnKey = 8; $0.source = 3; $0.zoneMax = 1 }, number: 2))
+        for change: (inout RowGroupLayout.Descriptor) -> Void in [
+            { $0.byteOffset += 8 }, { $0.byteCount += 1 }, { $0.byteCount -= 1 }, { $0.form = .text32 },
+            { $0.flags |= RowGroupLayout.Flags.validity }, { $0.flags |= RowGroupLayout.Flags.blobs },
+        ] {
+            #expect(!isChecked(change))
+        }
+        #expect(!isChecked({ _ in }, number: 1))
+        #expect(!isChecked({ _ in }, number: 3))
+        #expect(!isChecked({ _ in }, rows: 6))
+        #expect(!isChecked({ _ in }, rows: 4))
+    }
+
     /// A column of texts of one byte in a block of 8 KiB.
     private static func texts(
         _ form: ColumnForm, rows: Int, flags: UInt8 = 0

@@ -125,6 +125,23 @@ private struct ChangeRun {
         }
     }
 
+    @Test("objects that change are found wherever they lie, one and several at a time")
+    func anywhere() throws {
+        let rows = RunScale.isOptimized ? 140_000 : 5000
+        var run = try ChangeRun(seed: 3, rows: rows)
+        for round in 0..<40 {
+            let before = try run.writer.freeze()
+            let keys = Set((0...round % 3).map { _ in UInt64(run.random.below(rows)) + 1 }).sorted().map { ObjectKey($0) }
+            try run.writer.beginWrite()
+            for key in keys { try run.table.set(.int(Int64(-round - 1)), 0, of: key) }
+            try run.writer.commitWrite()
+            let changes = try #require(try run.writer.changes(since: before).first)
+            #expect(changes.modified == keys)
+            #expect(changes.columns == keys.map { _ in ColumnSet([0]) })
+            #expect(changes.inserted.isEmpty && changes.deleted.isEmpty)
+        }
+    }
+
     @Test("a tree that has grown by a level shares what it had")
     func growth() throws {
         let rows = RunScale.isOptimized ? 70_000 : 3000
