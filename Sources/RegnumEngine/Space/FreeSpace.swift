@@ -135,19 +135,27 @@ package struct FreeSpace: Sendable {
         var count = 0
         let wordsPerSection = Int(FormatLimits.sectionPages / 64)
         var word = Int(lowest >> 6)
-        while word < words.count, count < limit {
+        var before: UInt64 = 0
+        while count < limit {
+            let next = firstWord(from: word)
+            guard next < words.count else { break }
             // A run ends with its section.
-            var before: UInt64 = 0
-            let end = min(words.count, (word / wordsPerSection + 1) * wordsPerSection)
-            while word < end, count < limit {
-                let free = words[word]
-                let starts = free & ~(free << 1 | before)
-                if starts != 0 { count += starts.nonzeroBitCount }
-                before = free >> 63
-                word += 1
-            }
+            if next > word || next % wordsPerSection == 0 { before = 0 }
+            let free = words[next]
+            count += (free & ~(free << 1 | before)).nonzeroBitCount
+            before = free >> 63
+            word = next + 1
         }
         return count
+    }
+
+    /// The first word at or behind that one that is not 0, or their number.
+    private func firstWord(from start: Int) -> Int {
+        words.withUnsafeBufferPointer { words in
+            var word = start
+            while word < words.count, words[word] == 0 { word &+= 1 }
+            return word
+        }
     }
 
     /// The pages of the first free run before page `end` that has `wanted`, or of the longest one.
@@ -168,7 +176,7 @@ package struct FreeSpace: Sendable {
         while page < end {
             let word = words[Int(page >> 6)] >> (page & 63)
             if word == 0 {
-                page = (page | 63) + 1
+                page = UInt64(firstWord(from: Int(page >> 6) + 1)) << 6
                 continue
             }
             page += UInt64(word.trailingZeroBitCount)

@@ -149,6 +149,8 @@ extension DirtyGroup {
     /// Which of the older blocks stay in use. Sets `kept` of the plans to numbers of external blocks, or to nil
     /// where the segment is copied.
     private func planSources(_ plans: inout [Plan], _ space: BlockSpace) throws(EngineError) -> [Int] {
+        // Rows that come or go take all columns over.
+        guard plans.contains(where: { $0.kept != nil }) else { return [] }
         var used = [Int](repeating: 0, count: sources.count)
         for plan in plans { if let kept = plan.kept { used[kept] += Int(plan.descriptor.byteCount) } }
         // In a damaged group many columns may name the same bytes: what is made of them would be longer than any block.

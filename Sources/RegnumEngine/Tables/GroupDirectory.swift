@@ -140,7 +140,9 @@ extension GroupTree {
         switch child {
         case .group(let group): groups.append((firstKey, .none, group.view))
         case .node(let node):
-            for entry in node.entries { try list(entry.child, entry.firstKey, depth: depth + 1, &left, &groups) }
+            for i in 0..<node.count {
+                try list(node.child(i), node.entries[i].firstKey, depth: depth + 1, &left, &groups)
+            }
         case .ref(let ref):
             guard ref.kind == BlockKind.groupNode.rawValue else { return groups.append((firstKey, ref, nil)) }
             let bytes = try space.bytes(ref)

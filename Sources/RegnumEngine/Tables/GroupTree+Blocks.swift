@@ -17,7 +17,7 @@ extension GroupTree {
         guard depth <= FormatLimits.treeDepth, left >= 0 else { throw corrupted("a tree is too deep or too large") }
         switch child {
         case .group(let group): for source in group.sources { try body(source.ref) }
-        case .node(let node): for entry in node.entries { try forEachBlock(entry.child, depth: depth, &left, body) }
+        case .node(let node): for i in 0..<node.count { try forEachBlock(node.child(i), depth: depth, &left, body) }
         case .ref(let ref):
             let bytes = try space.bytes(ref)
             try body(ref)

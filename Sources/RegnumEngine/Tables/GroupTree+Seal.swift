@@ -37,7 +37,7 @@ extension GroupTree {
         }
         let ref = try group.seal(into: space)
         space.spillIfLarge()
-        return Entry(firstKey: firstKey, count: UInt64(count), child: .ref(ref))
+        return Entry(firstKey: firstKey, count: UInt64(count), ref: ref)
     }
 
     /// The entries that replace that of a node: one, or more where it had to be split, or none where it is empty. In the
@@ -45,19 +45,20 @@ extension GroupTree {
     private func sealed(_ node: Node) throws(EngineError) -> [Entry] {
         if node.level == 1 { try mergeSmallGroups(node) }
         var i = 0
-        while i < node.entries.count {
-            switch node.entries[i].child {
-            case .ref: i += 1
+        while i < node.count {
+            if node.entries[i].isSealed {
+                i += 1
+                continue
+            }
+            switch node.child(i) {
+            case .ref: preconditionFailure("a sealed child in memory")
             case .group(let group):
-                if let entry = try sealed(group) {
-                    node.entries[i] = entry
-                    i += 1
-                } else {
-                    node.entries.remove(at: i)
-                }
+                let entry = try sealed(group)
+                node.set(entry.map { [$0] } ?? [], at: i)
+                if entry != nil { i += 1 }
             case .node(let below):
                 let entries = try sealed(below)
-                node.entries.replaceSubrange(i...i, with: entries)
+                node.set(entries, at: i)
                 i += entries.count
             }
         }
@@ -103,13 +104,13 @@ extension GroupTree {
         guard case .node(var node)? = root else { return false }
         while true {
             let i = node.child(for: rows.firstKey)
-            switch node.entries[i].child {
+            switch node.child(i) {
             case .node(let below): node = below
             case .group(let found):
                 guard found === group else { return false }
                 dropShortcuts()
                 let ref = try group.seal(into: space)
-                node.entries[i] = Entry(firstKey: rows.firstKey, count: UInt64(rows.count), child: .ref(ref))
+                node.set([Entry(firstKey: rows.firstKey, count: UInt64(rows.count), ref: ref)], at: i)
                 space.spillIfLarge()
                 return true
             case .ref: return false
@@ -119,15 +120,15 @@ extension GroupTree {
 
     private func mergeSmallGroups(_ node: Node) throws(EngineError) {
         var i = 0
-        while i + 1 < node.entries.count {
-            guard Self.isInMemory(node.entries[i]) || Self.isInMemory(node.entries[i + 1]) else {
+        while i + 1 < node.count {
+            guard !node.entries[i].isSealed || !node.entries[i + 1].isSealed else {
                 i += 1
                 continue
             }
-            let here = Self.count(node.entries[i])
-            let next = Self.count(node.entries[i + 1])
+            let here = node.count(i)
+            let next = node.count(i + 1)
             // A small last group is left to grow; see `joinTail`.
-            if i + 2 == node.entries.count, next <= 64, here > 64 { break }
+            if i + 2 == node.count, next <= 64, here > 64 { break }
             guard min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
                 i += 1
                 continue
@@ -136,22 +137,17 @@ extension GroupTree {
             let right = try inMemory(node, i + 1)
             try left.append(rowsOf: right)
             right.freeSources(space)
-            node.entries[i].child = .group(left)
-            node.entries.remove(at: i + 1)
+            node.set(.group(left), at: i)
+            node.remove(at: i + 1)
         }
     }
 
-    private static func isInMemory(_ entry: Entry) -> Bool {
-        if case .group = entry.child { return true }
-        return false
-    }
-
     private func inMemory(_ node: Node, _ i: Int) throws(EngineError) -> DirtyGroup {
-        switch node.entries[i].child {
+        switch node.child(i) {
         case .group(let group): return group
         case .ref(let ref):
             let group = try changing(ref)
-            let end = i + 1 < node.entries.count ? node.entries[i + 1].firstKey : .max
+            let end = i + 1 < node.count ? node.entries[i + 1].firstKey : .max
             try Self.check(group, node.entries[i], below: end)
             return group
         case .node: preconditionFailure("a node among groups")
@@ -180,7 +176,7 @@ extension GroupTree {
             space.sealer.setRef(children[i].ref, in: block, at: GroupNodeLayout.refs + i * BlockRef.byteCount)
             total += count
         }
-        return Entry(firstKey: children.first?.firstKey ?? 0, count: total, child: .ref(block.ref))
+        return Entry(firstKey: children.first?.firstKey ?? 0, count: total, ref: block.ref)
     }
 
     /// The group of a block, to be changed.
@@ -197,7 +193,7 @@ extension GroupTree {
         switch child {
         case .ref: 0
         case .group(let group): group.changedByteCount
-        case .node(let node): node.entries.reduce(0) { $0 + changedByteCount($1.child) }
+        case .node(let node): node.changed.reduce(0) { $0 + ($1.map { changedByteCount($0) } ?? 0) }
         }
     }
 }

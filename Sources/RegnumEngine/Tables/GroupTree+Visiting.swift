@@ -33,8 +33,8 @@ extension GroupTree {
         case .ref(let ref): return try self.visit(ref, depth: depth, &visit, reads, body)
         case .group(let group): return group.view.pointee.count == 0 ? true : try body(group.view)
         case .node(let node):
-            for entry in node.entries
-            where try !self.visit(entry.child, depth: depth, &visit, reads, body) { return false }
+            for i in 0..<node.count
+            where try !self.visit(node.child(i), depth: depth, &visit, reads, body) { return false }
             return true
         }
     }

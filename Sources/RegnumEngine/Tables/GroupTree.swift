@@ -13,29 +13,81 @@ package final class GroupTree {
         case group(DirtyGroup)
     }
 
+    /// A child of a node. Without a reference to what is in memory: nodes of 64 are copied as they are.
     struct Entry {
         /// Lower bound of the keys below.
         var firstKey: UInt64
-        /// Rows below; of a child in memory only `GroupTree.count(_:)` knows.
+        /// Rows below; of a child in memory only `Node.count(_:)` knows.
         var count: UInt64
-        var child: Child
         /// Of a child that is sealed.
-        var ref: BlockRef {
-            guard case .ref(let ref) = child else { preconditionFailure("a child that is not sealed") }
-            return ref
+        var ref: BlockRef
+        /// Number in the node's `changed`; -1 of a child that is sealed.
+        fileprivate var place = -1
+
+        var isSealed: Bool { place < 0 }
+
+        init(firstKey: UInt64, count: UInt64, ref: BlockRef) {
+            self.firstKey = firstKey
+            self.count = count
+            self.ref = ref
         }
     }
 
     /// An inner node in memory. Level 1: the children are groups.
     final class Node {
         let level: Int
-        @exclusivity(unchecked) var entries: [Entry]
+        @exclusivity(unchecked) private(set) var entries: [Entry]
+        /// The children in memory; nil where one has been sealed or has gone.
+        @exclusivity(unchecked) private(set) var changed: [Child?] = []
         /// Rows before each entry, as of `stamp` (GroupTree.rowStamp).
         @exclusivity(unchecked) var rowsBefore: [Int] = []
         @exclusivity(unchecked) var stamp = -1
-        init(level: Int, entries: [Entry]) {
+        init(level: Int, entries: [Entry] = []) {
             self.level = level
             self.entries = entries
+        }
+
+        var count: Int { entries.count }
+
+        func child(_ i: Int) -> Child {
+            let entry = entries[i]
+            if entry.isSealed { return .ref(entry.ref) }
+            guard let child = changed[entry.place] else { preconditionFailure("a child that has gone") }
+            return child
+        }
+
+        /// Puts a node or a group in the place of the child.
+        func set(_ child: Child, at i: Int) {
+            if entries[i].isSealed {
+                entries[i].place = changed.count
+                changed.append(child)
+            } else {
+                changed[entries[i].place] = child
+            }
+        }
+
+        /// Puts sealed children in the place of one.
+        func set(_ sealed: [Entry], at i: Int) {
+            if !entries[i].isSealed { changed[entries[i].place] = nil }
+            if sealed.count == 1 { entries[i] = sealed[0] } else { entries.replaceSubrange(i...i, with: sealed) }
+        }
+
+        func append(_ child: Child, firstKey: UInt64) {
+            entries.append(Entry(firstKey: firstKey, count: 0, ref: .none))
+            set(child, at: entries.count - 1)
+        }
+
+        func remove(at i: Int) { set([], at: i) }
+
+        /// Rows below a child.
+        func count(_ i: Int) -> Int {
+            let entry = entries[i]
+            if entry.isSealed { return Int(entry.count) }
+            switch changed[entry.place] {
+            case .group(let group): return group.view.pointee.count
+            case .node(let node): return node.entries.indices.reduce(0) { $0 + node.count($1) }
+            case .ref, nil: preconditionFailure("a child that has gone")
+            }
         }
 
         /// The child whose keys may include `key`.
@@ -197,7 +249,7 @@ package final class GroupTree {
         }
         if sharing == nil { try considerDirectory() }
         guard var child = root else { return nil }
-        while case .node(let node) = child { child = node.entries[node.child(for: key)].child }
+        while case .node(let node) = child { child = node.child(node.child(for: key)) }
         switch child {
         case .group(let group): return group.view
         case .node: return nil
@@ -247,8 +299,8 @@ package final class GroupTree {
     private func step(_ node: Node, _ left: inout Int) -> Child? {
         if node.stamp != rowStamp {
             var before = 0
-            node.rowsBefore = node.entries.map { entry in
-                defer { before += Self.count(entry) }
+            node.rowsBefore = node.entries.indices.map { i in
+                defer { before += node.count(i) }
                 return before
             }
             node.rowsBefore.append(before)
@@ -262,16 +314,7 @@ package final class GroupTree {
             if node.rowsBefore[middle] <= left { low = middle } else { high = middle }
         }
         left -= node.rowsBefore[low]
-        return node.entries[low].child
-    }
-
-    /// Rows below an entry.
-    static func count(_ entry: Entry) -> Int {
-        switch entry.child {
-        case .ref: Int(entry.count)
-        case .group(let group): group.view.pointee.count
-        case .node(let node): node.entries.reduce(0) { $0 + count($1) }
-        }
+        return node.child(low)
     }
 
     /// Rows with keys below `key`.
@@ -286,8 +329,8 @@ package final class GroupTree {
             case .group(let group): return before + Self.rank(group.view, key)
             case .node(let node):
                 let i = node.child(for: key)
-                for j in 0..<i { before += Self.count(node.entries[j]) }
-                child = node.entries[i].child
+                for j in 0..<i { before += node.count(j) }
+                child = node.child(i)
             case .ref(let ref):
                 guard ref.kind == BlockKind.groupNode.rawValue else { return before + Self.rank(try group(ref), key) }
                 let bytes = try space.bytes(ref)
@@ -359,10 +402,10 @@ package final class GroupTree {
     private func dirtiedBelow(_ node: Node, _ key: UInt64, below end: UInt64) throws(EngineError) -> DirtyGroup {
         let i = node.child(for: key)
         let next = i + 1 < node.entries.count ? node.entries[i + 1].firstKey : end
-        let (made, group) = try dirtied(node.entries[i].child, key, below: next)
+        let (made, group) = try dirtied(node.child(i), key, below: next)
         if let made {
             if node.level == 1 { try Self.check(group, node.entries[i], below: next) }
-            node.entries[i].child = made
+            node.set(made, at: i)
         }
         return group
     }
@@ -381,7 +424,7 @@ package final class GroupTree {
         let entries = (0..<GroupNodeLayout.count(bytes)).map {
             Entry(
                 firstKey: GroupNodeLayout.firstKey(bytes, $0), count: GroupNodeLayout.rowCount(bytes, $0),
-                child: .ref(GroupNodeLayout.ref(bytes, $0)))
+                ref: GroupNodeLayout.ref(bytes, $0))
         }
         return Node(level: GroupNodeLayout.level(bytes), entries: entries)
     }
@@ -411,7 +454,7 @@ package final class GroupTree {
         let capacity = root == nil || isSmall ? Self.smallTailRows : FormatLimits.rowsPerGroup
         let group = DirtyGroup(empty: columns, guarded: guarded, firstKey: key, capacity: capacity)
         let row = group.append(key)
-        try attach(Entry(firstKey: key, count: 1, child: .group(group)))
+        try attach(.group(group), firstKey: key)
         tail = group
         if !isSmall { tailLimit = filledRows }
         lastDirty = group
@@ -469,64 +512,59 @@ package final class GroupTree {
 
     /// Takes the last group out of the tree; true if nothing is left below `child`.
     private static func take(out group: DirtyGroup, of child: Child) throws(EngineError) -> Bool {
-        guard case .node(let node) = child, let last = node.entries.last else { return true }
-        if case .group(let found) = last.child {
+        guard case .node(let node) = child, node.count > 0 else { return true }
+        let last = node.count - 1
+        if case .group(let found) = node.child(last) {
             guard found === group else { throw corrupted("a table's groups are out of order") }
-            node.entries.removeLast()
-        } else if try take(out: group, of: last.child) {
-            node.entries.removeLast()
+            node.remove(at: last)
+        } else if try take(out: group, of: node.child(last)) {
+            node.remove(at: last)
         }
-        return node.entries.isEmpty
+        return node.count == 0
     }
 
     /// Adds a group behind all others.
-    private func attach(_ entry: Entry) throws(EngineError) {
+    private func attach(_ child: Child, firstKey: UInt64) throws(EngineError) {
         dropDirectory()
         switch root {
-        case nil: root = entry.child
+        case nil: root = child
         case .group(let group)?:
-            root = .node(
-                Node(
-                    level: 1,
-                    entries: [
-                        Entry(firstKey: group.view.pointee.firstKey, count: 0, child: .group(group)), entry,
-                    ]))
-        case .node(let node)?: try attach(entry, to: node)
+            let node = Node(level: 1)
+            node.append(.group(group), firstKey: group.view.pointee.firstKey)
+            node.append(child, firstKey: firstKey)
+            root = .node(node)
+        case .node(let node)?: try attach(child, firstKey, to: node)
         case .ref(let ref)?:
+            let node: Node
             if ref.kind == BlockKind.groupNode.rawValue {
-                let node = try loadNode(ref)
+                node = try loadNode(ref)
                 space.free(ref)
-                root = .node(node)
-                try attach(entry, to: node)
             } else {
-                let view = try group(ref)
-                root = .node(
-                    Node(
-                        level: 1,
-                        entries: [
-                            Entry(firstKey: view.pointee.firstKey, count: UInt64(view.pointee.count), child: .ref(ref)),
-                            entry,
-                        ]))
+                let view = try group(ref).pointee
+                node = Node(
+                    level: 1, entries: [Entry(firstKey: view.firstKey, count: UInt64(view.count), ref: ref)])
             }
+            root = .node(node)
+            try attach(child, firstKey, to: node)
         }
     }
 
-    private func attach(_ entry: Entry, to node: Node) throws(EngineError) {
+    private func attach(_ child: Child, _ firstKey: UInt64, to node: Node) throws(EngineError) {
         if node.level == 1 {
-            if let last = node.entries.last, last.firstKey >= entry.firstKey {
+            if let last = node.entries.last, last.firstKey >= firstKey {
                 throw corrupted("a table's next key is in use already")
             }
-            node.entries.append(entry)
+            node.append(child, firstKey: firstKey)
             return
         }
-        let last = node.entries.count - 1
-        switch node.entries[last].child {
-        case .node(let child): try attach(entry, to: child)
+        let last = node.count - 1
+        switch node.child(last) {
+        case .node(let below): try attach(child, firstKey, to: below)
         case .ref(let ref):
-            let child = try loadNode(ref)
+            let below = try loadNode(ref)
             space.free(ref)
-            node.entries[last].child = .node(child)
-            try attach(entry, to: child)
+            node.set(.node(below), at: last)
+            try attach(child, firstKey, to: below)
         case .group: preconditionFailure("a group above level 1")
         }
     }
@@ -561,8 +599,8 @@ package final class GroupTree {
         case .ref: return false
         case .node(let node):
             let i = node.child(for: key)
-            if prune(node.entries[i].child, key, space) { node.entries.remove(at: i) }
-            return node.entries.isEmpty
+            if prune(node.child(i), key, space) { node.remove(at: i) }
+            return node.count == 0
         }
     }
 

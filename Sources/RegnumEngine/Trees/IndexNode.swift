@@ -204,7 +204,7 @@ struct IndexNode {
         texts?[0] = IndexNodeText(separator.text)
     }
 
-    /// Of a new leaf, after its arrays have been filled from a sealed one.
+    /// Of a new node, after its arrays have been filled from a sealed one.
     mutating func setCount(_ n: Int, nullCount nulls: Int) {
         count = n
         sealedCount = n

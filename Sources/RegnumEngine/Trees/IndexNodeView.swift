@@ -238,6 +238,9 @@ struct IndexBranchView {
     @inline(__always) private var words: UnsafePointer<UInt64> {
         (bytes + IndexNodeLayout.branchHeaderByteCount).assumingMemoryBound(to: UInt64.self)
     }
+    /// Of the separators.
+    @inline(__always) var values: UnsafePointer<UInt64> { words }
+    @inline(__always) var keys: UnsafePointer<UInt64> { words + count }
     @inline(__always) func entryCount(_ i: Int) -> UInt64 { words[2 &* count &+ i] }
     @inline(__always) func ref(_ i: Int) -> BlockRef {
         BlockRef(reading: UnsafeRawPointer(words + (3 &* count &+ 5 &* i)))
@@ -245,8 +248,9 @@ struct IndexBranchView {
     /// Where ref `i` lies in the block.
     func refOffset(_ i: Int) -> Int { IndexNodeLayout.branchHeaderByteCount + 8 * (3 * count + 5 * i) }
 
+    /// Of the separator, in a `bytes` tree.
     @inline(__always)
-    private func text(_ i: Int) -> IndexText {
+    func text(_ i: Int) -> IndexText {
         let ends = UnsafeRawPointer(words + 8 &* count)
         let start = i == 0 ? 0 : Int(ends.loadUnaligned(fromByteOffset: i &<< 2 &- 4, as: UInt32.self))
         let end = Int(ends.loadUnaligned(fromByteOffset: i &<< 2, as: UInt32.self))
@@ -263,8 +267,7 @@ struct IndexBranchView {
     @inline(__always)
     func child(_ probe: IndexProbe, isBytes: Bool) -> Int {
         if probe.isNull { return nullChild(probe.key) }
-        let values = words
-        let keys = words + count
+        let (values, keys) = (self.values, self.keys)
         var low = nullCount
         var length = count &- nullCount
         // By value without a branch on the numbers, then by the rest of it and by key among equal ones.

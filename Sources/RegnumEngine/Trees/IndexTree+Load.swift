@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a sealed block to a node that can be changed: the columns of a leaf are unpacked one after the other.
+// From a sealed block to a node that can be changed: the columns of a leaf are unpacked one after the other, those of a
+// branch copied.
 
 import RegnumSystem
 
@@ -11,15 +12,17 @@ extension IndexTree {
         let node = IndexNode.make(
             level: view.level, isBytes: isBytes,
             capacity: max(n + 8, view.level == 0 ? Self.leafLimit : n + 8))
-        if view.level > 0 {
+        if let links = node.pointee.links {
             let branch = IndexBranchView(view.bytes)
+            node.pointee.values.update(from: branch.values, count: n)
+            node.pointee.keys.update(from: branch.keys, count: n)
             for i in 0..<n {
-                var separator = branch.separator(i, isBytes: isBytes)
-                if isBytes { separator.text = state.pointee.arena.copy(separator.text) }
-                let link = IndexLink(
-                    ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
-                node.pointee.insert(separator, link, at: i)
+                links[i] = IndexLink(ref: branch.ref(i), node: nil, entryCount: Int(clamping: branch.entryCount(i)))
             }
+            if let texts = node.pointee.texts {
+                for i in 0..<n { texts[i] = IndexNodeText(state.pointee.arena.copy(branch.text(i))) }
+            }
+            node.pointee.setCount(n, nullCount: branch.nullCount)
         } else {
             let leaf = IndexLeafView(view.bytes)
             leaf.copyKeys(to: node.pointee.keys)

@@ -97,7 +97,8 @@ extension IndexTree {
         }
         var first = IndexProbe.null(key: 0)
         var isRunning = false
-        for i in 0..<count {
+        var i = 0
+        while i < count {
             if links[i].node == nil, isRunning, run.pointee.count > 0 {
                 if try !takesIn(run, links[i]) {
                     try flush(&run, first: first, isEnd: false, into: done, sealer)
@@ -108,7 +109,9 @@ extension IndexTree {
             }
             guard let child = links[i].node else {
                 isRunning = false
-                done.pointee.insert(node.pointee.entry(i), links[i], at: done.pointee.count)
+                let start = i
+                while i < count, links[i].node == nil { i += 1 }
+                done.pointee.append(node, start..<i)
                 continue
             }
             if !isRunning {
@@ -117,6 +120,7 @@ extension IndexTree {
             }
             try append(
                 child, separator: node.pointee.entry(i), to: run, isEnd: isEnd && i == count - 1, sealer)
+            i += 1
         }
         if isRunning { try flush(&run, first: first, isEnd: isEnd, into: done, sealer) }
         isKept = true

@@ -16,7 +16,7 @@
 package enum ForkWatch {
     /// Differs from what was read before a fork in the child of that fork. One load.
     // unsafe: written only by the one thread of a child that was just made.
-    package private(set) nonisolated(unsafe) static var generation: UInt = 0
+    @exclusivity(unchecked) package private(set) nonisolated(unsafe) static var generation: UInt = 0
 
     /// Words to be zeroed in a child. Guard: `mutex`, which is held across every fork.
     // unsafe: see the guard.
