@@ -77,6 +77,21 @@ import Testing
         #expect(FreeSpace(highWater: 500).countFreeExtents() == 0)
     }
 
+    @Test("runs at the edges of words and of sections are counted as they are listed")
+    func countedAtEdges() throws {
+        let section = Self.section
+        for (extents, runs) in [
+            ([(127, 1), (192, 1)], 2), ([(127, 1), (128, 1)], 1), ([(64, 64), (256, 64)], 2), ([(60, 140)], 1),
+            ([(section - 1, 2)], 2), ([(section - 64, 64), (section + 64, 1)], 2), ([(section - 70, 140)], 2),
+            ([(section - 1, 1), (2 * section, 1)], 2),
+        ] as [([(UInt64, Int)], Int)] {
+            var space = FreeSpace(highWater: 3 * section)
+            for (page, count) in extents { try space.release(Extent(page: page, pageCount: count)) }
+            #expect(space.countFreeExtents() == runs, "\(extents)")
+            #expect(space.freeExtents.count == runs, "\(extents)")
+        }
+    }
+
     @Test("blocks that are placed first get the lowest run that takes them, and their places in the order")
     func first() throws {
         let free = [Extent(page: 20, pageCount: 5), Extent(page: 40, pageCount: 4), Extent(page: 60, pageCount: 50)]
