@@ -329,7 +329,7 @@ extension IndexTree {
         return fitting
     }
 
-    private func writeHeader(
+    func writeHeader(
         _ bytes: UnsafeMutableRawPointer, count: Int, nullCount: Int, level: Int
     ) {
         bytes.storeBytes(of: UInt16(count), toByteOffset: IndexNodeLayout.countOffset, as: UInt16.self)

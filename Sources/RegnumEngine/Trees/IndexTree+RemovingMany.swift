@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Removing the entries of many objects from an index in one pass through its leaves.
+
+extension IndexTree {
+    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves become blocks at once.
+    func removeAll(_ keys: KeySet, packing: Bool) throws(EngineError) {
+        guard state.pointee.count > 0 else { return }
+        state.pointee.tail = nil
+        let root = try dirtyRoot()
+        var left = blockLimit
+        // Behind a failure nothing is written ahead any more: the transaction can only be rolled back.
+        let packing = packing && space.failure == nil
+        let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
+        state.pointee.count = max(state.pointee.count - removed, 0)
+    }
+
+    /// `isEnd`: nothing of the tree comes behind the node. Its last leaves are packed with the commit.
+    private func removeAll(
+        _ keys: KeySet, below node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
+    ) throws(EngineError) -> Int {
+        guard node.pointee.level > 0 else { return node.pointee.removeAll(keys) }
+        guard packing, !isEnd, node.pointee.level == 1 else {
+            return try removeFromChildren(keys, node, packing: packing, isEnd: isEnd, &left)
+        }
+        return try packLeaves(of: node) { () throws(EngineError) in
+            try removeFromChildren(keys, node, packing: packing, isEnd: isEnd, &left)
+        }
+    }
+
+    private func removeFromChildren(
+        _ keys: KeySet, _ node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
+    ) throws(EngineError) -> Int {
+        let links = node.pointee.links.unsafelyUnwrapped
+        var removed = 0
+        let count = node.pointee.count
+        for slot in 0..<count {
+            if links[slot].node == nil {
+                try visit(&left)
+                if node.pointee.level == 1 {
+                    let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
+                    if packing, !isEnd, isBytes, let rest = leafOfBytes(leaf, without: keys) {
+                        removed += leaf.count - rest.entryCount
+                        space.free(links[slot].ref)
+                        links[slot] = rest
+                        space.spillIfLarge()
+                        continue
+                    }
+                    guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
+                }
+            }
+            let gone = try removeAll(
+                keys, below: try dirtyChild(node, slot), packing: packing, isEnd: isEnd && slot == count - 1, &left)
+            links[slot].entryCount = max(links[slot].entryCount - gone, 0)
+            removed += gone
+        }
+        return removed
+    }
+
+    /// Writes a sealed leaf of a `bytes` tree anew without the entries of the set, which are some: its texts are copied as
+    /// they lie, neither put together nor compared, and what they begin with stays. Nil where nothing goes, and where what is
+    /// left is better laid out with its neighbours: less than three quarters of a page.
+    private func leafOfBytes(_ leaf: IndexLeafView, without keys: KeySet) -> IndexLink? {
+        let base = leaf.bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
+        guard leaf.keyWidth > 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: UInt16.self, capacity: leaf.count) { kept -> IndexLink? in
+            var (count, nulls, restByteCount) = (0, 0, 0)
+            var least = UInt64.max
+            for i in 0..<leaf.count {
+                let key = leaf.key(i)
+                if keys.contains(key) { continue }
+                kept[count] = UInt16(truncatingIfNeeded: i)
+                count &+= 1
+                least = min(least, key)
+                if i < leaf.nullCount { nulls &+= 1 } else { restByteCount &+= leaf.end(i) &- leaf.start(i) }
+            }
+            let prefix = leaf.prefix
+            let byteCount =
+                IndexNodeLayout.leafHeaderByteCount + IndexNodeLayout.roundedUp(count * leaf.keyWidth)
+                + 2 * (count - nulls) + prefix.byteCount + restByteCount
+            guard count > 0, count < leaf.count, byteCount >= FormatLimits.pageByteCount / 4 * 3 else { return nil }
+            let block = space.sealer.addBlock(
+                .indexLeaf, byteCount: byteCount, rows: count, aux: UInt32(truncatingIfNeeded: byteCount))
+            writeHeader(block.bytes, count: count, nullCount: nulls, level: 0)
+            block.bytes.storeBytes(
+                of: UInt8(leaf.keyWidth), toByteOffset: IndexNodeLayout.keyWidthOffset, as: UInt8.self)
+            block.bytes.storeBytes(of: least, toByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
+            block.bytes.storeBytes(
+                of: UInt16(prefix.byteCount), toByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt16.self)
+            let kept = UnsafeBufferPointer(rebasing: kept[..<count])
+            var target = block.bytes + IndexNodeLayout.leafHeaderByteCount
+            leaf.copyKeys(kept, below: least &- base, to: target)
+            target += IndexNodeLayout.roundedUp(count * leaf.keyWidth)
+            leaf.copyTexts(UnsafeBufferPointer(rebasing: kept[nulls...]), to: target)
+            return IndexLink(ref: block.ref, node: nil, entryCount: count)
+        }
+    }
+}
+
+extension IndexLeafView {
+    /// Form 1: where the rest of a value that is not null begins and ends in the heap.
+    @inline(__always)
+    fileprivate func start(_ i: Int) -> Int { i == nullCount ? 0 : end(i &- 1) }
+    @inline(__always)
+    fileprivate func end(_ i: Int) -> Int {
+        Int(values.loadUnaligned(fromByteOffset: (i &- nullCount) &<< 1, as: UInt16.self))
+    }
+
+    /// The keys of some entries as they are stored, less by `difference`.
+    fileprivate func copyKeys(
+        _ entries: UnsafeBufferPointer<UInt16>, below difference: UInt64, to target: UnsafeMutableRawPointer
+    ) {
+        @inline(__always) func copy<Word: FixedWidthInteger & UnsignedInteger>(_: Word.Type) {
+            let source = (bytes + IndexNodeLayout.leafHeaderByteCount).assumingMemoryBound(to: Word.self)
+            let target = target.assumingMemoryBound(to: Word.self)
+            for slot in entries.indices {
+                target[slot] = source[Int(entries[slot])] &- Word(truncatingIfNeeded: difference)
+            }
+        }
+        switch keyWidth {
+        case 1: copy(UInt8.self)
+        case 2: copy(UInt16.self)
+        case 4: copy(UInt32.self)
+        default: copy(UInt64.self)
+        }
+    }
+
+    /// Form 1: what some values that are not null end with, as a leaf has it behind its keys.
+    fileprivate func copyTexts(_ entries: UnsafeBufferPointer<UInt16>, to target: UnsafeMutableRawPointer) {
+        let prefix = prefix
+        let source = prefix.address + prefix.byteCount
+        let heap = target + 2 * entries.count + prefix.byteCount
+        (target + 2 * entries.count).copyMemory(from: prefix.address, byteCount: prefix.byteCount)
+        var end = 0
+        var slot = 0
+        while slot < entries.count {
+            // Neighbours stay neighbours.
+            let first = Int(entries[slot])
+            let begin = start(first)
+            var next = first
+            while slot < entries.count, Int(entries[slot]) == next {
+                target.storeBytes(of: UInt16(end &+ self.end(next) &- begin), toByteOffset: 2 &* slot, as: UInt16.self)
+                next &+= 1
+                slot &+= 1
+            }
+            let byteCount = self.end(next &- 1) &- begin
+            StoredText.copyAny(source + begin, to: heap + end, byteCount)
+            end &+= byteCount
+        }
+    }
+}
