@@ -131,7 +131,8 @@ private struct ChangeRun {
         var run = try ChangeRun(seed: 3, rows: rows)
         for round in 0..<40 {
             let before = try run.writer.freeze()
-            let keys = Set((0...round % 3).map { _ in UInt64(run.random.below(rows)) + 1 }).sorted().map { ObjectKey($0) }
+            let numbers = Set((0...round % 3).map { _ in UInt64(run.random.below(rows)) + 1 })
+            let keys = numbers.sorted().map { ObjectKey($0) }
             try run.writer.beginWrite()
             for key in keys { try run.table.set(.int(Int64(-round - 1)), 0, of: key) }
             try run.writer.commitWrite()

@@ -28,7 +28,9 @@ struct ManyRowsSortTests {
             case .pairs: return Double(index / 2 * 7919 % 1_000_003) / 3
             case .equal: return -0.5
             case .extremes:
-                let all = [Double.infinity, -.infinity, 0, -0.0, .nan, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 1]
+                let all: [Double] = [
+                    .infinity, -.infinity, 0, -0.0, .nan, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 1,
+                ]
                 return all[Int.random(in: 0..<all.count, using: &random)]
             }
         }
@@ -115,7 +117,8 @@ struct ManyRowsSortTests {
                 ),
             ] as [([SortKey], (Row, Row) -> Bool)] {
                 let query = ObjectQuery(session: session, table: table.definition.key, orderings: [.sort(keys)])
-                #expect(try query.keys() == rows.sorted(by: areInOrder).map(\.key), "\(keys.map(\.column)), \(isAscending)")
+                let expected = rows.sorted(by: areInOrder).map(\.key)
+                #expect(try query.keys() == expected, "\(keys.map(\.column)), \(isAscending)")
             }
         }
     }

@@ -101,7 +101,8 @@ struct TableDiff {
     private static func differing(
         _ before: BlockRef, _ after: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace
     ) throws(EngineError) -> ([BlockRef], [BlockRef])? {
-        guard before.kind == BlockKind.groupNode.rawValue, after.kind == BlockKind.groupNode.rawValue else { return nil }
+        let kind = BlockKind.groupNode.rawValue
+        guard before.kind == kind, after.kind == kind else { return nil }
         let (old, new) = (try olderSpace.bytes(before), try newerSpace.bytes(after))
         let count = GroupNodeLayout.count(old)
         guard count == GroupNodeLayout.count(new), GroupNodeLayout.level(old) == GroupNodeLayout.level(new) else {

@@ -208,8 +208,12 @@ package enum RowGroupLayout {
 
     /// True where a checked block has the very segment, as that of its column `number`, in itself. False may mean that it
     /// is another column's.
-    package static func hasOwnSegment(_ d: Descriptor, _ number: Int, rows count: Int, _ block: UnsafeRawPointer) -> Bool {
-        guard number < columnCount(block), rows(block) == count, let own = descriptor(block, number) else { return false }
+    package static func hasOwnSegment(
+        _ d: Descriptor, _ number: Int, rows count: Int, _ block: UnsafeRawPointer
+    ) -> Bool {
+        guard number < columnCount(block), rows(block) == count, let own = descriptor(block, number) else {
+            return false
+        }
         return own.source == 0 && own.byteOffset == d.byteOffset && own.byteCount == d.byteCount && own.form == d.form
             && own.flags == d.flags
     }
