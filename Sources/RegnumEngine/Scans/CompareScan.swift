@@ -9,35 +9,85 @@ package enum ScanOperator: UInt8, Sendable {
 package enum CompareScan {
     // MARK: Integers
 
-    /// Rows whose integer lies in `low...high`; null rows never. Where the zone tells, no value is looked at.
-    package static func range(
-        _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap
-    ) {
-        if low > high || column.hasZone && (column.zoneMax < low || column.zoneMin > high) {
-            return out.clearRows()
+    /// The integers that an operator with a constant is about: those in `low...high`, none where `low` is above `high`;
+    /// with `isInverted` all others.
+    private struct Bounds {
+        var low: Int64
+        var high: Int64
+        var isInverted = false
+
+        init(_ operation: ScanOperator, _ value: Int64) {
+            (low, high) = (value, value)
+            switch operation {
+            case .equal: break
+            case .notEqual: isInverted = true
+            case .less: (low, high) = value == .min ? (.max, .min) : (.min, value &- 1)
+            case .lessOrEqual: low = .min
+            case .greater: (low, high) = value == .max ? (.max, .min) : (value &+ 1, .max)
+            case .greaterOrEqual: high = .max
+            }
         }
-        if column.hasZone && low <= column.zoneMin && column.zoneMax <= high {
-            out.setRows(count)
-        } else {
-            rangeValues(column, count, low, high, out)
+
+        /// Whether all values of the column lie in the bounds, or none does; nil where the values must be looked at.
+        @inline(__always)
+        func answer(_ column: ColumnView) -> Bool? {
+            if low > high { return false }
+            guard column.hasZone else { return nil }
+            if column.zoneMax < low || column.zoneMin > high { return false }
+            return low <= column.zoneMin && column.zoneMax <= high ? true : nil
         }
-        keepValid(column, out)
     }
 
-    /// The operator as a range, then `range`. A null row matches `notEqual` only.
+    /// A null row matches `notEqual` only. Where the zone tells, no value is looked at.
     package static func integers(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Int64, _ out: RowBitmap
     ) {
-        switch operation {
-        case .equal: range(column, count, value, value, out)
-        case .notEqual:
-            range(column, count, value, value, out)
-            invert(out, count)
-        case .less: value == .min ? out.clearRows() : range(column, count, .min, value &- 1, out)
-        case .lessOrEqual: range(column, count, .min, value, out)
-        case .greater: value == .max ? out.clearRows() : range(column, count, value &+ 1, .max, out)
-        case .greaterOrEqual: range(column, count, value, .max, out)
+        let bounds = Bounds(operation, value)
+        switch bounds.answer(column) {
+        case false?: out.clearRows()
+        case true?: out.setRows(count)
+        case nil: rangeValues(column, count, bounds.low, bounds.high, out)
         }
+        keepValid(column, out)
+        if bounds.isInverted { invert(out, count) }
+    }
+
+    /// How many rows `integers` finds, counted without a bitmap: in a third of the time. Nil where that is not to be
+    /// had: it is for numbers that take a byte each, where none is null.
+    package static func countIntegers(
+        _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Int64
+    ) -> Int? {
+        guard column.form == .uint8, column.validity == nil else { return nil }
+        let bounds = Bounds(operation, value)
+        var found = 0
+        switch bounds.answer(column) {
+        case false?: break
+        case true?: found = count
+        case nil:
+            if let (bottom, span) = packed(column, bounds.low, bounds.high, UInt8.self) {
+                found = countBytes(UnsafeRawPointer(column.data), count, bottom, span)
+            }
+        }
+        return bounds.isInverted ? count &- found : found
+    }
+
+    /// Sixteen rows a step. Each lane counts its own; of 1,024 rows that are at most 64, which a byte holds.
+    private static func countBytes(_ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8) -> Int {
+        let bottoms = SIMD16<UInt8>(repeating: bottom)
+        let spans = SIMD16<UInt8>(repeating: span)
+        var lanes = SIMD16<UInt8>()
+        let whole = count &>> 4
+        for block in 0..<whole {
+            let values = data.loadUnaligned(fromByteOffset: block &* 16, as: SIMD16<UInt8>.self)
+            // A lane that passes is all ones, which is -1.
+            lanes = lanes &- unsafeBitCast((values &- bottoms) .<= spans, to: SIMD16<UInt8>.self)
+        }
+        var found = 0
+        for lane in 0..<16 { found &+= Int(lanes[lane]) }
+        for row in whole &* 16..<count where data.load(fromByteOffset: row, as: UInt8.self) &- bottom <= span {
+            found &+= 1
+        }
+        return found
     }
 
     /// Packed values are compared in their own width: the range moves by `base` and is cut to the width.

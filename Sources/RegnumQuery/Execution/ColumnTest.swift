@@ -51,6 +51,18 @@ struct ColumnTest {
         }
     }
 
+    /// How many rows of a group it holds for. `scratch`: a bitmap.
+    @inline(__always)
+    func count(_ group: UnsafeMutablePointer<GroupView>, _ scratch: RowBitmap) -> Int {
+        if case .integers(let operation, let value) = test,
+            let found = CompareScan.countIntegers(group.columns[column], group.pointee.count, operation, value)
+        {
+            return found
+        }
+        scan(group, scratch)
+        return scratch.rowCount
+    }
+
     /// Those that a node begins with, and what is left of it: nil where nothing is.
     static func leading(_ node: PlanNode) -> (tests: [ColumnTest], rest: PlanNode?) {
         switch node {

@@ -386,6 +386,27 @@ struct Evaluator {
             return try body(group, out)
         }
     }
+
+    /// How many rows of the table the node holds for.
+    func count(_ node: PlanNode) throws(EngineError) -> Int {
+        var count = 0
+        let (tests, rest) = ColumnTest.leading(node)
+        guard let test = tests.first, tests.count == 1, rest == nil else {
+            try forEachGroup(node) { _, rows in
+                count &+= rows.rowCount
+                return true
+            }
+            return count
+        }
+        let reads = ReadAhead(node, firstColumn: nil)
+        let scratch = RowBitmap.makeRowBitmaps(1)
+        defer { scratch.deallocate() }
+        try table.forEachGroup(readingAhead: { reads.add($0, to: &$1, scratch: scratch) }) { group in
+            count &+= test.count(group, scratch)
+            return true
+        }
+        return count
+    }
 }
 
 extension PlanNode {

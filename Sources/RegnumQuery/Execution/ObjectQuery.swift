@@ -56,13 +56,7 @@ package final class ObjectQuery {
             if access.isCount { return access.estimate }
             return try rows(access, table).count
         }
-        var count = 0
-        try Evaluator(session: session, table: table, expectedRows: table.count)
-            .forEachGroup(makePlan()) { _, rows in
-                count &+= rows.rowCount
-                return true
-            }
-        return count
+        return try Evaluator(session: session, table: table, expectedRows: table.count).count(makePlan())
     }
 
     /// All keys in order: that of the orderings, or ascending.

@@ -199,6 +199,7 @@ enum HostileQuestions {
         case .int:
             CompareScan.integers(view, count, .lessOrEqual, 4, out)
             IntegerSet([1, 3, 1 << 40]).scan(view, count, other)
+            other[0] ^= UInt64(CompareScan.countIntegers(view, count, .greater, 4) ?? 0)
         case .float: CompareScan.floats(view, count, .greater, 2, out)
         case .double: CompareScan.doubles(view, count, .less, 2, out)
         case .string, .data:

@@ -101,6 +101,8 @@ struct SplitMix: RandomNumberGenerator {
                 let sample = SampleColumn(
                     form: form, count: count, nulls: nulls, seed: UInt64(count) &+ UInt64(bitPattern: base))
                 sample.view.base = form == .int64 ? 0 : base
+                // The ends of the range, which random numbers do not hit.
+                if form == .int64, count > 1 { sample.fill([Int64.min, .max]) }
                 let found = (0..<count).map { sample.view.integer($0) }
                 var constants: [Int64] = [0, .min, .max, base, base &+ 100, base &- 1, base &+ 70_000]
                 constants += found.prefix(3).flatMap { [$0, $0 &+ 1] }
@@ -116,6 +118,8 @@ struct SplitMix: RandomNumberGenerator {
                         #expect(
                             actual == expected, "\(form) \(operation) \(constant) base \(base) count \(count)"
                         )
+                        let counted = CompareScan.countIntegers(sample.view, count, operation, constant)
+                        #expect(counted == (form == .uint8 && !nulls ? expected.count : nil))
                         var zoned = sample.view
                         let valid = (0..<count).filter { !zoned.isNull($0) }.map { found[$0] }
                         guard let low = valid.min(), let high = valid.max() else { continue }
@@ -126,6 +130,8 @@ struct SplitMix: RandomNumberGenerator {
                             CompareScan.integers(zoned, count, operation, constant, out)
                         }
                         #expect(skipped == expected, "with zones")
+                        let untouched = CompareScan.countIntegers(zoned, count, operation, constant)
+                        #expect(untouched == counted, "with zones")
                     }
                 }
             }
