@@ -249,28 +249,29 @@ package final class ObjectCursor {
     }
 }
 
-extension ObjectCursor.Step {
-    /// The next object, or nil at the end. `step` is a living cursor's.
+// A function of the pointer, not of the type: one of the type is called through another that drops the type.
+extension UnsafeMutablePointer<ObjectCursor.Step> {
+    /// The next object, or nil at the end. Of a living cursor.
     @usableFromInline
-    static func next(_ step: UnsafeMutablePointer<Self>) -> ObjectBase? {
-        let row = step.pointee.row
-        let session = step.pointee.session
+    func nextObject() -> ObjectBase? {
+        let row = pointee.row
+        let session = pointee.session
         // Of a cursor over keys `rowEnd` stays 0, so that it always takes the other way.
-        guard row < step.pointee.rowEnd, step.pointee.epoch == session.pointee.epoch,
-            session.pointee.owner == currentThreadWord(), let current = step.pointee.current,
-            let group = step.pointee.group, group.pointee.keyForm == .dense, current.isHeldOnce
-        else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
+        guard row < pointee.rowEnd, pointee.epoch == session.pointee.epoch,
+            session.pointee.owner == currentThreadWord(), let current = pointee.current,
+            let group = pointee.group, group.pointee.keyForm == .dense, current.isHeldOnce
+        else { return pointee.cursor.takeUnretainedValue().nextSlowly() }
         let key = group.pointee.firstKey &+ UInt64(truncatingIfNeeded: row)
-        guard key <= step.pointee.endKey else { return step.pointee.cursor.takeUnretainedValue().nextSlowly() }
-        step.pointee.row = row &+ 1
-        step.pointee.lastKey = key
+        guard key <= pointee.endKey else { return pointee.cursor.takeUnretainedValue().nextSlowly() }
+        pointee.row = row &+ 1
+        pointee.lastKey = key
         let object = current.secondReference()
         object.rowKey.rawValue = key
         object.rowColumns = group.columns
         object.rowNumber = Int32(truncatingIfNeeded: row)
-        object.rowEpoch = step.pointee.epoch
-        if object.hasMadeCollections(at: step.pointee.collectionOffsets) {
-            step.pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
+        object.rowEpoch = pointee.epoch
+        if object.hasMadeCollections(at: pointee.collectionOffsets) {
+            pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
         }
         return object
     }

@@ -38,7 +38,7 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
         if let step {
             // The cursor owns what `step` points at.
             defer { withExtendedLifetime(cursor) {} }
-            guard let object = ObjectCursor.Step.next(step) else { return nil }
+            guard let object = step.nextObject() else { return nil }
             return unsafeBitCast(object, to: Element.self)
         }
         guard index < values.count else { return nextProjection() }
@@ -48,7 +48,7 @@ public struct RLMIterator<Element: RealmCollectionValue>: IteratorProtocol {
 
     @usableFromInline @inline(never)
     func nextProjection() -> Element? {
-        guard let cursor, let object = ObjectCursor.Step.next(cursor.step) else { return nil }
+        guard let cursor, let object = cursor.step.nextObject() else { return nil }
         var raw = _RawValue(.null)
         raw.object = object
         return Element._fromRaw(raw)
