@@ -107,8 +107,15 @@ package final class RegionWalk {
     package let older: Session
     package let newer: Session
     package let changes: [TableKey: TableChanges]
+    private struct Asked: Hashable {
+        let table: TableKey
+        let depth: Int
+    }
+
     /// What `Region.everything` was asked for.
-    private var reached: [Reached] = []
+    private var reached: [Asked: Set<ObjectKey>] = [:]
+    /// Objects whose backlinks were asked for. For tests.
+    private(set) var backlinkCount = 0
     /// Modified objects of regions with key paths that lead over links; held, as another one could come to its address.
     private var pathed: [ObjectIdentifier: (region: Region, modified: Set<ObjectKey>)] = [:]
 
@@ -141,42 +148,39 @@ package final class RegionWalk {
             zip(changes.modified, changes.columns).lazy.filter { $0.1.intersects(columns) }.map(\.0))
     }
 
-    /// Objects from which at most `depth` links lead to one that changed.
-    private struct Reached {
-        let depth: Int
-        /// The one that was asked for, and all that links lead to from it.
-        let tables: Set<TableKey>
-        let objects: [TableKey: Set<ObjectKey>]
-    }
-
     private func everything(_ table: TableKey, _ depth: Int) throws(EngineError) -> Set<ObjectKey> {
-        if let known = reached.first(where: { $0.depth == depth && $0.tables.contains(table) }) {
-            return known.objects[table] ?? []
-        }
+        let asked = Asked(table: table, depth: depth)
+        if let known = reached[asked] { return known }
         let found = try reach(table, depth)
-        reached.append(found)
-        return found.objects[table] ?? []
+        reached[asked] = found
+        return found
     }
 
-    /// From the objects that changed over one link after the other to those from which they are reached.
-    private func reach(_ table: TableKey, _ depth: Int) throws(EngineError) -> Reached {
+    /// The objects of the table from which at most `depth` links lead to one that changed: from those that changed over
+    /// one link after the other, but not to where too few links are left to come to the table.
+    private func reach(_ table: TableKey, _ depth: Int) throws(EngineError) -> Set<ObjectKey> {
+        /// `linksLeft`: those that may lie behind the target where the table is as near to the origin as can be.
+        var steps: [(origin: TableKey, column: Int, target: TableKey, linksLeft: Int)] = []
         var tables: Set<TableKey> = [table]
         var open = [table]
-        var steps: [(origin: TableKey, column: Int, target: TableKey)] = []
-        while depth > 0, let origin = open.popLast() {
-            for step in forwardSteps(origin) + anySteps(origin) {
-                steps.append((origin, step.column, step.target))
-                if tables.insert(step.target).inserted { open.append(step.target) }
+        for distance in 0..<depth where !open.isEmpty {
+            var next: [TableKey] = []
+            for origin in open {
+                for step in forwardSteps(origin) + anySteps(origin) {
+                    steps.append((origin, step.column, step.target, depth - distance - 1))
+                    if tables.insert(step.target).inserted { next.append(step.target) }
+                }
             }
+            open = next
         }
         var objects: [TableKey: Set<ObjectKey>] = [:]
         for table in tables {
             if let changes = changes[table], !changes.modified.isEmpty { objects[table] = Set(changes.modified) }
         }
         var last = objects
-        for _ in 0..<(steps.isEmpty ? 0 : depth) where !last.isEmpty {
+        for linkCount in 0..<depth where !last.isEmpty {
             var next: [TableKey: Set<ObjectKey>] = [:]
-            for step in steps {
+            for step in steps where linkCount <= step.linksLeft {
                 guard let keys = last[step.target] else { continue }
                 let linking = try over(.forward(column: step.column, target: step.target), from: step.origin, keys)
                 let new = objects[step.origin].map { linking.subtracting($0) } ?? linking
@@ -185,7 +189,7 @@ package final class RegionWalk {
             objects.merge(next) { $0.union($1) }
             last = next
         }
-        return Reached(depth: depth, tables: tables, objects: objects)
+        return objects[table] ?? []
     }
 
     /// Links of the table that are in use.
@@ -227,6 +231,7 @@ package final class RegionWalk {
         switch step {
         case .forward(let column, let target):
             guard let targets = newer.table(target), let origin = newer.table(table) else { return found }
+            backlinkCount += keys.count
             for key in keys { found.formUnion(try targets.backlinks(to: key, from: origin, column: column)) }
         case .backlinks(let origin, let column):
             for key in keys {

@@ -76,12 +76,17 @@ struct TableDiff {
         var before = older.groups.committedRoot.map { [$0] } ?? []
         var after = newer.groups.committedRoot.map { [$0] } ?? []
         Self.dropShared(&before, &after)
+        var depth = 0
         while before.count == 1, after.count == 1,
             let children = try Self.differing(before[0], after[0], older.groups.space, newer.groups.space)
         {
             (before, after) = children
+            try Self.goDeeper(&depth)
         }
+        // Children that only have another place are in both.
+        Self.dropShared(&before, &after)
         while let level = try Self.level(before + after, newer.groups.space) {
+            try Self.goDeeper(&depth)
             before = try Self.opened(before, level, older.groups.space)
             after = try Self.opened(after, level, newer.groups.space)
             Self.dropShared(&before, &after)
@@ -96,8 +101,14 @@ struct TableDiff {
 
     // MARK: Nodes
 
-    /// Of two nodes of one level with as many children, the children that are not the same; nil of other blocks. What
-    /// follows is right if a child of one has another place in the other: it is in both lists.
+    /// Each level is opened once, but for nodes of a damaged file that refer to each other.
+    private static func goDeeper(_ depth: inout Int) throws(EngineError) {
+        depth += 1
+        if depth > FormatLimits.treeDepth + 1 { throw corrupted("a tree is too deep or too large") }
+    }
+
+    /// Of two nodes of one level with as many children, the children that are not the same; nil of other blocks. A child
+    /// that has another place in the other is in both lists.
     private static func differing(
         _ before: BlockRef, _ after: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace
     ) throws(EngineError) -> ([BlockRef], [BlockRef])? {

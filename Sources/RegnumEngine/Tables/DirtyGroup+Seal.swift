@@ -149,7 +149,7 @@ extension DirtyGroup {
     /// Which of the older blocks stay in use. Sets `kept` of the plans to numbers of external blocks, or to nil
     /// where the segment is copied.
     private func planSources(_ plans: inout [Plan], _ space: BlockSpace) throws(EngineError) -> [Int] {
-        // Rows that come or go take all columns over.
+        // Without a segment that stays where it is, as where rows came or went, no older block stays in use.
         guard plans.contains(where: { $0.kept != nil }) else { return [] }
         var used = [Int](repeating: 0, count: sources.count)
         for plan in plans { if let kept = plan.kept { used[kept] += Int(plan.descriptor.byteCount) } }

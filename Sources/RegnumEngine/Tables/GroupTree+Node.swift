@@ -57,7 +57,11 @@ extension GroupTree {
 
         /// Puts sealed children in the place of one.
         func set(_ sealed: [Entry], at i: Int) {
-            if !entries[i].isSealed { changed[entries[i].place] = nil }
+            if !entries[i].isSealed {
+                // Groups that are appended and packed one after the other leave no gaps.
+                let place = entries[i].place
+                if place == changed.count - 1 { changed.removeLast() } else { changed[place] = nil }
+            }
             if sealed.count == 1 { entries[i] = sealed[0] } else { entries.replaceSubrange(i...i, with: sealed) }
         }
 

@@ -38,6 +38,7 @@ extension IndexTree {
                 try visit(&left)
                 if node.pointee.level == 1 {
                     let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
+                    guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
                     if packing, !isEnd, isBytes, let rest = leafOfBytes(leaf, without: keys) {
                         removed += leaf.count - rest.entryCount
                         space.free(links[slot].ref)
@@ -45,7 +46,6 @@ extension IndexTree {
                         space.spillIfLarge()
                         continue
                     }
-                    guard (0..<leaf.count).contains(where: { keys.contains(leaf.key($0)) }) else { continue }
                 }
             }
             let gone = try removeAll(
@@ -57,8 +57,8 @@ extension IndexTree {
     }
 
     /// Writes a sealed leaf of a `bytes` tree anew without the entries of the set, which are some: its texts are copied as
-    /// they lie, neither put together nor compared, and what they begin with stays. Nil where nothing goes, and where what is
-    /// left is better laid out with its neighbours: less than three quarters of a page.
+    /// they lie, neither put together nor compared, and what they begin with stays. Nil where what is left is better laid
+    /// out with its neighbours: less than three quarters of a page.
     private func leafOfBytes(_ leaf: IndexLeafView, without keys: KeySet) -> IndexLink? {
         let base = leaf.bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
         guard leaf.keyWidth > 0 else { return nil }
@@ -77,7 +77,7 @@ extension IndexTree {
             let byteCount =
                 IndexNodeLayout.leafHeaderByteCount + IndexNodeLayout.roundedUp(count * leaf.keyWidth)
                 + 2 * (count - nulls) + prefix.byteCount + restByteCount
-            guard count > 0, count < leaf.count, byteCount >= FormatLimits.pageByteCount / 4 * 3 else { return nil }
+            guard count > 0, byteCount >= FormatLimits.pageByteCount / 4 * 3 else { return nil }
             let block = space.sealer.addBlock(
                 .indexLeaf, byteCount: byteCount, rows: count, aux: UInt32(truncatingIfNeeded: byteCount))
             writeHeader(block.bytes, count: count, nullCount: nulls, level: 0)

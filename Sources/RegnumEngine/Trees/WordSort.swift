@@ -12,7 +12,7 @@ package protocol SortEntry: BitwiseCopyable {
     var high: UInt64 { get }
     var low: UInt64 { get }
 
-    /// Of two zeros, but for what the entry stands for.
+    /// Of two zeros, but for what the entry stands for: in a `SortWord` in the last bits, which must be left to it.
     init(tag: UInt64)
     /// Sets the bits that are set in these words. Without a low word there are none in it.
     mutating func formUnion(high: UInt64, low: UInt64)

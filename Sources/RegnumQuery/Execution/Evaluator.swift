@@ -391,7 +391,7 @@ struct Evaluator {
     func count(_ node: PlanNode) throws(EngineError) -> Int {
         var count = 0
         let (tests, rest) = ColumnTest.leading(node)
-        guard let test = tests.first, tests.count == 1, rest == nil else {
+        guard let test = tests.first, tests.count == 1, rest == nil, statistics == nil else {
             try forEachGroup(node) { _, rows in
                 count &+= rows.rowCount
                 return true

@@ -74,6 +74,7 @@ struct KeyPacking {
     private static func findIntegerRange(_ part: inout Part, _ rows: RowList) {
         let sign: UInt64 = 1 << 63
         findRange(&part, rows, zone: { UInt64(bitPattern: $0) ^ sign }) { UInt64(bitPattern: $0.integer($1)) ^ sign }
+        guard part.bits > 0 else { return }
         part.least ^= sign
         part.greatest ^= sign
     }

@@ -61,9 +61,7 @@ enum PackedSort {
         let tagBits = UInt64(64 - rows.greatestKey.leadingZeroBitCount)
         let room = 64 - tagBits
         let isExact = packing.isExact && packing.bits <= room
-        if !isExact, packing.hasTexts || areMany(ties(rows.sample(sampleCount), packing, tagBits), of: sampleCount) {
-            return nil
-        }
+        if !isExact, packing.hasTexts || areMany(expectedTies(rows, packing, tagBits), of: count) { return nil }
         let sorter = WordSort<SortWord>(capacity: count)
         defer { sorter.deallocate() }
         let entries = sorter.entries
@@ -79,17 +77,19 @@ enum PackedSort {
         return sorted
     }
 
-    private static let sampleCount = 1024
-
     /// Telling two rows apart takes as long as sorting a hundred by longer words.
     private static func areMany(_ ties: Int, of count: Int) -> Bool { ties > count >> 8 }
 
-    private static func ties(_ rows: RowList, _ packing: KeyPacking, _ tagBits: UInt64) -> Int {
-        let sorter = WordSort<SortWord>(capacity: rows.count)
+    /// How many `ties` there are likely to be, by a sample: of pairs of rows that are equal by chance a sample of a
+    /// hundredth holds a ten thousandth. The rows beside those that are equal need not be in it.
+    private static func expectedTies(_ rows: RowList, _ packing: KeyPacking, _ tagBits: UInt64) -> Int {
+        let sample = rows.sample(max(rows.count >> 7, 1024))
+        let sorter = WordSort<SortWord>(capacity: sample.count)
         defer { sorter.deallocate() }
-        fill(sorter.entries, rows, packing, room: 64 - tagBits)
-        sorter.sort(count: rows.count)
-        return ties(sorter.entries, rows.count, tagBits)
+        fill(sorter.entries, sample, packing, room: 64 - tagBits)
+        sorter.sort(count: sample.count)
+        let ratio = rows.count / sample.count
+        return ties(sorter.entries, sample.count, tagBits) * ratio * ratio
     }
 
     /// How many sorted words are equal to the one before in front of their keys.
