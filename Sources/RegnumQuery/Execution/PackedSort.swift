@@ -61,7 +61,11 @@ enum PackedSort {
         let tagBits = UInt64(64 - rows.greatestKey.leadingZeroBitCount)
         let room = 64 - tagBits
         let isExact = packing.isExact && packing.bits <= room
-        if !isExact, packing.hasTexts || areMany(expectedTies(rows, packing, tagBits), of: count) { return nil }
+        if !isExact {
+            // Of few rows a sample would be as much work as it saves.
+            guard !packing.hasTexts, count >= 4 * leastSample else { return nil }
+            if areMany(expectedTies(rows, packing, tagBits), of: count) { return nil }
+        }
         let sorter = WordSort<SortWord>(capacity: count)
         defer { sorter.deallocate() }
         let entries = sorter.entries
@@ -80,10 +84,12 @@ enum PackedSort {
     /// Telling two rows apart takes as long as sorting a hundred by longer words.
     private static func areMany(_ ties: Int, of count: Int) -> Bool { ties > count >> 8 }
 
+    private static let leastSample = 1024
+
     /// How many `ties` there are likely to be, by a sample: of pairs of rows that are equal by chance a sample of a
     /// hundredth holds a ten thousandth. The rows beside those that are equal need not be in it.
     private static func expectedTies(_ rows: RowList, _ packing: KeyPacking, _ tagBits: UInt64) -> Int {
-        let sample = rows.sample(max(rows.count >> 7, 1024))
+        let sample = rows.sample(max(rows.count >> 7, leastSample))
         let sorter = WordSort<SortWord>(capacity: sample.count)
         defer { sorter.deallocate() }
         fill(sorter.entries, sample, packing, room: 64 - tagBits)
