@@ -28,7 +28,7 @@ import Testing
 
     @Test("waiters go in the order in which they came")
     func order() {
-        let (gate, came, went) = (Gate(), Log(), Log())
+        let (gate, came, went, left) = (Gate(), Log(), Log(), Log())
         gate.enter()
         for number in 0..<20 {
             _ = DetachedThread.start {
@@ -39,11 +39,14 @@ import Testing
                 }
                 went.add(number)
                 gate.leave()
+                left.add(number)
             }
             _ = came.wait(for: number + 1)
         }
         gate.leave()
         #expect(went.wait(for: 20) == Array(0..<20))
+        // The last one holds the gate until then.
+        _ = left.wait(for: 20)
         #expect(gate.tryEnter())
     }
 
