@@ -10,13 +10,13 @@ extension Unmanaged {
     /// True where only the caller holds the instance: weak and unowned references, which `isKnownUniquelyReferenced`
     /// does not see, count too. Other threads that have held it are done with it: what they read came before they let
     /// go of it.
-    @usableFromInline @inline(__always)
+    @inlinable @inline(__always)
     package var isHeldOnce: Bool {
         toOpaque().load(fromByteOffset: MemoryLayout<UInt>.size, as: UInt.self) == 3
     }
 
     /// A second reference to an instance that `isHeldOnce`.
-    @usableFromInline @inline(__always)
+    @inlinable @inline(__always)
     package func secondReference() -> Instance {
         #if _pointerBitWidth(_64)
             toOpaque().storeBytes(of: 3 + 1 << 33, toByteOffset: MemoryLayout<UInt>.size, as: UInt.self)

@@ -17,7 +17,7 @@ open class ObjectBase {
     @exclusivity(unchecked) @usableFromInline final var rowNumber: Int32 = 0
     /// How many roll-backs of the Realm were before this accessor.
     @exclusivity(unchecked) final var rowRollbacks: Int32 = 0
-    @exclusivity(unchecked) final var rowKey = ObjectKey(rawValue: 0)
+    @exclusivity(unchecked) @usableFromInline final var rowKey = ObjectKey(rawValue: 0)
     /// Managed: the `RealmCore`, kept alive by `RealmCore.countAccessor`. Traced: the `_KeyPathRecorder`, retained.
     @exclusivity(unchecked) final var rowHolder: Unmanaged<AnyObject>?
 

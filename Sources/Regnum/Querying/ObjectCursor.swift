@@ -6,27 +6,31 @@
 // body does to the Realm shows as a moved epoch: then the place is looked up anew by key. Objects deleted meanwhile
 // are left out, objects added behind the end of that moment too.
 
-package import RegnumEngine
+public import RegnumEngine
 
 @usableFromInline
 package final class ObjectCursor {
     /// What changes with each element. Outside of the object, so that a step costs no reference counting of the cursor.
     @usableFromInline
     struct Step {
-        let session: UnsafeMutablePointer<SessionState>
+        @usableFromInline let session: UnsafeMutablePointer<SessionState>
         /// The accessor handed out last, owned by the cursor; nil where accessors are not recycled.
-        var current: Unmanaged<ObjectBase>?
+        @usableFromInline var current: Unmanaged<ObjectBase>?
         /// The row group that `row` is in; good while `epoch` is the session's.
         var group: UnsafeMutablePointer<GroupView>?
-        var row = 0
+        @usableFromInline var row = 0
         var rowEnd = 0
-        var epoch = Int.min
+        /// While `epoch` is the session's: rows before this one follow each other by key from `firstKey` on, belong to
+        /// the snapshot, and lie in the group that `current` points into. 0 where that is not known.
+        @usableFromInline var runEnd = 0
+        @usableFromInline var firstKey: UInt64 = 0
+        @usableFromInline var epoch = Int.min
         /// The key handed out last, and the last one of the snapshot.
-        var lastKey: UInt64 = 0
+        @usableFromInline var lastKey: UInt64 = 0
         var endKey: UInt64 = 0
         let cursor: Unmanaged<ObjectCursor>
         /// Of the class; see `ClassSchema`.
-        let collectionOffsets: UnsafeBufferPointer<Int>
+        @usableFromInline let collectionOffsets: UnsafeBufferPointer<Int>
     }
 
     private let realm: RealmCore
@@ -82,7 +86,6 @@ package final class ObjectCursor {
     /// Over the objects with these keys, in this order.
     package convenience init(_ keys: [ObjectKey], of binding: ClassBinding) { self.init(binding, keys: keys) }
 
-    @inline(never)
     fileprivate func nextSlowly() -> ObjectBase? {
         realm.check()
         if keys != nil { return nextOfKeys() }
@@ -95,7 +98,15 @@ package final class ObjectCursor {
         guard key <= step.pointee.endKey else { return finish() }
         step.pointee.row = row &+ 1
         step.pointee.lastKey = key
-        return handOut(ObjectKey(key), RowLocation(group: group, row: row))
+        let object = handOut(ObjectKey(key), RowLocation(group: group, row: row))
+        step.pointee.runEnd = 0
+        if step.pointee.current != nil, group.pointee.keyForm == .dense {
+            step.pointee.firstKey = group.pointee.firstKey
+            let keysLeft = step.pointee.endKey &- group.pointee.firstKey
+            step.pointee.runEnd =
+                keysLeft < UInt64(step.pointee.rowEnd) ? Int(keysLeft) &+ 1 : step.pointee.rowEnd
+        }
+        return object
     }
 
     /// `location`: nil where the row is to be looked up at the first access.
@@ -113,9 +124,9 @@ package final class ObjectCursor {
         return object
     }
 
-    @inline(never)
-    fileprivate func repointCollections(of object: ObjectBase, _ group: UnsafeMutablePointer<GroupView>, _ row: Int) {
-        binding.repointCollections(of: object, at: RowLocation(group: group, row: row))
+    fileprivate func repointCollections(of object: ObjectBase) {
+        let row = Int(object.rowNumber)
+        binding.repointCollections(of: object, at: step.pointee.group.map { RowLocation(group: $0, row: row) })
     }
 
     private func finish() -> ObjectBase? {
@@ -123,6 +134,7 @@ package final class ObjectCursor {
         step.pointee.current = nil
         step.pointee.endKey = 0
         step.pointee.rowEnd = 0
+        step.pointee.runEnd = 0
         return nil
     }
 
@@ -249,31 +261,35 @@ package final class ObjectCursor {
     }
 }
 
-// A function of the pointer, not of the type: one of the type is called through another that drops the type.
+// Functions of the pointer, not of the type: one of the type is called through another that drops the type.
 extension UnsafeMutablePointer<ObjectCursor.Step> {
     /// The next object, or nil at the end. Of a living cursor.
-    @usableFromInline
+    @inlinable
     func nextObject() -> ObjectBase? {
         let row = pointee.row
-        let session = pointee.session
-        // Of a cursor over keys `rowEnd` stays 0, so that it always takes the other way.
-        guard row < pointee.rowEnd, pointee.epoch == session.pointee.epoch,
-            session.pointee.owner == currentThreadWord(), let current = pointee.current,
-            let group = pointee.group, group.pointee.keyForm == .dense, current.isHeldOnce
-        else { return pointee.cursor.takeUnretainedValue().nextSlowly() }
-        let key = group.pointee.firstKey &+ UInt64(truncatingIfNeeded: row)
-        guard key <= pointee.endKey else { return pointee.cursor.takeUnretainedValue().nextSlowly() }
+        // Of a cursor over keys `runEnd` stays 0, so that it always takes the other way.
+        guard row < pointee.runEnd, pointee.epoch == pointee.session.pointee.epoch,
+            pointee.session.pointee.owner == currentThreadWord(), let current = pointee.current, current.isHeldOnce
+        else { return nextObjectSlowly() }
+        let key = pointee.firstKey &+ UInt64(truncatingIfNeeded: row)
         pointee.row = row &+ 1
         pointee.lastKey = key
         let object = current.secondReference()
-        object.rowKey.rawValue = key
-        object.rowColumns = group.columns
+        object.rowKey = ObjectKey(key)
         object.rowNumber = Int32(truncatingIfNeeded: row)
-        object.rowEpoch = pointee.epoch
-        if object.hasMadeCollections(at: pointee.collectionOffsets) {
-            pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object, group, row) }
-        }
+        if !pointee.collectionOffsets.isEmpty { repointCollections(of: object) }
         return object
+    }
+
+    @usableFromInline @inline(never)
+    func nextObjectSlowly() -> ObjectBase? { pointee.cursor._withUnsafeGuaranteedRef { $0.nextSlowly() } }
+
+    /// Of an object that was just handed out again.
+    @usableFromInline @inline(never)
+    func repointCollections(of object: ObjectBase) {
+        if object.hasMadeCollections(at: pointee.collectionOffsets) {
+            pointee.cursor._withUnsafeGuaranteedRef { $0.repointCollections(of: object) }
+        }
     }
 }
 
