@@ -15,7 +15,7 @@ extension Workload {
     /// From the refresh that finds the commit to the end of the last block.
     private static func changeSets(_ id: String, _ title: String, _ observed: Observed) -> Workload {
         Workload(
-            id: id, title: title, unit: .nanosecondsPerOperation, fixture: .loaded, operations: { _ in 1 },
+            id: id, title: title, unit: .nanosecondsPerOperation, fixture: .copy, operations: { _ in 1 },
             timed: { run in
                 guard let engine = run.engine as? RegnumEngine else { return nil }
                 let told = try engine.changeSets(of: observed, commits: run.effort.notifications)
