@@ -8,6 +8,7 @@ final class HookedFileSystem: FileSystem, @unchecked Sendable {
     enum Call: Equatable {
         case write(at: Int, byteCount: Int)
         case sync
+        case beginWriteback(Range<Int>)
         /// At the file's length.
         case look
         case lock(byte: Int)
@@ -92,6 +93,10 @@ private final class HookedFile: File {
         fileSystem.before(.sync, path)
         try base.sync(kind)
         fileSystem.after(.sync, path)
+    }
+    func beginWriteback(_ range: Range<Int>) {
+        fileSystem.before(.beginWriteback(range), path)
+        base.beginWriteback(range)
     }
     func makeRegion() throws(SystemError) -> any MappedRegion { try base.makeRegion() }
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }

@@ -4,7 +4,7 @@
 //   1 the free log gets its block, its size bounded before anything has a place
 //   2 all blocks get pages: one contiguous run if there is one
 //   3 the file is lengthened first, so that a full disk is met before anything is written
-//   4 the blocks are written
+//   4 the blocks are written, and the disk may begin with them
 //   5 the commit stands in line for the slot that does not hold the last durable commit, then one sync
 //     (more than 1 MiB: sync, slot, sync, and no manifest to check at the next open), and is published
 //     (`CommitLine.swift`, `Syncing.swift`)
@@ -148,6 +148,7 @@ extension Database {
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
+        if wanted == .full, !isVolatile, spill == nil { beginWriteback(of: placement.runs) }
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
@@ -165,8 +166,7 @@ extension Database {
         space.deltaByteCount =
             isSnapshot
             ? 0 : space.deltaByteCount + FreeLog.byteCount(freed: record.freed.count, taken: record.taken.count)
-        recorded = space
-        recordedGeneration = generation
+        (recorded, recordedGeneration) = (space, generation)
         let version = Version(slot)
         if isVolatile {
             line.monitor.withLock { line.setVolatile(number) }
@@ -392,6 +392,16 @@ extension Database {
             count = ref.byteCount
         }
         if let first = start { try write(first, count, at: Int(page) << 12) }
+    }
+
+    /// Lets the disk begin with what a commit has written while its slot is made. Only where the sync that follows is for
+    /// this commit alone: one that others share is quicker with all that they have written at once. Nor where it is
+    /// scattered, as each run is a request of its own, or so much that it is synced next, without hashing it first.
+    private func beginWriteback(of runs: [Extent]) {
+        guard runs.count <= 4, runs.reduce(0, { $0 + $1.pageCount }) << 12 <= FormatLimits.manifestByteCount,
+            !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty })
+        else { return }
+        for run in runs { file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12) }
     }
 
     private func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) throws(EngineError) {

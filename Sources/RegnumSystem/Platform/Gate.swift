@@ -59,6 +59,9 @@ package final class Gate: @unchecked Sendable {
         }
     }
 
+    /// True where somebody waits for his turn.
+    package var isAwaited: Bool { monitor.withLock { !queue.isEmpty } }
+
     package func leave() {
         monitor.withLock {
             if queue.isEmpty {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the disk is told to begin with what a commit has written: by a commit that has the next sync for itself.
+
+import Foundation
+@testable import RegnumEngine
+import RegnumSystem
+import Synchronization
+import Testing
+
+@Suite struct WritebackTests {
+    private enum Call: Equatable {
+        case write(Range<Int>), slot, begin(Range<Int>), sync
+    }
+
+    private let database: Database
+    private let session: Session
+    private let calls = Calls()
+
+    private final class Calls: Sendable {
+        let all = Mutex<[Call]>([])
+        /// Those since the last time.
+        func take() -> [Call] {
+            all.withLock { calls in
+                defer { calls = [] }
+                return calls
+            }
+        }
+    }
+
+    init() throws {
+        let files = HookedFileSystem(MemoryFileSystem())
+        var options = Database.OpenOptions()
+        // Nothing happens but what the test says.
+        options.syncDelay = nil
+        options.spillLimits.sealed = 64 << 20...64 << 20
+        database = try Database.openAsOtherProcess(path: "/a.realm", fileSystem: files, options: options)
+        session = try database.makeSession()
+        try session.beginWrite()
+        try session.addTables([SpaceTests.rows])
+        try session.commitWrite()
+        let slots = [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset]
+        files.before = { [calls] call, path in
+            guard path == "/a.realm" else { return }
+            switch call {
+            case .write(let offset, _) where slots.contains(offset): calls.all.withLock { $0.append(.slot) }
+            case .write(let offset, let count) where offset >= Int(FormatLimits.reservedPages) << 12:
+                calls.all.withLock { $0.append(.write(offset..<offset + count)) }
+            case .beginWriteback(let range): calls.all.withLock { $0.append(.begin(range)) }
+            case .sync: calls.all.withLock { $0.append(.sync) }
+            default: break
+            }
+        }
+    }
+
+    private func insert(_ id: Int, byteCount: Int = 100) throws {
+        try session.beginWrite()
+        try SpaceTests.insert(try #require(session.table(named: "Row")), id, byteCount)
+    }
+
+    @Test("a commit alone: between its pages and its slot")
+    func alone() throws {
+        for id in 0..<3 {
+            try insert(id)
+            try session.commitWrite(.full)
+            let calls = calls.take()
+            guard case .write(let pages) = calls.first else { throw CancellationError() }
+            #expect(calls == [.write(pages), .begin(pages), .slot, .sync])
+        }
+    }
+
+    @Test("not where the pages are synced next, or need not be", arguments: [CommitDurability.paranoid, .relaxed])
+    func otherLevels(level: CommitDurability) throws {
+        try insert(0)
+        try session.commitWrite(level)
+        #expect(!calls.take().contains { if case .begin = $0 { true } else { false } })
+        try insert(1, byteCount: 1 << 20)
+        try session.commitWrite(.full)
+        #expect(!calls.take().contains { if case .begin = $0 { true } else { false } })
+    }
+
+    @Test("not by a commit behind others, whose sync is for all")
+    func inLine() throws {
+        for (id, begins) in [(0, true), (1, false), (2, false)] {
+            try insert(id)
+            try session.commitWriteLater { _ in }
+            #expect(calls.take().contains { if case .begin = $0 { true } else { false } } == begins)
+        }
+        try database.makeDurable()
+        #expect(calls.take() == [.slot, .sync])
+    }
+
+    @Test("not where somebody waits to write, whose commit may share the sync")
+    func awaited() throws {
+        try insert(0)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread { [database] in
+            database.gate.enter()
+            database.gate.leave()
+            done.signal()
+        }
+        while !database.gate.isAwaited { sched_yield() }
+        try session.commitWrite(.full)
+        done.wait()
+        #expect(!calls.take().contains { if case .begin = $0 { true } else { false } })
+    }
+}
