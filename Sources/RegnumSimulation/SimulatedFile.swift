@@ -84,18 +84,29 @@ final class SimulatedFile: File {
         if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "sync", path) }
         fileSystem.beforeSync?(fileSystem)
         try fileSystem.disk.withLock { disk throws(SystemError) in
-            do throws(SystemError) {
-                try disk.enter("sync", path)
-            } catch {
-                if disk.hasPower {
-                    disk.distrust(node)
-                    toldFailures.store(node.failedSyncs, ordering: .relaxed)
-                }
-                throw error
-            }
+            try enterSync("sync", &disk)
             disk.confirm(node)
             let told = toldFailures.exchange(node.failedSyncs, ordering: .relaxed)
             if disk.tellsEachFile, told != node.failedSyncs { throw SystemError(.io, "sync", path) }
+        }
+    }
+
+    /// Begins with nothing: what is written may be on the disk at any time. Fails as a sync does.
+    func beginWriteback(_ range: Range<Int>) throws(SystemError) {
+        try fileSystem.disk.withLock { disk throws(SystemError) in try enterSync("writeback", &disk) }
+    }
+
+    /// A failure is told to who has called, and to the next sync of every other file.
+    private func enterSync(_ operation: String, _ disk: inout SimulatedDisk) throws(SystemError) {
+        if isClosed.load(ordering: .acquiring) { throw SystemError(.io, operation, path) }
+        do throws(SystemError) {
+            try disk.enter(operation, path)
+        } catch {
+            if disk.hasPower {
+                disk.distrust(node)
+                toldFailures.store(node.failedSyncs, ordering: .relaxed)
+            }
+            throw error
         }
     }
 

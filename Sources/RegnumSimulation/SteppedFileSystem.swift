@@ -108,6 +108,14 @@ final class SteppedFile: File {
         try base.truncate(byteCount)
     }
 
+    func beginWriteback(_ range: Range<Int>) throws(SystemError) {
+        try step()
+        do throws(SystemError) { try base.beginWriteback(range) } catch {
+            fileSystem.schedule.spare(fileSystem.process)
+            throw error
+        }
+    }
+
     func sync(_ kind: SyncKind) throws(SystemError) {
         try step()
         do throws(SystemError) { try base.sync(kind) } catch {

@@ -106,9 +106,9 @@ package protocol File: AnyObject, Sendable {
     /// Returns when everything written before the call is durable. After an error nothing is known of it,
     /// and it must not be tried again for the same bytes.
     func sync(_ kind: SyncKind) throws(SystemError)
-    /// Lets the system begin to write these bytes to the disk, so that a later `sync` has less to do. Waits for nothing
-    /// and promises nothing.
-    func beginWriteback(_ range: Range<Int>)
+    /// Lets the system begin to write these bytes to the disk, so that a later `sync` has less to do. Promises nothing, and
+    /// waits at most for room in the disk's queue. Where it throws, what was written may be lost, as after a failed `sync`.
+    func beginWriteback(_ range: Range<Int>) throws(SystemError)
     /// Reserves address space for the file's bytes. Nothing is mapped before `extend`.
     func makeRegion() throws(SystemError) -> any MappedRegion
     /// Lets bytes of the file stand, read-only, where private memory lies that holds the same bytes, which goes back to

@@ -227,9 +227,10 @@ final class PosixFile: File {
         }
     }
 
-    func beginWriteback(_ range: Range<Int>) {
-        guard let descriptor = try? descriptor("write") else { return }
-        SystemCalls.beginWriteback(descriptor.number, from: range.lowerBound, count: range.count)
+    func beginWriteback(_ range: Range<Int>) throws(SystemError) {
+        let descriptor = try descriptor("write")
+        let result = SystemCalls.beginWriteback(descriptor.number, from: range.lowerBound, count: range.count)
+        if !SystemCalls.isUnsupported(result) { _ = try checked(result, "write") }
     }
 
     func allocate(_ byteCount: Int) throws(SystemError) {

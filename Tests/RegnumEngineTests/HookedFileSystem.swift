@@ -94,9 +94,9 @@ private final class HookedFile: File {
         try base.sync(kind)
         fileSystem.after(.sync, path)
     }
-    func beginWriteback(_ range: Range<Int>) {
+    func beginWriteback(_ range: Range<Int>) throws(SystemError) {
         fileSystem.before(.beginWriteback(range), path)
-        base.beginWriteback(range)
+        try base.beginWriteback(range)
     }
     func makeRegion() throws(SystemError) -> any MappedRegion { try base.makeRegion() }
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer { try base.mapShared(byteCount) }

@@ -98,15 +98,15 @@ package final class ObjectCursor {
         guard key <= step.pointee.endKey else { return finish() }
         step.pointee.row = row &+ 1
         step.pointee.lastKey = key
-        let object = handOut(ObjectKey(key), RowLocation(group: group, row: row))
+        // Before the object is made: that lets go of another one, and the `deinit` of its class may do anything.
         step.pointee.runEnd = 0
-        if step.pointee.current != nil, group.pointee.keyForm == .dense {
+        if group.pointee.keyForm == .dense {
             step.pointee.firstKey = group.pointee.firstKey
             let keysLeft = step.pointee.endKey &- group.pointee.firstKey
             step.pointee.runEnd =
                 keysLeft < UInt64(step.pointee.rowEnd) ? Int(keysLeft) &+ 1 : step.pointee.rowEnd
         }
-        return object
+        return handOut(ObjectKey(key), RowLocation(group: group, row: row))
     }
 
     /// `location`: nil where the row is to be looked up at the first access.
@@ -118,8 +118,9 @@ package final class ObjectCursor {
         }
         let object = location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key)
         if isRecyclable {
-            step.pointee.current?.release()
+            let before = step.pointee.current
             step.pointee.current = .passRetained(object)
+            before?.release()
         }
         return object
     }

@@ -148,7 +148,7 @@ extension Database {
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
-        if wanted == .full, !isVolatile, spill == nil { beginWriteback(of: placement.runs) }
+        if wanted == .full, !isVolatile, spill == nil { try beginWriteback(of: placement.runs) }
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
@@ -395,13 +395,14 @@ extension Database {
     }
 
     /// Lets the disk begin with what a commit has written while its slot is made. Only where the sync that follows is for
-    /// this commit alone: one that others share is quicker with all that they have written at once. Nor where it is
-    /// scattered, as each run is a request of its own, or so much that it is synced next, without hashing it first.
-    private func beginWriteback(of runs: [Extent]) {
+    /// this commit alone as far as is known: one that others share is quicker with all that they have written at once.
+    /// Nor where it is scattered, as each run is a request of its own, or so much that it is synced next, without hashing
+    /// it first.
+    private func beginWriteback(of runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, runs.reduce(0, { $0 + $1.pageCount }) << 12 <= FormatLimits.manifestByteCount,
-            !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty })
+            !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty && line.unsyncedSlot == nil })
         else { return }
-        for run in runs { file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12) }
+        do { for run in runs { try beginWriteback(run) } } catch { throw .system(error) }
     }
 
     private func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) throws(EngineError) {

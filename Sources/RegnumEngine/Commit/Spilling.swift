@@ -94,7 +94,7 @@ extension Database {
             try reader.extend(toPages: spill.space.free.highWater)
             spill.runs += placement.runs
             for run in placement.runs where run.pageCount >= Self.longRun {
-                file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12)
+                do { try beginWriteback(run) } catch { throw .system(error) }
             }
             sealer.noteSpilled(to: file)
             spilled = spill

@@ -141,8 +141,17 @@ extension Database {
     }
 
     /// Whoever has written to the file learns of it where it fails: what he wrote may be dropped.
-    func syncFile() throws(SystemError) {
-        do throws(SystemError) { try file.sync(.data) } catch {
+    func syncFile() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
+
+    /// Lets the disk begin with pages that were just written.
+    func beginWriteback(_ run: Extent) throws(SystemError) {
+        try notingFailure { () throws(SystemError) in
+            try file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12)
+        }
+    }
+
+    private func notingFailure(_ body: () throws(SystemError) -> Void) throws(SystemError) {
+        do throws(SystemError) { try body() } catch {
             line.monitor.withLock { line.noteFailure() }
             shared?.noteFailure()
             throw error

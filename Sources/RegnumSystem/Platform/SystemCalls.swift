@@ -70,10 +70,12 @@ enum SystemCalls {
         call { pwrite(descriptor, source, min(count, longestTransfer), off_t(offset)) }
     }
 
-    /// Begins to write bytes of the page cache to the disk. A wish: nothing where the system knows no such call.
-    static func beginWriteback(_ descriptor: Int32, from offset: Int, count: Int) {
-        // SYNC_FILE_RANGE_WRITE: does not wait, and leaves errors to the next sync.
-        _ = syncFileRange?(descriptor, Int64(offset), Int64(count), 2)
+    /// Begins to write bytes of the page cache to the disk; nothing where the system knows no such call. What it cannot
+    /// begin with it tells at once, what fails later is told to the next sync.
+    static func beginWriteback(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
+        guard let syncFileRange else { return 0 }
+        // SYNC_FILE_RANGE_WRITE: does not wait for what it has begun.
+        return call { syncFileRange(descriptor, Int64(offset), Int64(count), 2) }
     }
 
     private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32

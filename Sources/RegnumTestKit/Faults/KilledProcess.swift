@@ -127,6 +127,10 @@ private final class KillingFile: File {
         system.step()
         try base.truncate(byteCount)
     }
+    func beginWriteback(_ range: Range<Int>) throws(SystemError) {
+        system.step()
+        try base.beginWriteback(range)
+    }
     func sync(_ kind: SyncKind) throws(SystemError) {
         system.step()
         try base.sync(kind)

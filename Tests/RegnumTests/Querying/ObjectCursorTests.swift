@@ -12,6 +12,13 @@ private class Row: Object {
     @Persisted var text = ""
 }
 
+/// Does something when one of its objects ends.
+private class Ending: Object {
+    @Persisted var number = 0
+    nonisolated(unsafe) static var atEnd: (() -> Void)?
+    deinit { Self.atEnd?() }
+}
+
 struct ObjectCursorTests {
     private let realm: Realm
 
@@ -140,5 +147,60 @@ struct ObjectCursorTests {
         }
         #expect(seen == 2000)
         #expect(realm.objects(Row.self).filter("number < 2000").count == 0)
+    }
+
+    @Test("a loop in a transaction that is cancelled goes on over what is left")
+    func cancelling() throws {
+        var numbers: [Int] = []
+        realm.beginWrite()
+        for number in 3000..<3100 { realm.create(Row.self, value: ["number": number]) }
+        for row in realm.objects(Row.self) {
+            if row.number == 1500 { realm.cancelWrite() }
+            numbers.append(row.number)
+        }
+        #expect(numbers == Array(0..<3000))
+    }
+
+    @Test("few objects of which some are gone, with others added in the loop, are visited once")
+    func fewWithGaps() throws {
+        var numbers: [Int] = []
+        try realm.write {
+            realm.delete(realm.objects(Row.self).filter("number >= 40"))
+            if let last = realm.objects(Row.self).last { realm.delete(last) }
+            for row in realm.objects(Row.self) {
+                numbers.append(row.number)
+                realm.create(Row.self, value: ["number": 100 + row.number])
+            }
+        }
+        #expect(numbers == Array(0..<39))
+        #expect(realm.objects(Row.self).map(\.number) == Array(0..<39) + Array(100..<139))
+    }
+
+    // The step looked at the group of the last object after it had let go of it.
+    @Test("objects whose end commits, cancels or deletes do not disturb the loop that lets go of them")
+    func ending() throws {
+        let realm = try Realm(configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [Ending.self]))
+        try realm.write { for number in 0..<100 { realm.create(Ending.self, value: ["number": number]) } }
+        defer { Ending.atEnd = nil }
+        var ended = 0
+        var isBusy = false
+        Ending.atEnd = {
+            if isBusy { return }
+            isBusy = true
+            defer { isBusy = false }
+            ended += 1
+            realm.beginWrite()
+            if let last = realm.objects(Ending.self).last, last.number >= 90 { realm.delete(last) }
+            if ended % 3 == 0 { realm.cancelWrite() } else { try? realm.commitWrite() }
+        }
+        var numbers: [Int] = []
+        weak var seen: Ending?
+        for row in realm.objects(Ending.self) {
+            seen = row
+            numbers.append(row.number)
+        }
+        #expect(ended > 80)
+        #expect(numbers == Array(0..<90))
+        _ = seen
     }
 }
