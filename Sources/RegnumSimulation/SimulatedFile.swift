@@ -93,12 +93,12 @@ final class SimulatedFile: File {
 
     /// Begins with nothing: what is written may be on the disk at any time. Fails as a sync does.
     func beginWriteback(_ range: Range<Int>) throws(SystemError) {
+        if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "writeback", path) }
         try fileSystem.disk.withLock { disk throws(SystemError) in try enterSync("writeback", &disk) }
     }
 
     /// A failure is told to who has called, and to the next sync of every other file.
     private func enterSync(_ operation: String, _ disk: inout SimulatedDisk) throws(SystemError) {
-        if isClosed.load(ordering: .acquiring) { throw SystemError(.io, operation, path) }
         do throws(SystemError) {
             try disk.enter(operation, path)
         } catch {

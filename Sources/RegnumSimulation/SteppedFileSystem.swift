@@ -109,18 +109,16 @@ final class SteppedFile: File {
     }
 
     func beginWriteback(_ range: Range<Int>) throws(SystemError) {
-        try step()
-        do throws(SystemError) { try base.beginWriteback(range) } catch {
-            fileSystem.schedule.spare(fileSystem.process)
-            throw error
-        }
+        try sparing { () throws(SystemError) in try base.beginWriteback(range) }
     }
 
-    func sync(_ kind: SyncKind) throws(SystemError) {
+    func sync(_ kind: SyncKind) throws(SystemError) { try sparing { () throws(SystemError) in try base.sync(kind) } }
+
+    /// A step that fails spares the process until it has said so: what fails is told to who has called and to the files
+    /// that are open, and to nobody who opens the file after both are gone.
+    private func sparing(_ call: () throws(SystemError) -> Void) throws(SystemError) {
         try step()
-        do throws(SystemError) { try base.sync(kind) } catch {
-            // Until it has said so: what fails is told to who has called and to the files that are open, and to nobody
-            // who opens the file after both are gone.
+        do throws(SystemError) { try call() } catch {
             fileSystem.schedule.spare(fileSystem.process)
             throw error
         }

@@ -148,7 +148,7 @@ extension Database {
         let fileByteCount = try reserve(pages: space.free.highWater, isGrowing: spill == nil)
         try clearSettledSlot()
         try writeBlocks(sealer)
-        if wanted == .full, !isVolatile, spill == nil { try beginWriteback(of: placement.runs) }
+        if wanted == .full, !isVolatile, spill == nil { try beginWritebackAlone(placement.runs) }
         try reader.extend(toPages: space.free.highWater)
         try sealer.forEachPlaced { ref, bytes in reader.keep(ref, bytes) }
 
@@ -191,7 +191,7 @@ extension Database {
         _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitLine.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> CommitTicket? {
-        let byteCount = runs.reduce(0) { $0 + $1.pageCount } << 12
+        let byteCount = Self.byteCount(runs)
         let limit = wanted == .relaxed ? Self.manifestByteLimit : FormatLimits.manifestByteCount
         var manifest: [CommitSlot.Run]?
         if wanted != .paranoid, byteCount <= limit, runs.count <= CommitSlot.manifestLimit {
@@ -398,12 +398,14 @@ extension Database {
     /// this commit alone as far as is known: one that others share is quicker with all that they have written at once.
     /// Nor where it is scattered, as each run is a request of its own, or so much that it is synced next, without hashing
     /// it first.
-    private func beginWriteback(of runs: [Extent]) throws(EngineError) {
-        guard runs.count <= 4, runs.reduce(0, { $0 + $1.pageCount }) << 12 <= FormatLimits.manifestByteCount,
+    private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
+        guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
             !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty && line.unsyncedSlot == nil })
         else { return }
-        do { for run in runs { try beginWriteback(run) } } catch { throw .system(error) }
+        try beginWriteback(of: runs)
     }
+
+    private static func byteCount(_ runs: [Extent]) -> Int { runs.reduce(0) { $0 + $1.pageCount } << 12 }
 
     private func write(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) throws(EngineError) {
         do { try file.write(UnsafeRawBufferPointer(start: bytes, count: count), at: offset) } catch {

@@ -93,9 +93,7 @@ extension Database {
             try writeBlocks(sealer)
             try reader.extend(toPages: spill.space.free.highWater)
             spill.runs += placement.runs
-            for run in placement.runs where run.pageCount >= Self.longRun {
-                do { try beginWriteback(run) } catch { throw .system(error) }
-            }
+            try beginWriteback(of: placement.runs.filter { $0.pageCount >= Self.longRun })
             sealer.noteSpilled(to: file)
             spilled = spill
             return limits.sealedLimit(spill.space.free)

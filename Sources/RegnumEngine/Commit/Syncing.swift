@@ -144,12 +144,15 @@ extension Database {
     func syncFile() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
 
     /// Lets the disk begin with pages that were just written.
-    func beginWriteback(_ run: Extent) throws(SystemError) {
-        try notingFailure { () throws(SystemError) in
-            try file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12)
-        }
+    func beginWriteback(of runs: [Extent]) throws(EngineError) {
+        do {
+            try notingFailure { () throws(SystemError) in
+                for run in runs { try file.beginWriteback(Int(run.page) << 12..<Int(run.end) << 12) }
+            }
+        } catch { throw .system(error) }
     }
 
+    /// As `syncFile` says.
     private func notingFailure(_ body: () throws(SystemError) -> Void) throws(SystemError) {
         do throws(SystemError) { try body() } catch {
             line.monitor.withLock { line.noteFailure() }
