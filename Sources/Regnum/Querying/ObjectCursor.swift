@@ -118,11 +118,17 @@ package final class ObjectCursor {
         }
         let object = location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key)
         if isRecyclable {
-            let before = step.pointee.current
-            step.pointee.current = .passRetained(object)
-            before?.release()
+            replaceCurrent(by: .passRetained(object))
         }
         return object
+    }
+
+    /// Lets go of the last one when all is in order: the `deinit` of its class may do anything, also go on with a copy of
+    /// the iterator.
+    private func replaceCurrent(by object: Unmanaged<ObjectBase>?) {
+        let before = step.pointee.current
+        step.pointee.current = object
+        before?.release()
     }
 
     fileprivate func repointCollections(of object: ObjectBase) {
@@ -131,11 +137,10 @@ package final class ObjectCursor {
     }
 
     private func finish() -> ObjectBase? {
-        step.pointee.current?.release()
-        step.pointee.current = nil
         step.pointee.endKey = 0
         step.pointee.rowEnd = 0
         step.pointee.runEnd = 0
+        replaceCurrent(by: nil)
         return nil
     }
 

@@ -9,6 +9,8 @@ internal import RegnumEngine
 struct RecycledAccessors: ~Copyable {
     private var last: Unmanaged<ObjectBase>?
     private var other: Unmanaged<ObjectBase>?
+    /// True while one ends: the `deinit` of its class may do anything, also come here.
+    private var isLettingGo = false
 
     deinit {
         last?.release()
@@ -16,10 +18,10 @@ struct RecycledAccessors: ~Copyable {
     }
 
     /// An accessor of the object that nobody else holds, kept here until the call after the next. Only where the class's
-    /// `isRecyclable`.
+    /// `isRecyclable`. Nil while one that was kept ends.
     mutating func accessor(
         _ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?
-    ) -> Unmanaged<ObjectBase> {
+    ) -> Unmanaged<ObjectBase>? {
         if let other, other.isHeldOnce {
             (last, self.other) = (other, last)
             other._withUnsafeGuaranteedRef { object in
@@ -27,9 +29,14 @@ struct RecycledAccessors: ~Copyable {
             }
             return other
         }
+        if isLettingGo { return nil }
         let object = Unmanaged.passRetained(
             location.map { binding.makeAccessor(key, at: $0) } ?? binding.makeAccessor(key))
-        other?.release()
+        let before = other
+        other = nil
+        isLettingGo = true
+        before?.release()
+        isLettingGo = false
         (last, other) = (object, last)
         return object
     }

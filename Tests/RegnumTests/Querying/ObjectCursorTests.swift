@@ -19,6 +19,20 @@ private class Ending: Object {
     deinit { Self.atEnd?() }
 }
 
+/// As `Ending`, of a test of its own: they run beside each other.
+private class EndingBeside: Object {
+    @Persisted var number = 0
+    nonisolated(unsafe) static var atEnd: (() -> Void)?
+    deinit { Self.atEnd?() }
+}
+
+/// As `Ending`.
+private class EndingByPosition: Object {
+    @Persisted var number = 0
+    nonisolated(unsafe) static var atEnd: (() -> Void)?
+    deinit { Self.atEnd?() }
+}
+
 struct ObjectCursorTests {
     private let realm: Realm
 
@@ -202,5 +216,64 @@ struct ObjectCursorTests {
         #expect(ended > 80)
         #expect(numbers == Array(0..<90))
         _ = seen
+    }
+
+    // The accessor was let go of before another one took its place, so that it was let go of twice.
+    @Test("a copy of the iterator that goes on while an object ends shares the place with it")
+    func copied() throws {
+        let realm = try Realm(
+            configuration: .init(inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingBeside.self]))
+        try realm.write { for number in 0..<100 { realm.create(EndingBeside.self, value: ["number": number]) } }
+        defer { EndingBeside.atEnd = nil }
+        var iterator = realm.objects(EndingBeside.self).makeIterator()
+        let copy = iterator
+        var (numbers, others) = ([Int](), [Int]())
+        var isBusy = false
+        EndingBeside.atEnd = {
+            if isBusy { return }
+            isBusy = true
+            defer { isBusy = false }
+            var other = copy
+            if let object = other.next() { others.append(object.number) }
+        }
+        weak var seen: EndingBeside?
+        while let row = iterator.next() {
+            seen = row
+            numbers.append(row.number)
+        }
+        #expect(others.count > 40)
+        #expect((numbers + others).sorted() == Array(0..<100))
+        _ = seen
+    }
+
+    @Test("objects by position are the right ones, whatever is read by position while one of them ends")
+    func byPosition() throws {
+        let configuration = Realm.Configuration(
+            inMemoryIdentifier: UUID().uuidString, objectTypes: [EndingByPosition.self])
+        do {
+            let realm = try Realm(configuration: configuration)
+            try realm.write { for number in 0..<100 { realm.create(EndingByPosition.self, value: ["number": number]) } }
+            // What it holds ends outside of the access.
+            defer { withExtendedLifetime(EndingByPosition.atEnd) { EndingByPosition.atEnd = nil } }
+            let all = realm.objects(EndingByPosition.self)
+            var (isBusy, ended) = (false, 0)
+            EndingByPosition.atEnd = {
+                if isBusy { return }
+                isBusy = true
+                defer { isBusy = false }
+                ended += 1
+                for position in 0..<ended % 4 { #expect(all[99 - position].number == 99 - position) }
+            }
+            weak var seen: EndingByPosition?
+            for position in 0..<100 {
+                let object = all[position]
+                seen = object
+                #expect(object.number == position)
+            }
+            #expect(ended > 40)
+            _ = seen
+        }
+        // In memory: what was there is gone with the last accessor that kept it open.
+        #expect(try Realm(configuration: configuration).isEmpty)
     }
 }
