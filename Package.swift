@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "RegnumInspect", targets: ["RegnumInspect"]),
         .library(name: "RegnumTestKit", targets: ["RegnumTestKit"]),
         .library(name: "RegnumReactive", targets: ["RegnumReactive"]),
+        .library(name: "RegnumRealmFile", targets: ["RegnumRealmFile"]),
     ],
     traits: [
         .trait(name: "Encryption", description: "Encrypted files, through swift-crypto."),
@@ -62,6 +63,10 @@ let package = Package(
         library("Regnum", ["RegnumObservation", "RegnumQuery", "RegnumEngine", "RegnumSystem"]),
         library("RealmSwift", ["Regnum"]),
         library("RegnumInspect", ["RegnumQuery", "RegnumEngine", "RegnumSystem"]),
+        library("RegnumRealmFile", [
+            "RegnumSystem",
+            .product(name: "_CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
+        ]),
         library("RegnumTestKit", ["Regnum", "RegnumSimulation", "RegnumSystem"]),
         library("RegnumReactive", [
             "Regnum",
@@ -84,6 +89,7 @@ let package = Package(
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),
+        tests("RegnumRealmFileTests", ["RegnumRealmFile", "RegnumSystem"], resources: [.copy("Fixtures")]),
         tests("SimulationTests", ["RegnumEngine", "RegnumSystem", "RegnumSimulation"]),
         tests("TidyTests", [], exclude: ["ApiSymbols.txt", "Ratchet.txt"]),
     ].filter { !$0.isTest || chosenTests?.contains($0.name) ?? true }

@@ -58,6 +58,7 @@ enum Rules {
             "Regnum": standard.union(foundation).union(engine).union(["RegnumQuery", "RegnumObservation"]),
             "RealmSwift": standard.union(foundation).union(["Regnum"]),
             "RegnumInspect": standard.union(foundation).union(engine).union(["RegnumQuery", "Regnum"]),
+            "RegnumRealmFile": standard.union(foundation).union(["RegnumSystem", "_CryptoExtras"]),
             "RegnumReactive": standard.union(foundation)
                 .union(["Regnum", "Combine", "OpenCombine", "OpenCombineDispatch"]),
             "RegnumTestKit": standard.union(foundation)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decrypted bytes of an encrypted file. Nothing in such a file says that it is encrypted.
+//
+//   group of 65 pages of 4,096 bytes: 1 page of metadata, then up to 64 pages of data
+//   metadata of a data page, 64 bytes:
+//      0   4  counter of the last write; 0: the page was never written
+//      4  28  HMAC-SHA-224 of the page's ciphertext at the last write
+//     32   4  counter of the write before
+//     36  28  its HMAC
+//   data page: AES-256-CBC without padding; the initialisation vector is the counter, the offset of the page in the
+//   decrypted file (8 bytes) and 4 zero bytes
+//   key: bytes 0 ..< 32 for AES, 32 ..< 64 for the HMAC
+//
+// Source of the format: the files of realm-core 4.0.3 to 14.14.
+
+#if Encryption
+    internal import _CryptoExtras
+    internal import Foundation
+    internal import RegnumSystem
+
+    /// The decrypted bytes of an encrypted file. One thread at a time.
+    final class EncryptedSource: ByteSource {
+        private static let pageByteCount = 4096
+        private static let pagesPerGroup = 64
+        private static let entryByteCount = 64
+
+        let byteCount: Int
+        private let plain: PlainSource
+        private let cipherKey: SymmetricKey
+        private let authentication: PageAuthentication
+        private var metadata = [UInt8](repeating: 0, count: pageByteCount)
+        private var metadataGroup = -1
+        private var page = [UInt8](repeating: 0, count: pageByteCount)
+
+        init(_ plain: PlainSource, key: [UInt8]) throws(RealmFileError) {
+            guard plain.byteCount > 0, plain.byteCount % Self.pageByteCount == 0 else {
+                throw RealmFileError(
+                    .notARealmFile,
+                    "its \(plain.byteCount) bytes are no whole number of pages of 4,096 bytes: it is not "
+                        + "an encrypted file in Realm's format, or it was cut off")
+            }
+            self.plain = plain
+            let pageCount = plain.byteCount / Self.pageByteCount
+            let groupCount = (pageCount + Self.pagesPerGroup) / (Self.pagesPerGroup + 1)
+            byteCount = (pageCount - groupCount) * Self.pageByteCount
+            cipherKey = SymmetricKey(data: key[..<32])
+            authentication = PageAuthentication(key: Array(key[32...]))
+        }
+
+        func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool {
+            precondition(
+                offset % Self.pageByteCount == 0 && buffer.count % Self.pageByteCount == 0, "reads are of whole pages")
+            var isComplete = true
+            for start in stride(from: 0, to: buffer.count, by: Self.pageByteCount) {
+                let page = (offset + start) / Self.pageByteCount
+                let target = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + Self.pageByteCount])
+                switch try state(of: page) {
+                case .neverWritten:
+                    isComplete = false
+                case .authentic(let counter):
+                    try decrypt(page, counter).withUnsafeBytes { target.copyMemory(from: $0) }
+                case .foreign:
+                    throw RealmFileError(
+                        .damaged, "page \(page) of the encrypted file does not fit to the key, or is damaged")
+                }
+            }
+            return isComplete
+        }
+
+        func check(_ range: Range<Int>) throws(RealmFileError) {
+            for page in range.lowerBound / Self.pageByteCount...(range.upperBound - 1) / Self.pageByteCount {
+                if case .neverWritten = try state(of: page) {
+                    throw RealmFileError.damaged(
+                        range.lowerBound,
+                        "page \(page) of the encrypted file holds data, but was never written as a whole")
+                }
+            }
+        }
+
+        /// Tells a wrong key from damage to the first page: true if any of the first pages fits to the key.
+        func fitsAnyPage() -> Bool {
+            for page in 0..<min(byteCount / Self.pageByteCount, 256) {
+                if case .authentic = try? state(of: page) { return true }
+            }
+            return false
+        }
+
+        private enum PageState {
+            /// Also a page of which the first write was interrupted, and a page that a truncation left behind.
+            case neverWritten
+            /// Its ciphertext is in `page`, written with that counter.
+            case authentic(counter: UInt32)
+            /// No code fits: another key, or damage.
+            case foreign
+        }
+
+        /// Reads the ciphertext of the page and finds the counter that it was written with.
+        private func state(of page: Int) throws(RealmFileError) -> PageState {
+            let group = page / Self.pagesPerGroup
+            let groupStart = group * (Self.pagesPerGroup + 1) * Self.pageByteCount
+            if group != metadataGroup {
+                metadataGroup = -1
+                try fill(&metadata, at: groupStart)
+                metadataGroup = group
+            }
+            let start = (page % Self.pagesPerGroup) * Self.entryByteCount
+            let entry = Array(metadata[start..<start + Self.entryByteCount])
+            let last = Self.counter(entry[..<4])
+            let previous = Self.counter(entry[32..<36])
+            if last == 0 { return .neverWritten }
+            try fill(&self.page, at: groupStart + (page % Self.pagesPerGroup + 1) * Self.pageByteCount)
+            let code = authentication.code(of: self.page)
+            if code == entry[4..<32] { return .authentic(counter: last) }
+            if previous == 0 { return .neverWritten }
+            if code == entry[36..<64] { return .authentic(counter: previous) }
+            return self.page.allSatisfy { $0 == 0 } ? .neverWritten : .foreign
+        }
+
+        /// The plaintext of the page whose ciphertext is in `page`.
+        private func decrypt(_ page: Int, _ counter: UInt32) throws(RealmFileError) -> Data {
+            var vector = [UInt8](repeating: 0, count: 16)
+            for index in 0..<4 { vector[index] = UInt8(truncatingIfNeeded: counter >> (8 * UInt32(index))) }
+            let offset = UInt64(page) * UInt64(Self.pageByteCount)
+            for index in 0..<8 { vector[4 + index] = UInt8(truncatingIfNeeded: offset >> (8 * UInt64(index))) }
+            do {
+                return try AES._CBC.decrypt(
+                    self.page, using: cipherKey, iv: AES._CBC.IV(ivBytes: vector), noPadding: true)
+            } catch {
+                throw RealmFileError(.damaged, "page \(page) of the encrypted file cannot be decrypted: \(error)")
+            }
+        }
+
+        private func fill(_ bytes: inout [UInt8], at offset: Int) throws(RealmFileError) {
+            // Array has no typed rethrow.
+            var failure: RealmFileError?
+            bytes.withUnsafeMutableBytes { target in
+                do throws(RealmFileError) { _ = try plain.read(target, at: offset) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        }
+
+        private static func counter(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+            bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decrypted bytes of a file, read in chunks of 64 KiB when they are first asked for. They are copied instead of mapped,
+// so that a file that another program cuts short is an error and never a signal.
+
+internal import RegnumSystem
+
+/// Bytes of a file at addresses that do not change. One thread at a time.
+///
+/// A pointer from `pointer(at:count:)` is good until `trim()` gives memory back.
+final class FileBytes {
+    static let chunkByteCount = 1 << 16
+    /// The memory that `trim()` lets stay.
+    static let keptByteCount = 64 << 20
+
+    let byteCount: Int
+    private let memory: ReservedMemory
+    private let source: any ByteSource
+    private enum ChunkState: UInt8 { case absent, withGaps, complete }
+    private var states: [ChunkState]
+    private var loadedChunkCount = 0
+
+    init(_ source: any ByteSource) throws(RealmFileError) {
+        self.source = source
+        byteCount = source.byteCount
+        let chunkCount = (byteCount + Self.chunkByteCount - 1) / Self.chunkByteCount
+        states = Array(repeating: .absent, count: chunkCount)
+        do throws(SystemError) {
+            memory = try ReservedMemory(byteCount: max(chunkCount, 1) * Self.chunkByteCount)
+        } catch {
+            throw RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
+        }
+    }
+
+    /// The address of the byte at `offset`; the next `count` bytes can be read. The caller has checked the range.
+    @inline(__always)
+    func pointer(at offset: Int, count: Int) throws(RealmFileError) -> UnsafeRawPointer {
+        assert(offset >= 0 && count >= 0 && offset + count <= byteCount, "the range is outside of the file")
+        var chunk = offset / Self.chunkByteCount
+        let last = (offset + max(count, 1) - 1) / Self.chunkByteCount
+        while chunk <= last {
+            if states[chunk] != .complete { try load(chunk, for: offset..<offset + max(count, 1)) }
+            chunk += 1
+        }
+        return UnsafeRawPointer(memory.base + offset)
+    }
+
+    /// Gives all memory back if more than `keptByteCount` is in use.
+    func trim() {
+        guard loadedChunkCount * Self.chunkByteCount > Self.keptByteCount else { return }
+        memory.discard(0..<memory.byteCount)
+        for chunk in states.indices { states[chunk] = .absent }
+        loadedChunkCount = 0
+    }
+
+    /// Reads the chunk if it is absent; throws if a page of `range` that is in the chunk holds nothing.
+    @inline(never)
+    private func load(_ chunk: Int, for range: Range<Int>) throws(RealmFileError) {
+        let start = chunk * Self.chunkByteCount
+        let count = min(Self.chunkByteCount, byteCount - start)
+        if states[chunk] == .absent {
+            let buffer = UnsafeMutableRawBufferPointer(start: memory.base + start, count: count)
+            states[chunk] = try source.read(buffer, at: start) ? .complete : .withGaps
+            loadedChunkCount += 1
+        }
+        if states[chunk] == .withGaps { try source.check(range.clamped(to: start..<start + count)) }
+    }
+}
+
+/// Bytes that can be read at any offset: those of a plain file, or the decrypted ones of an encrypted file.
+protocol ByteSource: AnyObject {
+    var byteCount: Int { get }
+    /// Fills `buffer`, which holds zeros, from `offset`; the range is inside of `byteCount`. False if some pages of it were never
+    /// written: their bytes stay zero.
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool
+    /// Throws if a page of the range was never written.
+    func check(_ range: Range<Int>) throws(RealmFileError)
+}
+
+/// The bytes of a plain file.
+final class PlainSource: ByteSource {
+    let file: any File
+    let byteCount: Int
+
+    init(_ file: any File) throws(RealmFileError) {
+        self.file = file
+        byteCount = try reading { () throws(SystemError) in try file.byteCount() }
+    }
+
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool {
+        let count = try reading { () throws(SystemError) in try file.read(buffer, at: offset) }
+        guard count == buffer.count else {
+            throw RealmFileError(
+                .unreadable,
+                "the file became shorter than \(byteCount) bytes while it was read: another program writes to it")
+        }
+        return true
+    }
+
+    func check(_ range: Range<Int>) {}
+}
+
+/// Runs `body`, with the system's errors as errors of this module.
+func reading<Result>(_ body: () throws(SystemError) -> Result) throws(RealmFileError) -> Result {
+    do throws(SystemError) {
+        return try body()
+    } catch {
+        let code: RealmFileError.Code =
+            switch error.kind {
+            case .notFound, .notDirectory: .notFound
+            case .permissionDenied: .permissionDenied
+            default: .unreadable
+            }
+        throw RealmFileError(code, error.description)
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// HMAC-SHA-224, which swift-crypto does not offer: SHA-256 with other initial values, cut to 28 bytes (FIPS 180-4,
+// section 5.3.2; HMAC as in FIPS 198-1).
+
+#if Encryption
+    /// Computes the codes of pages under one key.
+    struct PageAuthentication {
+        private let inner: SHA224
+        private let outer: SHA224
+
+        init(key: [UInt8]) {
+            precondition(key.count <= SHA224.blockByteCount, "the key is longer than a block")
+            let padded = key + [UInt8](repeating: 0, count: SHA224.blockByteCount - key.count)
+            var inner = SHA224()
+            inner.update(padded.map { $0 ^ 0x36 })
+            var outer = SHA224()
+            outer.update(padded.map { $0 ^ 0x5c })
+            (self.inner, self.outer) = (inner, outer)
+        }
+
+        /// The 28 bytes for `message`.
+        func code(of message: [UInt8]) -> ArraySlice<UInt8> {
+            var inner = inner
+            inner.update(message)
+            var outer = outer
+            outer.update(Array(inner.finish()))
+            return outer.finish()
+        }
+    }
+
+    /// The hash function SHA-224.
+    struct SHA224 {
+        static let blockByteCount = 64
+
+        private var state: [UInt32] = [
+            0xc105_9ed8, 0x367c_d507, 0x3070_dd17, 0xf70e_5939, 0xffc0_0b31, 0x6858_1511, 0x64f9_8fa7, 0xbefa_4fa4,
+        ]
+        private var pending: [UInt8] = []
+        private var byteCount = 0
+
+        mutating func update(_ bytes: [UInt8]) {
+            byteCount += bytes.count
+            pending += bytes
+            var start = 0
+            while pending.count - start >= Self.blockByteCount {
+                compress(pending[start..<start + Self.blockByteCount])
+                start += Self.blockByteCount
+            }
+            pending.removeFirst(start)
+        }
+
+        func finish() -> ArraySlice<UInt8> {
+            var copy = self
+            let bitCount = UInt64(byteCount) * 8
+            var tail: [UInt8] = [0x80]
+            tail += [UInt8](repeating: 0, count: (119 - byteCount % 64) % 64)
+            tail += (0..<8).map { UInt8(truncatingIfNeeded: bitCount >> (56 - 8 * UInt64($0))) }
+            copy.update(tail)
+            return copy.state.prefix(7).flatMap { word in
+                (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) }
+            }[...]
+        }
+
+        private mutating func compress(_ block: ArraySlice<UInt8>) {
+            withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
+                for index in 0..<16 {
+                    let start = block.startIndex + index * 4
+                    words[index] =
+                        UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16 | UInt32(block[start + 2]) << 8
+                        | UInt32(block[start + 3])
+                }
+                for index in 16..<64 {
+                    let (a, b) = (words[index - 15], words[index - 2])
+                    let first = Self.rotate(a, 7) ^ Self.rotate(a, 18) ^ (a >> 3)
+                    let second = Self.rotate(b, 17) ^ Self.rotate(b, 19) ^ (b >> 10)
+                    words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
+                }
+                mix(words)
+            }
+        }
+
+        private mutating func mix(_ words: UnsafeMutableBufferPointer<UInt32>) {
+            var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+            var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+            for index in 0..<64 {
+                let sum1 = Self.rotate(e, 6) ^ Self.rotate(e, 11) ^ Self.rotate(e, 25)
+                let choice = (e & f) ^ (~e & g)
+                let first = h &+ sum1 &+ choice &+ Self.constants[index] &+ words[index]
+                let sum0 = Self.rotate(a, 2) ^ Self.rotate(a, 13) ^ Self.rotate(a, 22)
+                let majority = (a & b) ^ (a & c) ^ (b & c)
+                (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ sum0 &+ majority)
+            }
+            for (index, value) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= value }
+        }
+
+        private static func rotate(_ value: UInt32, _ count: UInt32) -> UInt32 {
+            value >> count | value << (32 - count)
+        }
+
+        /// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+        private static let constants: [UInt32] = [
+            0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+            0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+            0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+            0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+            0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+            0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+            0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+            0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+        ]
+    }
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns of values of any type up to format 9. Realm removed them in 2016, and its own upgrades turn their values into null.
+//
+//   refs of: kinds (tree of integers), data (tree of integers), binary values, dates; the last two may be missing
+//   data is odd for a value x = data >> 1, taken as unsigned, or an index x in the binary values or dates
+
+internal import Foundation
+
+extension NodeReader {
+    /// All values of such a column.
+    func oldMixedValues(_ root: Int) throws(RealmFileError) -> [RealmFileValue] {
+        let node = try node(root)
+        let parts = try refs(node)
+        guard parts.count >= 2, let kindRoot = try ref(parts[0], of: node), let dataRoot = try ref(parts[1], of: node)
+        else {
+            throw .damaged(root, "a column of values of any type lacks a part")
+        }
+        let kinds = try tree(kindRoot) { node throws(RealmFileError) in try integers(node) }
+        let data = try tree(dataRoot) { node throws(RealmFileError) in try integers(node) }
+        guard kinds.count == data.count else {
+            throw .damaged(root, "values of any type have \(kinds.count) types and \(data.count) values")
+        }
+        var binaries: [RealmFileValue] = []
+        if parts.count > 2, let ref = try ref(parts[2], of: node) {
+            binaries = try tree(ref) { node throws(RealmFileError) in try binaryValues(binaryLeaf(node)) }
+        }
+        var dates: [RealmFileValue] = []
+        if parts.count > 3, let ref = try ref(parts[3], of: node) {
+            dates = try oldMixedDates(ref)
+        }
+        var values: [RealmFileValue] = []
+        for (kind, data) in zip(kinds, data) { values.append(try oldMixed(kind, data, binaries, dates, node)) }
+        return values
+    }
+
+    private func oldMixedDates(_ root: Int) throws(RealmFileError) -> [RealmFileValue] {
+        let column = FileColumn(
+            type: .date, attributes: .nullable, index: 0, targetTable: nil, keyType: .string, internedRef: nil,
+            rowColumns: [])
+        var cursor = try LegacyColumn(self, column, root: root)
+        var values: [RealmFileValue] = []
+        while true {
+            try cursor.fill(self)
+            guard cursor.left > 0 else { return values }
+            for row in 0..<cursor.left { values.append(try cursor.value(self, row)) }
+            cursor.skip(cursor.left)
+        }
+    }
+
+    private func oldMixed(
+        _ kind: Int64, _ data: Int64, _ binaries: [RealmFileValue], _ dates: [RealmFileValue], _ node: Node
+    ) throws(RealmFileError) -> RealmFileValue {
+        let x = UInt64(bitPattern: data) >> 1
+        func element(_ values: [RealmFileValue]) throws(RealmFileError) -> RealmFileValue {
+            guard x < UInt64(values.count) else {
+                throw .damaged(node.ref, "a value of any type lies outside of its column")
+            }
+            return values[Int(x)]
+        }
+        // The highest bit is stored in the kind.
+        let signed = x | 1 << 63
+        switch kind {
+        case 0: return .int(Int64(bitPattern: x))
+        case 12: return .int(Int64(bitPattern: signed))
+        case 1: return .bool(x != 0)
+        case 2:
+            guard case .data(let bytes) = try element(binaries) else { return .null }
+            return .string(String(decoding: bytes.dropLast(), as: UTF8.self))
+        case 4: return try element(binaries)
+        case 7: return .date(RealmFileDate(seconds: Int64(bitPattern: x), nanoseconds: 0))
+        case 8: return try element(dates)
+        case 9: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: x)))
+        case 10: return .double(Double(bitPattern: x))
+        case 11: return .double(Double(bitPattern: signed))
+        // A table of columns of its own; no version of Realm's SDKs could write one.
+        case 5: return .null
+        default: throw .damaged(node.ref, "a value has the unknown type \(kind)")
+        }
+    }
+}

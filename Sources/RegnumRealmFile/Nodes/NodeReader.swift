@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads nodes and arrays of integers. Every byte is from outside: all that is wrong is thrown.
+//
+// Work is bounded: each node that is read is charged to a budget that a file without cycles and without nodes of several owners
+// never uses up. See `WorkBudget`.
+
+/// Bytes that reading may still cost. In a valid file each node has one owner, so a scan reads no byte twice; a hostile file can
+/// name one node many times.
+final class WorkBudget {
+    private var left: Int
+
+    /// Integers of no width take no bytes, so a valid file may cost some times its own size.
+    init(fileByteCount: Int) { left = 64 * fileByteCount + (4 << 20) }
+
+    @inline(__always)
+    func charge(_ node: Node) throws(RealmFileError) {
+        left -= Node.headerByteCount + node.byteCount + node.count / 8
+        if left < 0 {
+            throw .damaged(node.ref, "nodes of the file refer to each other in a circle, or have several owners")
+        }
+    }
+}
+
+/// Reads nodes of one file. One thread at a time.
+final class NodeReader {
+    /// Deeper trees do not occur: 64 levels of 2 children would have more nodes than a file has bytes.
+    static let depthLimit = 64
+
+    let bytes: FileBytes
+    /// Set by whoever begins a scan or a look-up.
+    var budget: WorkBudget
+
+    init(_ bytes: FileBytes) {
+        self.bytes = bytes
+        budget = WorkBudget(fileByteCount: bytes.byteCount)
+    }
+
+    func startBudget() -> WorkBudget {
+        budget = WorkBudget(fileByteCount: bytes.byteCount)
+        return budget
+    }
+
+    // MARK: Nodes
+
+    func node(_ ref: Int) throws(RealmFileError) -> Node {
+        guard ref > 0, ref % 8 == 0, ref >= FileHeader.byteCount, ref <= bytes.byteCount - Node.headerByteCount else {
+            throw .damaged(ref, "a reference leads to no node of the file")
+        }
+        let node = try Node(ref: ref, bytes.pointer(at: ref, count: Node.headerByteCount))
+        guard node.byteCount <= bytes.byteCount - node.start else {
+            throw .damaged(ref, "the node is longer than the file")
+        }
+        try budget.charge(node)
+        return node
+    }
+
+    /// The node at an element of an array of refs.
+    func node(_ element: Int64, of parent: Node) throws(RealmFileError) -> Node {
+        guard element > 0, element & 1 == 0, let ref = Int(exactly: element) else {
+            throw .damaged(parent.ref, "an element of the node is no reference")
+        }
+        return try node(ref)
+    }
+
+    /// The bytes of the elements. They are good until the next `trim()`.
+    @inline(__always)
+    func elements(_ node: Node) throws(RealmFileError) -> UnsafeRawPointer {
+        try bytes.pointer(at: node.start, count: node.byteCount)
+    }
+
+    // MARK: Integers
+
+    /// All integers of an array. Widths below 8 bits are unsigned, others signed unless `isUnsigned`.
+    func integers(_ node: Node, isUnsigned: Bool = false) throws(RealmFileError) -> [Int64] {
+        try checkBits(node)
+        guard node.width > 0 else { return Array(repeating: 0, count: node.count) }
+        let source = try elements(node)
+        return Array(unsafeUninitializedCapacity: node.count) { target, count in
+            count = node.count
+            switch (node.width, isUnsigned) {
+            case (8, false): Self.widen(source, node.count, target, Int8.self)
+            case (16, false): Self.widen(source, node.count, target, Int16.self)
+            case (32, false): Self.widen(source, node.count, target, Int32.self)
+            case (8, true): Self.widen(source, node.count, target, UInt8.self)
+            case (16, true): Self.widen(source, node.count, target, UInt16.self)
+            case (32, true): Self.widen(source, node.count, target, UInt32.self)
+            case (64, _): Self.widen(source, node.count, target, Int64.self)
+            default:
+                for index in 0..<node.count {
+                    target.initializeElement(at: index, to: Self.narrow(source, node.width, index))
+                }
+            }
+        }
+    }
+
+    func integers(at ref: Int, isUnsigned: Bool = false) throws(RealmFileError) -> [Int64] {
+        try integers(node(ref), isUnsigned: isUnsigned)
+    }
+
+    /// One integer of an array.
+    func integer(_ node: Node, _ index: Int) throws(RealmFileError) -> Int64 {
+        try checkBits(node)
+        guard index >= 0, index < node.count else { throw .damaged(node.ref, "the node has no element \(index)") }
+        let source = try elements(node)
+        switch node.width {
+        case 0: return 0
+        case 8: return Int64(source.load(fromByteOffset: index, as: Int8.self))
+        case 16: return Int64(Int16(littleEndian: source.loadUnaligned(fromByteOffset: index * 2, as: Int16.self)))
+        case 32: return Int64(Int32(littleEndian: source.loadUnaligned(fromByteOffset: index * 4, as: Int32.self)))
+        case 64: return Int64(littleEndian: source.loadUnaligned(fromByteOffset: index * 8, as: Int64.self))
+        default: return Self.narrow(source, node.width, index)
+        }
+    }
+
+    private func checkBits(_ node: Node) throws(RealmFileError) {
+        guard node.widthKind == .bits else { throw .damaged(node.ref, "the node holds no integers") }
+    }
+
+    private static func narrow(_ source: UnsafeRawPointer, _ width: Int, _ index: Int) -> Int64 {
+        let perByte = 8 / width
+        let byte = source.load(fromByteOffset: index / perByte, as: UInt8.self)
+        return Int64(byte >> UInt8(index % perByte * width) & (1 << UInt8(width) - 1))
+    }
+
+    private static func widen<Stored: FixedWidthInteger>(
+        _ source: UnsafeRawPointer, _ count: Int, _ target: UnsafeMutableBufferPointer<Int64>, _ type: Stored.Type
+    ) {
+        for index in 0..<count {
+            let value = source.loadUnaligned(fromByteOffset: index * MemoryLayout<Stored>.size, as: Stored.self)
+            target.initializeElement(at: index, to: Int64(truncatingIfNeeded: Stored(littleEndian: value)))
+        }
+    }
+
+    // MARK: Refs and tagged integers
+
+    /// The elements of an array of refs.
+    func refs(_ node: Node) throws(RealmFileError) -> [Int64] {
+        guard node.hasRefs else { throw .damaged(node.ref, "the node holds no references") }
+        return try integers(node)
+    }
+
+    func refs(at ref: Int) throws(RealmFileError) -> [Int64] { try refs(node(ref)) }
+
+    /// The ref in an element that may be none; nil for none.
+    func ref(_ element: Int64, of parent: Node) throws(RealmFileError) -> Int? {
+        if element == 0 { return nil }
+        guard element > 0, element & 1 == 0 else {
+            throw .damaged(parent.ref, "an element of the node is no reference")
+        }
+        return Int(element)
+    }
+
+    /// The integer in a tagged element.
+    func tagged(_ element: Int64, of parent: Node) throws(RealmFileError) -> Int64 {
+        guard element & 1 == 1 else { throw .damaged(parent.ref, "an element of the node is no integer") }
+        return Int64(bitPattern: UInt64(bitPattern: element) >> 1)
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens a file in Realm's format: schema, counts, objects. The file is only read.
+
+public import Foundation
+internal import RegnumSystem
+
+/// A database file in the format of Realm's own core, versions 2 to 11 and 20 to 24, plain or encrypted.
+///
+/// The file is never written to, no lock file is made, and nothing is upgraded.
+///
+/// ```swift
+/// let file = try RealmFile(url: url)
+/// for table in file.classes {
+///     print(table.name, table.objectCount)
+///     try file.forEachObject(of: table) { object in print(try object.values()) }
+/// }
+/// ```
+///
+/// No other program may write to the file meanwhile; Realm's own lock is not asked for, since that would write to the file beside it.
+/// A file that changes while it is read gives an error of damage, or values of two states.
+///
+/// Thread: use an instance, its cursors and its objects from one thread at a time. Memory: at most some 64 MiB of the file, and
+/// what objects in use hold; address space for the whole file.
+public final class RealmFile {
+    /// The file's format, 2 to 24; 0 for a database that was never written to.
+    public let formatVersion: Int
+    /// True for a compacted or copied file that was not written to since.
+    public let isStreaming: Bool
+    public let isEncrypted: Bool
+    /// The number of the commit that is shown.
+    public let transactionVersion: UInt64
+    /// What else the file keeps: 0 nothing, 2 the changes of the last commits, 3 and 4 those of a synchronised client or server.
+    public let historyType: Int
+    /// The schema version that the program has set; nil if none was set.
+    public let schemaVersion: UInt64?
+    /// All tables, also those that Realm keeps for itself.
+    public let tables: [RealmFileTable]
+
+    /// The tables of classes, in the order of the file.
+    public var classes: [RealmFileTable] { tables.filter(\.isClass) }
+
+    let path: String
+    let reader: NodeReader
+    private let names: TableNames
+    private let clusterShift: Int
+
+    /// Opens the file and reads its schema.
+    ///
+    /// - Parameters:
+    ///   - url: The file, which must exist.
+    ///   - encryptionKey: The 64 bytes of an encrypted file.
+    ///   - snapshot: `.previous` shows the commit before the last one, for examiners of damaged files.
+    /// - Throws: `RealmFileError` if the file cannot be read, is no such file, has an unknown format, or the key does not fit.
+    /// - Complexity: O(schema).
+    public convenience init(
+        url: URL, encryptionKey: Data? = nil, snapshot: RealmFileSnapshot = .current
+    ) throws(RealmFileError) {
+        try self.init(path: url.path, encryptionKey: encryptionKey, snapshot: snapshot, clusterShift: 8)
+    }
+
+    /// `clusterShift` is 2 for files of a test build of Realm's core.
+    package init(
+        path: String, encryptionKey: Data?, snapshot: RealmFileSnapshot, clusterShift: Int
+    ) throws(RealmFileError) {
+        self.path = path
+        self.clusterShift = clusterShift
+        do throws(RealmFileError) {
+            let file = try reading { () throws(SystemError) in try PosixFileSystem.shared.open(path, .readOnly) }
+            let bytes = try Self.bytes(file, encryptionKey)
+            isEncrypted = encryptionKey != nil
+            let header = try FileHeader(bytes, snapshot)
+            formatVersion = header.format
+            isStreaming = header.isStreaming
+            reader = NodeReader(bytes)
+            let group = GroupReader(reader: reader, format: header.format, clusterShift: clusterShift)
+            let contents =
+                try header.topRef.map { ref throws(RealmFileError) in try group.contents(ref) } ?? GroupContents()
+            tables = contents.tables
+            transactionVersion = contents.transactionVersion
+            historyType = contents.historyType
+            names = TableNames(tables)
+            schemaVersion = try Self.schemaVersion(tables, reader, names, clusterShift)
+        } catch {
+            throw error.of(path)
+        }
+    }
+
+    /// The class of that name, or nil.
+    public func table(named name: String) -> RealmFileTable? {
+        tables.first { $0.name == name && $0.isClass } ?? tables.first { $0.name == name }
+    }
+
+    /// The objects of a class in the order of their keys.
+    ///
+    /// - Complexity: O(1); going through all objects is linear in their size.
+    public func objects(of table: RealmFileTable) -> RealmFileCursor {
+        RealmFileCursor(self, table, names, clusterShift: clusterShift)
+    }
+
+    /// Calls `body` with each object of a class in the order of their keys. The object is good until `body` returns.
+    ///
+    /// - Throws: `RealmFileError` of kind `.damaged`, or what `body` throws.
+    public func forEachObject(of table: RealmFileTable, _ body: (RealmFileObject) throws -> Void) throws {
+        let cursor = objects(of: table)
+        while let object = try cursor.next() { try body(object) }
+    }
+
+    /// The object that a link leads to, or nil if there is none.
+    ///
+    /// - Complexity: O(log n); in formats up to 9 O(n).
+    public func object(_ link: RealmFileLink) throws(RealmFileError) -> RealmFileObject? {
+        guard tables.indices.contains(link.tableIndex) else { return nil }
+        return try objects(of: tables[link.tableIndex]).seek(link.key)
+    }
+
+    // MARK: Opening
+
+    private static func bytes(_ file: any File, _ key: Data?) throws(RealmFileError) -> FileBytes {
+        let plain = try PlainSource(file)
+        guard plain.byteCount > 0 else {
+            throw RealmFileError(.notARealmFile, "it is empty (0 bytes): no database was ever written to it")
+        }
+        let bytes = try FileBytes(plain)
+        let isPlain = try FileHeader.isPlain(bytes)
+        guard let key else {
+            guard isPlain else {
+                throw RealmFileError(
+                    .notARealmFile,
+                    bytes.byteCount < FileHeader.byteCount
+                        ? "its \(bytes.byteCount) bytes are fewer than the \(FileHeader.byteCount) of a header: it is no file in Realm's format, "
+                            + "or was cut off"
+                        : "it does not begin as a file in Realm's format. If it is encrypted, give its key")
+            }
+            guard bytes.byteCount % 8 == 0 else {
+                throw RealmFileError(.damaged, "its \(bytes.byteCount) bytes are no multiple of 8: it was cut off")
+            }
+            return bytes
+        }
+        if isPlain { throw RealmFileError(.notEncrypted, "it is not encrypted: open it without a key") }
+        guard key.count == 64 else {
+            throw RealmFileError(.wrongKey, "an encryption key has exactly 64 bytes, not \(key.count)")
+        }
+        #if Encryption
+            return try decrypted(plain, key)
+        #else
+            throw RealmFileError(
+                .encryptionUnavailable, "this build reads no encrypted files: the package's trait \"Encryption\" is off"
+            )
+        #endif
+    }
+
+    #if Encryption
+        private static func decrypted(_ plain: PlainSource, _ key: Data) throws(RealmFileError) -> FileBytes {
+            let source = try EncryptedSource(plain, key: Array(key))
+            let bytes = try FileBytes(source)
+            var isPlain = false
+            do throws(RealmFileError) {
+                isPlain = try FileHeader.isPlain(bytes)
+            } catch {
+                // A first page that does not fit to the key is told apart below.
+                guard error.code == .damaged else { throw error }
+            }
+            if isPlain { return bytes }
+            guard source.fitsAnyPage() else {
+                throw RealmFileError(
+                    .wrongKey, "no page of it fits to the key: the key is wrong, or it is no file in Realm's format")
+            }
+            throw RealmFileError(
+                .damaged,
+                "pages of it fit to the last 32 bytes of the key, but its first page does not decrypt to a header: the first 32 "
+                    + "bytes of the key are wrong, or the page is damaged")
+        }
+    #endif
+
+    /// The number in table "metadata".
+    private static func schemaVersion(
+        _ tables: [RealmFileTable], _ reader: NodeReader, _ names: TableNames, _ shift: Int
+    ) throws(RealmFileError) -> UInt64? {
+        guard let table = tables.first(where: { $0.tableName == "metadata" }), let property = table.index(of: "version")
+        else { return nil }
+        let cursor = RealmFileCursor(reader, table, names, clusterShift: shift)
+        guard let object = try cursor.next(), case .int(let version) = try object.value(at: property), version != -1
+        else { return nil }
+        return UInt64(bitPattern: version)
+    }
+}
+
+/// Which table a key names.
+final class TableNames: TableKeys {
+    private var indexes: [Int64: Int] = [:]
+
+    init(_ tables: [RealmFileTable]) {
+        for table in tables {
+            if case .clusters(let key, _, _) = table.layout { indexes[key] = table.index }
+        }
+    }
+
+    func tableIndex(forKey key: Int64) -> Int? { indexes[key] }
+}
+
+extension RealmFileError {
+    func of(_ path: String) -> RealmFileError {
+        var error = self
+        if error.filePath.isEmpty { error.filePath = path }
+        return error
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects of a file, one after the other, and their values.
+
+/// An object of a file. It is good until the cursor that gave it moves on.
+///
+/// Thread: as the file.
+public struct RealmFileObject {
+    let batch: ObjectBatch
+    let row: Int
+    fileprivate let generation: Int
+
+    /// The class of the object.
+    public var table: RealmFileTable { batch.table }
+
+    /// The object's key: links name it by that. In formats up to 9 it is the number of the row.
+    public var key: Int64 { batch.key(row) }
+
+    /// The value of the property with that index in `table.properties`.
+    ///
+    /// - Throws: `RealmFileError` of kind `.damaged`.
+    /// - Complexity: O(size of the value); a collection is read as a whole.
+    public func value(at index: Int) throws(RealmFileError) -> RealmFileValue {
+        precondition(
+            generation == batch.generation, "the cursor has moved on: an object is good until its cursor's next call")
+        do throws(RealmFileError) { return try batch.value(index, row) } catch { throw error.of(batch.path) }
+    }
+
+    /// The value of the property of that name.
+    ///
+    /// - Throws: `RealmFileError` of kind `.unknownName` or `.damaged`.
+    public func value(_ name: String) throws(RealmFileError) -> RealmFileValue {
+        guard let index = table.index(of: name) else {
+            throw RealmFileError(
+                .unknownName,
+                "class '\(table.name)' has no property '\(name)'; it has "
+                    + table.properties.map { "'\($0.name)'" }.joined(separator: ", "))
+        }
+        return try value(at: index)
+    }
+
+    /// The values of all properties, in the order of `table.properties`.
+    public func values() throws(RealmFileError) -> [RealmFileValue] {
+        var values: [RealmFileValue] = []
+        values.reserveCapacity(table.properties.count)
+        for index in table.properties.indices { values.append(try value(at: index)) }
+        return values
+    }
+}
+
+/// Goes through the objects of one class in the order of their keys.
+///
+/// Thread: as the file.
+public final class RealmFileCursor {
+    private enum Source {
+        case empty
+        case notBegun
+        case clusters(ClusterCursor)
+        case rows(LegacyRows)
+    }
+
+    private let batch: ObjectBatch
+    private let clusterShift: Int
+    private var source = Source.notBegun
+    private var row = 0
+
+    init(_ file: RealmFile, _ table: RealmFileTable, _ names: TableNames, clusterShift: Int) {
+        batch = ObjectBatch(file.reader, table, names, file.path)
+        self.clusterShift = clusterShift
+    }
+
+    init(_ reader: NodeReader, _ table: RealmFileTable, _ names: TableNames, clusterShift: Int) {
+        batch = ObjectBatch(reader, table, names, "")
+        self.clusterShift = clusterShift
+    }
+
+    /// The next object, or nil after the last one. Objects that it gave before are no longer good.
+    ///
+    /// - Throws: `RealmFileError` of kind `.damaged`. The cursor is at its end then.
+    public func next() throws(RealmFileError) -> RealmFileObject? {
+        do throws(RealmFileError) {
+            return try advance()
+        } catch {
+            source = .empty
+            throw error.of(batch.path)
+        }
+    }
+
+    private func advance() throws(RealmFileError) -> RealmFileObject? {
+        try begin()
+        batch.reader.bytes.trim()
+        while row >= batch.count {
+            guard try nextBatch() else { return nil }
+            row = 0
+        }
+        batch.generation += 1
+        row += 1
+        return RealmFileObject(batch: batch, row: row - 1, generation: batch.generation)
+    }
+
+    /// The object of that key, or nil. The cursor must be new.
+    func seek(_ key: Int64) throws(RealmFileError) -> RealmFileObject? {
+        do throws(RealmFileError) {
+            try begin()
+            if case .clusters(var cursor) = source {
+                guard let cluster = try cursor.seek(key), let row = cluster.keys.firstIndex(of: key) else { return nil }
+                source = .clusters(cursor)
+                batch.show(cluster)
+                self.row = row
+            } else {
+                while row + batch.count <= key {
+                    row += batch.count
+                    guard try nextBatch() else { return nil }
+                }
+                row = Int(key) - row
+            }
+            return try advance()
+        } catch {
+            throw error.of(batch.path)
+        }
+    }
+
+    private func begin() throws(RealmFileError) {
+        guard case .notBegun = source else { return }
+        batch.reader.budget = batch.budget
+        switch batch.table.layout {
+        case .clusters(_, let root, _):
+            source = root.map { .clusters(ClusterCursor(batch.reader, root: $0, shift: clusterShift)) } ?? .empty
+        case .columns(let columns, let roots, let node):
+            source = try .rows(LegacyRows(batch.reader, columns, roots, batch.reader.node(node)))
+        }
+    }
+
+    private func nextBatch() throws(RealmFileError) -> Bool {
+        batch.reader.budget = batch.budget
+        switch source {
+        case .empty, .notBegun: return false
+        case .clusters(var cursor):
+            let cluster = try locating(batch.table.name) { () throws(RealmFileError) in try cursor.next() }
+            guard let cluster else { return false }
+            source = .clusters(cursor)
+            batch.show(cluster)
+        case .rows(var rows):
+            let run = try locating(batch.table.name) { () throws(RealmFileError) in try rows.next() }
+            guard let run else { return false }
+            source = .rows(rows)
+            batch.show(run)
+        }
+        return true
+    }
+}
+
+/// The objects that a cursor is at, with what was decoded of them.
+final class ObjectBatch {
+    private enum Contents {
+        case none
+        case cluster(Cluster)
+        case rows(LegacyRows.Run)
+    }
+
+    let reader: NodeReader
+    let table: RealmFileTable
+    let budget: WorkBudget
+    /// Of the file, for errors.
+    let path: String
+    /// Counts the calls of `next()`: an object of an earlier one is no longer good.
+    var generation = 0
+    private(set) var count = 0
+    private var contents = Contents.none
+    private var columnReader: ColumnReader
+    private var columns: [ColumnValues?]
+    private let layout: [FileColumn]
+
+    init(_ reader: NodeReader, _ table: RealmFileTable, _ names: TableNames, _ path: String) {
+        self.reader = reader
+        self.path = path
+        self.table = table
+        budget = WorkBudget(fileByteCount: reader.bytes.byteCount)
+        columnReader = ColumnReader(reader, names)
+        switch table.layout {
+        case .clusters(_, _, let columns): layout = columns
+        case .columns(let columns, _, _): layout = columns
+        }
+        columns = Array(repeating: nil, count: layout.count)
+    }
+
+    func show(_ cluster: Cluster) {
+        contents = .cluster(cluster)
+        count = cluster.keys.count
+        for index in columns.indices { columns[index] = nil }
+    }
+
+    func show(_ run: LegacyRows.Run) {
+        contents = .rows(run)
+        count = run.count
+    }
+
+    func key(_ row: Int) -> Int64 {
+        switch contents {
+        case .none: preconditionFailure("there is no object")
+        case .cluster(let cluster): cluster.keys[row]
+        case .rows(let run): Int64(run.start + row)
+        }
+    }
+
+    func value(_ index: Int, _ row: Int) throws(RealmFileError) -> RealmFileValue {
+        reader.budget = budget
+        return try locating("\(table.name).\(table.properties[index].name)") { () throws(RealmFileError) in
+            switch contents {
+            case .none: preconditionFailure("there is no object")
+            case .rows(let run): return try run.value(reader, index, row)
+            case .cluster(let cluster):
+                if columns[index] == nil { columns[index] = try decode(index, cluster) }
+                return try columnReader.value(&columns[index]!, row, layout[index])
+            }
+        }
+    }
+
+    private func decode(_ index: Int, _ cluster: Cluster) throws(RealmFileError) -> ColumnValues {
+        let column = layout[index]
+        guard column.index < cluster.columns.count else {
+            throw .damaged(cluster.node.ref, "a cluster of objects lacks a column")
+        }
+        let node = try reader.node(cluster.columns[column.index], of: cluster.node)
+        let values = try columnReader.values(column, node)
+        guard values.count == cluster.keys.count else {
+            throw .damaged(node.ref, "a column has \(values.count) values for \(cluster.keys.count) objects")
+        }
+        return values
+    }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of a table's objects in the order of their keys, from format 10 on; also dictionaries of formats 21 and 22.
+//
+//   leaf (cluster)  element 0: tagged n for the keys 0 ..< n, or a ref of an array of keys, unsigned, ascending;
+//                   element 1 + i: ref of the leaf of column i, 0 where no column has that index
+//   inner node      element 0: 0 if child i begins at i << (8 * depth), or a ref of an array of where the children begin;
+//                   element 1: tagged depth; element 2: tagged count of objects; then a ref to each child
+//
+// A key is the sum of where the children on the path begin and the key in the leaf, modulo 2^64, as a signed number.
+
+/// Up to 256 objects that lie together.
+struct Cluster {
+    let node: Node
+    let keys: [Int64]
+    /// By column index.
+    let columns: [Int64]
+}
+
+/// Walks the clusters of a tree in order. It keeps refs only.
+struct ClusterCursor {
+    private struct Level {
+        let node: Node
+        let children: [Int64]
+        let starts: [UInt64]
+        var next: Int
+        let start: UInt64
+    }
+
+    /// Realm's own files have a shift of 8: 256 objects a cluster. A test build of it had 2.
+    private let shift: Int
+    private let reader: NodeReader
+    private var levels: [Level] = []
+    private var first: (ref: Int, start: UInt64)?
+    private var lastKey: Int64?
+
+    init(_ reader: NodeReader, root: Int, shift: Int) {
+        self.reader = reader
+        self.shift = shift
+        first = (root, 0)
+    }
+
+    /// Objects in the tree.
+    static func count(_ reader: NodeReader, root ref: Int) throws(RealmFileError) -> Int {
+        let root = try reader.node(ref)
+        if root.isInner {
+            guard root.count > 2 else { throw .damaged(ref, "an inner node of objects has no children") }
+            return Int(truncatingIfNeeded: try reader.tagged(reader.integer(root, 2), of: root))
+        }
+        return try keys(reader, root, reader.refs(root), start: 0).count
+    }
+
+    mutating func next() throws(RealmFileError) -> Cluster? {
+        if let (ref, start) = first {
+            first = nil
+            if let cluster = try descend(reader.node(ref), start) { return cluster }
+        }
+        while let level = levels.last {
+            guard level.next < level.children.count else {
+                levels.removeLast()
+                continue
+            }
+            levels[levels.count - 1].next += 1
+            let child = try reader.node(level.children[level.next], of: level.node)
+            if let cluster = try descend(child, level.start &+ level.starts[level.next]) { return cluster }
+        }
+        return nil
+    }
+
+    /// The cluster that would hold the object of `key`, or nil if no cluster can. Later calls of `next()` go on after it.
+    mutating func seek(_ key: Int64) throws(RealmFileError) -> Cluster? {
+        guard let (ref, _) = first else { return nil }
+        first = nil
+        var (node, start) = (try reader.node(ref), UInt64(0))
+        while true {
+            if let cluster = try descend(node, start) { return cluster }
+            guard let level = levels.last else { return nil }
+            let relative = UInt64(bitPattern: key) &- level.start
+            guard let child = level.starts.lastIndex(where: { $0 <= relative }), child < level.children.count else {
+                return nil
+            }
+            levels[levels.count - 1].next = child + 1
+            (node, start) = (try reader.node(level.children[child], of: level.node), level.start &+ level.starts[child])
+        }
+    }
+
+    /// A leaf's cluster; nil for an inner node, which becomes the next level.
+    private mutating func descend(_ node: Node, _ start: UInt64) throws(RealmFileError) -> Cluster? {
+        let elements = try reader.refs(node)
+        guard node.isInner else { return try cluster(node, elements, start) }
+        guard levels.count < NodeReader.depthLimit else { throw .damaged(node.ref, "the tree of objects is too deep") }
+        guard elements.count > 3 else { throw .damaged(node.ref, "an inner node of objects has no children") }
+        let children = Array(elements[3...])
+        let starts: [UInt64]
+        if let ref = try reader.ref(elements[0], of: node) {
+            starts = try reader.integers(at: ref, isUnsigned: true).map { UInt64(bitPattern: $0) }
+            guard starts.count >= children.count else {
+                throw .damaged(node.ref, "an inner node of objects lacks keys")
+            }
+        } else {
+            let depth = try reader.tagged(elements[1], of: node)
+            guard depth >= 0, depth * Int64(shift) < 64 else {
+                throw .damaged(node.ref, "the tree of objects is too deep")
+            }
+            starts = children.indices.map { UInt64($0) << (UInt64(depth) * UInt64(shift)) }
+        }
+        levels.append(Level(node: node, children: children, starts: starts, next: 0, start: start))
+        return nil
+    }
+
+    private mutating func cluster(_ node: Node, _ elements: [Int64], _ start: UInt64) throws(RealmFileError) -> Cluster
+    {
+        let keys = try Self.keys(reader, node, elements, start: start)
+        for key in keys {
+            guard lastKey.map({ $0 < key }) ?? true else {
+                throw .damaged(node.ref, "the keys of objects are not in order")
+            }
+            lastKey = key
+        }
+        return Cluster(node: node, keys: keys, columns: Array(elements.dropFirst()))
+    }
+
+    private static func keys(
+        _ reader: NodeReader, _ node: Node, _ elements: [Int64], start: UInt64
+    ) throws(RealmFileError) -> [Int64] {
+        guard let first = elements.first else { throw .damaged(node.ref, "a cluster of objects is empty") }
+        if first & 1 == 1 {
+            let count = try reader.tagged(first, of: node)
+            guard count >= 0, count <= 1 << 16 else { throw .damaged(node.ref, "a cluster has \(count) objects") }
+            return (0..<UInt64(count)).map { Int64(bitPattern: start &+ $0) }
+        }
+        guard let ref = try reader.ref(first, of: node) else { return [] }
+        return try reader.integers(at: ref, isUnsigned: true).map { Int64(bitPattern: start &+ UInt64(bitPattern: $0)) }
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of one leaf of a column, decoded as far as is cheap: numbers at once; texts, collections and values of any type
+// when they are asked for.
+
+internal import Foundation
+
+/// Values of one column. It holds refs and decoded values, never pointers.
+enum ColumnValues {
+    case values([RealmFileValue])
+    case texts(ByteLeaf)
+    case binaries(ByteLeaf)
+    case mixed(MixedLeaf)
+    /// Roots of collections.
+    case collections([Int64], Node)
+
+    var count: Int {
+        switch self {
+        case .values(let values): values.count
+        case .texts(let leaf), .binaries(let leaf): leaf.count
+        case .mixed(let leaf): leaf.count
+        case .collections(let refs, _): refs.count
+        }
+    }
+}
+
+/// Decodes columns from format 10 on.
+struct ColumnReader {
+    let reader: NodeReader
+    let tables: any TableKeys
+    /// Interned texts by the ref of their list.
+    var interned: [Int: [RealmFileValue]] = [:]
+
+    init(_ reader: NodeReader, _ tables: any TableKeys) {
+        self.reader = reader
+        self.tables = tables
+    }
+
+    /// The values in the leaf of a cluster.
+    mutating func values(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> ColumnValues {
+        if !column.attributes.isDisjoint(with: [.list, .set, .dictionary]) {
+            return .collections(try reader.refs(node), node)
+        }
+        switch column.type {
+        case .link:
+            let target = try target(column, node)
+            // 0 is none; what is below 0 leads to an object that was deleted elsewhere.
+            return .values(
+                try reader.integers(node).map { $0 > 0 ? .link(RealmFileLink(tableIndex: target, key: $0 - 1)) : .null }
+            )
+        case .string:
+            var texts: [RealmFileValue]?
+            if let ref = column.internedRef { texts = try internedTexts(ref) }
+            return .texts(try reader.textLeaf(node, nullable: true, isLegacy: false, interned: texts))
+        case .data: return .binaries(try reader.binaryLeaf(node))
+        case .mixed: return .mixed(try reader.mixedLeaf(node))
+        default: return .values(try elements(column, node))
+        }
+    }
+
+    /// Value `index` of a column.
+    func value(_ values: inout ColumnValues, _ index: Int, _ column: FileColumn) throws(RealmFileError)
+        -> RealmFileValue
+    {
+        switch values {
+        case .values(let values): return values[index]
+        case .texts(let leaf): return try reader.text(leaf, index)
+        case .binaries(let leaf): return try reader.binary(leaf, index)
+        case .mixed(var leaf):
+            let value = try reader.mixed(&leaf, index, tables, depth: 0)
+            // What the leaf has read of its parts is kept.
+            values = .mixed(leaf)
+            return value
+        case .collections(let refs, let node):
+            return try collection(column, reader.ref(refs[index], of: node))
+        }
+    }
+
+    private func collection(_ column: FileColumn, _ root: Int?) throws(RealmFileError) -> RealmFileValue {
+        if column.attributes.contains(.dictionary) {
+            return .dictionary(
+                try root.map { root throws(RealmFileError) in
+                    try reader.dictionary(root, keyType: column.keyType, tables, depth: 0)
+                } ?? [])
+        }
+        let values =
+            try root.map { root throws(RealmFileError) in
+                try reader.tree(root) { node throws(RealmFileError) in try elements(column, node) }
+            } ?? []
+        return column.attributes.contains(.set) ? .set(values) : .list(values)
+    }
+
+    /// The elements in a leaf of a list or set, or the values in a leaf of numbers.
+    private func elements(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> [RealmFileValue] {
+        switch column.type {
+        case .int: return try reader.integerValues(node, nullable: column.attributes.contains(.nullable))
+        case .bool: return try reader.boolValues(node)
+        case .float: return try reader.floatValues(node)
+        case .double: return try reader.doubleValues(node)
+        case .date: return try reader.dateValues(node)
+        case .decimal: return try reader.decimalValues(node)
+        case .objectId: return try reader.objectIdValues(node)
+        case .uuid: return try reader.uuidValues(node)
+        case .string: return try reader.textValues(reader.textLeaf(node, nullable: true, isLegacy: false))
+        case .data: return try reader.binaryValues(reader.binaryLeaf(node))
+        case .mixed: return try reader.mixedValues(node, tables, depth: 0)
+        case .link:
+            // Elements are keys themselves; what is below 0 leads to an object that was deleted elsewhere.
+            let target = try target(column, node)
+            return try reader.integers(node).compactMap {
+                $0 >= 0 ? .link(RealmFileLink(tableIndex: target, key: $0)) : nil
+            }
+        case .typedLink:
+            let pairs = try reader.integers(node)
+            return stride(from: 0, to: pairs.count - 1, by: 2).map { place in
+                guard pairs[place] > 0, pairs[place + 1] > 0, let index = tables.tableIndex(forKey: pairs[place] - 1)
+                else { return .null }
+                return .link(RealmFileLink(tableIndex: index, key: pairs[place + 1] - 1))
+            }
+        default: throw .damaged(node.ref, "a column has a type that its format does not have")
+        }
+    }
+
+    private func target(_ column: FileColumn, _ node: Node) throws(RealmFileError) -> Int {
+        guard let target = column.targetTable else { throw .damaged(node.ref, "a link leads to no table") }
+        return target
+    }
+
+    private mutating func internedTexts(_ ref: Int) throws(RealmFileError) -> [RealmFileValue] {
+        if let texts = interned[ref] { return texts }
+        let texts = try reader.tree(ref) { [reader] node throws(RealmFileError) in
+            try reader.textValues(reader.textLeaf(node, nullable: true, isLegacy: false))
+        }
+        interned[ref] = texts
+        return texts
+    }
+}
+
+extension NodeReader {
+    /// The entries of a dictionary: two trees, of keys and of values (format 23 on), or a tree of clusters with a column of
+    /// each (21 and 22).
+    func dictionary(
+        _ ref: Int, keyType: FileType, _ tables: any TableKeys, depth: Int
+    ) throws(RealmFileError) -> [RealmFileEntry] {
+        let root = try node(ref)
+        var keys: [RealmFileValue] = []
+        var values: [RealmFileValue] = []
+        if !root.isInner, root.count == 2 {
+            let parts = try refs(root)
+            guard let keyRoot = try self.ref(parts[0], of: root), let valueRoot = try self.ref(parts[1], of: root)
+            else { return [] }
+            keys = try tree(keyRoot) { node throws(RealmFileError) in try dictionaryKeys(node, keyType) }
+            values = try tree(valueRoot) { node throws(RealmFileError) in try mixedValues(node, tables, depth: depth) }
+        } else {
+            var cursor = ClusterCursor(self, root: ref, shift: 8)
+            while let cluster = try cursor.next() {
+                if cluster.keys.isEmpty { continue }
+                guard cluster.columns.count >= 2 else {
+                    throw .damaged(cluster.node.ref, "a dictionary lacks keys or values")
+                }
+                keys += try dictionaryKeys(node(cluster.columns[0], of: cluster.node), keyType)
+                values += try mixedValues(node(cluster.columns[1], of: cluster.node), tables, depth: depth)
+            }
+        }
+        guard keys.count == values.count else {
+            throw .damaged(ref, "a dictionary has \(keys.count) keys and \(values.count) values")
+        }
+        return zip(keys, values).map { RealmFileEntry(key: $0, value: $1) }
+    }
+
+    private func dictionaryKeys(_ node: Node, _ type: FileType) throws(RealmFileError) -> [RealmFileValue] {
+        if type == .int { return try integers(node).map { .int($0) } }
+        return try textValues(textLeaf(node, nullable: false, isLegacy: false))
+    }
+}

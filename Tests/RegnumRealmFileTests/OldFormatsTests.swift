@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats 2 to 9, where each column is a tree of its own, and format 10, where lists of links were a type of their own.
+
+import Foundation
+import RegnumRealmFile
+import Testing
+
+@Suite("Old formats") struct OldFormatsTests {
+    private func values(_ file: RealmFile, _ table: String, _ property: String) throws -> [RealmFileValue] {
+        var values: [RealmFileValue] = []
+        try file.forEachObject(of: try #require(file.table(named: table))) { values.append(try $0.value(property)) }
+        return values
+    }
+
+    private func open(_ format: UInt8, _ build: (inout FileBuilder) -> [(String, Int64)]) throws -> RealmFile {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: format)
+        let tables = build(&builder)
+        return try RealmFile(url: scratch.file(builder.file(tables: tables, slot: format % 2)))
+    }
+
+    @Test(
+        "numbers of each type and width, with null and without, and with an index between the columns",
+        arguments: [2, 3, 5, 7, 9] as [UInt8])
+    func numbers(_ format: UInt8) throws {
+        let file = try open(format) { builder in
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("small", 0, 1, builder.integers([0, 1, 3, 2])),
+                ("large", 0, 0, builder.integers([-1, .max, .min, 7])),
+                ("optional", 0, 16 | 1, builder.nullable([5, nil, -5, nil])),
+                ("flag", 1, 0, builder.integers([0, 1, 1, 0])),
+                ("maybe", 1, 16, builder.nullable([1, nil, 0, nil], null: 2)),
+                ("float", 9, 0, builder.floats([1.5, -2, 0, nil])),
+                ("double", 10, 16, builder.doubles([1.25, nil, .infinity, -0.5])),
+                ("old", 7, 16, builder.nullable([1_000_000_000, nil, -1, 0])),
+            ]
+            return [("class_Numbers", builder.legacyTable(columns)), ("metadata", builder.metadataTable(11))]
+        }
+        #expect(file.formatVersion == Int(format) && file.schemaVersion == 11)
+        #expect(file.classes.map(\.name) == ["Numbers"] && file.classes[0].objectCount == 4)
+        #expect(try values(file, "Numbers", "small") == [.int(0), .int(1), .int(3), .int(2)])
+        #expect(try values(file, "Numbers", "large") == [.int(-1), .int(.max), .int(.min), .int(7)])
+        #expect(try values(file, "Numbers", "optional") == [.int(5), .null, .int(-5), .null])
+        #expect(try values(file, "Numbers", "flag") == [.bool(false), .bool(true), .bool(true), .bool(false)])
+        #expect(try values(file, "Numbers", "maybe") == [.bool(true), .null, .bool(false), .null])
+        #expect(try values(file, "Numbers", "float") == [.float(1.5), .float(-2), .float(0), .null])
+        #expect(try values(file, "Numbers", "double") == [.double(1.25), .null, .double(.infinity), .double(-0.5)])
+        func date(_ seconds: Int64) -> RealmFileValue { .date(RealmFileDate(seconds: seconds, nanoseconds: 0)) }
+        #expect(try values(file, "Numbers", "old") == [date(1_000_000_000), .null, date(-1), date(0)])
+    }
+
+    @Test("texts and binary values of each layout; the marks of null of texts are the other way round")
+    func bytes() throws {
+        let file = try open(9) { builder in
+            let long = String(repeating: "long ", count: 40)
+            let texts: [[UInt8]?] = [Array("medium text".utf8), nil, [], Array("zero\u{0}inside".utf8)]
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("short", 2, 16, builder.shortTexts(["one", nil, "", "four"], width: 8)),
+                ("medium", 2, 16, builder.medium(texts, isText: true, nullMark: false)),
+                ("plain", 2, 0, builder.medium(texts.map { $0 ?? [] }, isText: true, nullMark: nil)),
+                ("big", 2, 16, builder.big([Array(long.utf8), nil, [], Array("x".utf8)], isText: true)),
+                ("empty", 2, 0, builder.fixed([[], [], [], []], width: 0)),
+                ("null", 2, 16, builder.fixed([[], [], [], []], width: 0)),
+                ("data", 4, 16, builder.medium([[1, 2], nil, [], [0]], isText: false, nullMark: true)),
+                ("oldData", 4, 0, builder.medium([[1, 2], [], [], [0]], isText: false, nullMark: nil)),
+                ("bigData", 4, 16, builder.big([[1, 2], nil, [], [0]], isText: false)),
+                ("interned", 3, 0, builder.integers([1, 0, 1, 1])),
+            ]
+            let interned = builder.shortTexts(["red", "blue"], width: 8)
+            return [("class_Bytes", builder.legacyTable(columns, interned: [interned]))]
+        }
+        func texts(_ values: [String?]) -> [RealmFileValue] { values.map { $0.map { .string($0) } ?? .null } }
+        func data(_ values: [[UInt8]?]) -> [RealmFileValue] { values.map { $0.map { .data(Data($0)) } ?? .null } }
+        #expect(try values(file, "Bytes", "short") == texts(["one", nil, "", "four"]))
+        #expect(try values(file, "Bytes", "medium") == texts(["medium text", nil, "", "zero\u{0}inside"]))
+        #expect(try values(file, "Bytes", "plain") == texts(["medium text", "", "", "zero\u{0}inside"]))
+        #expect(try values(file, "Bytes", "big") == texts([String(repeating: "long ", count: 40), nil, "", "x"]))
+        #expect(try values(file, "Bytes", "empty") == texts(["", "", "", ""]))
+        #expect(try values(file, "Bytes", "null") == texts([nil, nil, nil, nil]))
+        #expect(try values(file, "Bytes", "data") == data([[1, 2], nil, [], [0]]))
+        #expect(try values(file, "Bytes", "oldData") == data([[1, 2], [], [], [0]]))
+        #expect(try values(file, "Bytes", "bigData") == data([[1, 2], nil, [], [0]]))
+        #expect(try values(file, "Bytes", "interned") == texts(["blue", "red", "blue", "blue"]))
+    }
+
+    @Test("links, lists of links, lists of values, tables within tables, dates and primary keys")
+    func references() throws {
+        let file = try open(9) { builder in
+            let numbers: [FileBuilder.LegacyColumn] = [("!ARRAY_VALUE", 0, 16, 0)]
+            let pairs: [FileBuilder.LegacyColumn] = [("a", 0, 1, 0), ("b", 2, 0, 0)]
+            let dates = builder.refs([builder.nullable([100, nil]), builder.integers([250_000_000, 0])])
+            let lists = builder.refs([builder.refs([builder.nullable([1, nil, 3])]), 0])
+            let rowsRoots = builder.legacyRoots([
+                ("a", 0, 1, builder.integers([7, 8])), ("b", 2, 0, builder.shortTexts(["x", "y"], width: 4)),
+            ])
+            let columns: [FileBuilder.LegacyColumn] = [
+                ("id", 2, 1, builder.shortTexts(["a", "b"], width: 4)), ("next", 12, 0, builder.integers([2, 0])),
+                ("all", 13, 0, builder.refs([builder.integers([1, 0, 1]), 0])), ("values", 5, 0, lists),
+                ("rows", 5, 0, builder.refs([0, rowsRoots])), ("at", 8, 16, dates), ("", 14, 0, builder.refs([0, 3])),
+            ]
+            let targets = [
+                Tagged(0), Tagged(0), builder.legacySpec(numbers), builder.legacySpec(pairs), Tagged(0), Tagged(1),
+            ]
+            return [
+                ("class_Node", builder.legacyTable(columns, targets: targets)),
+                ("pk", builder.primaryKeyTable([("Node", "id")])),
+            ]
+        }
+        let table = try #require(file.table(named: "Node"))
+        #expect(table.primaryKeyIndex == 0 && table.properties[0].isPrimaryKey)
+        #expect(table.properties.map(\.name) == ["id", "next", "all", "values", "rows", "at"])
+        #expect(
+            table.properties[3].type == .int && table.properties[3].collection == .list
+                && table.properties[3].isOptional)
+        #expect(table.properties[4].type == .rows)
+        func link(_ row: Int64) -> RealmFileValue { .link(RealmFileLink(tableIndex: 0, key: row)) }
+        #expect(try values(file, "Node", "next") == [link(1), .null])
+        #expect(try values(file, "Node", "all") == [.list([link(1), link(0), link(1)]), .list([])])
+        #expect(try values(file, "Node", "values") == [.list([.int(1), .null, .int(3)]), .list([])])
+        #expect(
+            try values(file, "Node", "rows") == [
+                .rows([]), .rows([[.int(7), .string("x")], [.int(8), .string("y")]]),
+            ])
+        #expect(
+            try values(file, "Node", "at") == [.date(RealmFileDate(seconds: 100, nanoseconds: 250_000_000)), .null])
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 1))?.value("id") == .string("b"))
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 2)) == nil)
+    }
+
+    @Test("columns whose leaves end at different rows are read side by side")
+    func trees() throws {
+        let file = try open(6) { builder in
+            let first = [
+                builder.integers(Array(0..<1000)), builder.integers(Array(1000..<2000)), builder.integers([2000]),
+            ]
+            let second = [
+                builder.integers(Array(0..<7)), builder.integers(Array(7..<1500)), builder.integers(Array(1500...2000)),
+            ]
+            return [
+                (
+                    "class_Long",
+                    builder.legacyTable([
+                        ("full", 0, 0, builder.tree(first, counts: [1000, 1000, 1], full: 1000)),
+                        ("general", 0, 0, builder.tree(second, counts: [7, 1493, 501], full: nil)),
+                    ])
+                )
+            ]
+        }
+        #expect(file.classes[0].objectCount == 2001)
+        let expected = (0...2000).map { RealmFileValue.int(Int64($0)) }
+        #expect(try values(file, "Long", "full") == expected)
+        #expect(try values(file, "Long", "general") == expected)
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 1776))?.value("general") == .int(1776))
+    }
+
+    @Test("the values of any type of formats up to 9")
+    func oldMixed() throws {
+        let file = try open(5) { builder in
+            let kinds: [Int64] = [0, 12, 1, 2, 4, 7, 8, 9, 10, 11]
+            let negative = Int64(bitPattern: UInt64(bitPattern: -3) << 1)
+            let data: [Int64] = [
+                Tagged(42), negative | 1, Tagged(1), Tagged(0), Tagged(1), Tagged(60), Tagged(0),
+                Tagged(Int64(Float(1.5).bitPattern)),
+                Int64(bitPattern: (2.5).bitPattern << 1) | 1, Int64(bitPattern: (-2.5).bitPattern << 1) | 1,
+            ]
+            let dates = builder.refs([builder.nullable([77]), builder.integers([5])])
+            let binaries = builder.big([Array("text".utf8) + [0], [9, 9]], isText: false)
+            let root = builder.refs([builder.integers(kinds), builder.refs(data), binaries, dates])
+            return [("class_Any", builder.legacyTable([("any", 6, 0, root)]))]
+        }
+        #expect(
+            try values(file, "Any", "any") == [
+                .int(42), .int(-3), .bool(true), .string("text"), .data(Data([9, 9])),
+                .date(RealmFileDate(seconds: 60, nanoseconds: 0)), .date(RealmFileDate(seconds: 77, nanoseconds: 5)),
+                .float(1.5),
+                .double(2.5), .double(-2.5),
+            ])
+    }
+
+    @Test("empty and repeated names get the number of their column")
+    func names() throws {
+        let file = try open(9) { builder in
+            [
+                (
+                    "class_Names",
+                    builder.legacyTable([
+                        ("", 0, 0, builder.integers([1])), ("a", 0, 0, builder.integers([2])),
+                        ("a", 0, 0, builder.integers([3])),
+                    ])
+                )
+            ]
+        }
+        #expect(file.classes[0].properties.map(\.name) == ["col_0", "a", "a_2"])
+        #expect(file.classes[0].properties.map(\.storedName) == ["", "a", "a"])
+        #expect(try values(file, "Names", "a_2") == [.int(3)])
+    }
+
+    @Test("a file in the middle of Realm's upgrade is refused by name")
+    func unfinishedUpgrade() throws {
+        let progress = try code {
+            try open(9) { [("!UPDATE_PROGRESS", $0.legacyTable([("x", 0, 0, $0.integers([]))]))] }
+        }
+        #expect(progress == .unfinishedUpgrade)
+        let row = try code { try open(9) { [("class_A", $0.legacyTable([("!ROW_INDEX", 0, 0, $0.integers([]))]))] } }
+        #expect(row == .unfinishedUpgrade)
+        let wide = try code {
+            try open(9) { builder in
+                let spec = builder.legacySpec([("x", 0, 0, 0)])
+                return [
+                    (
+                        "class_A",
+                        builder.refs([spec, builder.refs([builder.integers([1])]), 0, Tagged(0), 0, Tagged(0)])
+                    )
+                ]
+            }
+        }
+        #expect(wide == .unfinishedUpgrade)
+    }
+
+    @Test("format 10: columns in clusters, lists of links as a type of their own, no slots for what came later")
+    func format10() throws {
+        let file = try open(10) { builder in
+            // Keys: index 0 int indexed, index 1 list of links.
+            let keys: [Int64] = [0, 1 | (13 << 16) | (32 << 22)]
+            let spec = builder.refs([
+                builder.integers([0, 13]), builder.shortTexts(["id", "friends"], width: 16), builder.integers([1, 32]),
+                0, 0,
+                builder.integers(keys),
+            ])
+            let friends = builder.refs([builder.integers([5, -3, 2]), 0])
+            let cluster = builder.refs([builder.integers([2, 5]), builder.integers([20, 50]), friends])
+            let table = builder.refs([
+                spec, 0, cluster, Tagged(0), 0, Tagged(0), Tagged(0), builder.integers([0x7fff_ffff, 0]),
+                builder.integers([0, 0]), Tagged(0),
+                0, Tagged(keys[0]),
+            ])
+            return [("class_Old", table)]
+        }
+        let table = file.classes[0]
+        #expect(table.objectCount == 2 && table.primaryKeyIndex == 0)
+        #expect(table.properties[1].type == .link("Old") && table.properties[1].collection == .list)
+        #expect(try values(file, "Old", "id") == [.int(20), .int(50)])
+        func link(_ key: Int64) -> RealmFileValue { .link(RealmFileLink(tableIndex: 0, key: key)) }
+        #expect(try values(file, "Old", "friends") == [.list([link(5), link(2)]), .list([])])
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 5))?.value("id") == .int(50))
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: 3)) == nil)
+    }
+}
