@@ -37,7 +37,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
 
     /// The kind of error.
     public let code: Code
-    /// A sentence that says what is wrong and, where something helps, what to do.
+    /// A sentence that says what is wrong and, if possible, what to do.
     public let message: String
     /// The path of the file.
     public internal(set) var filePath: String

@@ -149,7 +149,7 @@ public final class RealmFileCursor {
     }
 }
 
-/// The objects that a cursor is at, with what was decoded of them.
+/// The current objects of a cursor and their decoded columns.
 final class ObjectBatch {
     private enum Contents {
         case none

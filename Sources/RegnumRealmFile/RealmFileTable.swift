@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema of a file: tables, of which those of classes are what a user knows, and their properties.
+// The schema of a file: its tables and their properties. The tables of classes are those that a program declared.
 
 /// A table of a file. Tables whose names begin with "class_" hold the objects of a class.
 public struct RealmFileTable: Sendable {
@@ -8,7 +8,7 @@ public struct RealmFileTable: Sendable {
         case topLevel
         /// Each object belongs to one object that links to it.
         case embedded
-        /// Objects were sent to a server and deleted; what is left of them is of no use.
+        /// Objects are deleted once they are sent to a server; the file may hold leftovers.
         case asymmetric
     }
 

@@ -44,7 +44,7 @@ public struct RealmFileDate: Sendable, Hashable {
 
     /// The nearest `Date`.
     public var date: Date {
-        // Counted from 2001 as Date is, so that what was stored from a Date gives that Date.
+        // Counts from 2001, as Date does, so that a stored Date is read back unchanged.
         let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
         return Date(timeIntervalSinceReferenceDate: whole + Double(nanoseconds) / 1e9)
     }

@@ -89,7 +89,7 @@ struct FileBuilder {
 
     // MARK: Texts and binary values
 
-    /// Blocks of `width` bytes, the last of which is the padding; `width` itself there means null.
+    /// Blocks of `width` bytes. The last byte is the count of padding bytes; `width` there means null.
     mutating func shortTexts(_ values: [String?], width: Int) -> Int64 {
         fixed(
             values.map { text in
@@ -100,7 +100,7 @@ struct FileBuilder {
             }, width: width)
     }
 
-    /// End offsets, bytes, and marks if `nullMark` is given: that is what a null has, all others have its opposite.
+    /// End offsets, bytes and, if `nullMark` is given, null flags: `nullMark` for null, its opposite for other values.
     mutating func medium(_ values: [[UInt8]?], isText: Bool, nullMark: Bool?) -> Int64 {
         var content: [UInt8] = []
         var ends: [Int64] = []

@@ -86,7 +86,7 @@
         }
 
         private enum PageState {
-            /// Also a page of which the first write was interrupted, and a page that a truncation left behind.
+            /// Never written, its first write was interrupted, or left over from a truncation.
             case neverWritten
             /// Its ciphertext is in `page`, written with that counter.
             case authentic(counter: UInt32)

@@ -17,7 +17,7 @@
 public enum RealmFileSnapshot: Sendable {
     /// The newest commit.
     case current
-    /// The commit before, parts of which may have been overwritten since: for examiners of damaged files.
+    /// The commit before the newest one. Later writes may have overwritten parts of it. For recovery of damaged files.
     case previous
 }
 

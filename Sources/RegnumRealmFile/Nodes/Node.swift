@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node, the unit of which files in Realm's format are made: a header of 8 bytes, then elements, padded to 8 bytes.
+// A node is the unit of storage in Realm's format: a header of 8 bytes, then elements, padded to 8 bytes.
 //
 //   byte  0 ..< 4  nothing that a reader may rely on
-//         4        bit 7: inner node of a tree; bit 6: elements may be refs; bit 5: context flag, of which the owner knows the
-//                  meaning; bits 4-3: how the width counts; bits 2-0: c, where the width is 0, 1, 2, 4 ... 64 for c = 0 ... 7
+//         4        bit 7: inner node of a tree; bit 6: elements may be refs; bit 5: context flag, which the owner of the
+//                  node interprets; bits 4-3: how the width counts; bits 2-0: c, where the width is 0, 1, 2, 4 ... 64 for c = 0 ... 7
 //         5 ..< 8  count of elements, big-endian
 //
 // A ref is the offset of a node, a multiple of 8; 0 is none. All other integers are little-endian.

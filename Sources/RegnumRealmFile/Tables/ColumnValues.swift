@@ -43,7 +43,7 @@ struct ColumnReader {
         switch column.type {
         case .link:
             let target = try target(column, node)
-            // 0 is none; what is below 0 leads to an object that was deleted elsewhere.
+            // 0 is null. A negative value is a link to an object that another device deleted.
             return .values(
                 try reader.integers(node).map { $0 > 0 ? .link(RealmFileLink(tableIndex: target, key: $0 - 1)) : .null }
             )
@@ -104,7 +104,7 @@ struct ColumnReader {
         case .data: return try reader.binaryValues(reader.binaryLeaf(node))
         case .mixed: return try reader.mixedValues(node, tables, depth: 0)
         case .link:
-            // Elements are keys themselves; what is below 0 leads to an object that was deleted elsewhere.
+            // An element is a key. A negative key is a link to an object that another device deleted.
             let target = try target(column, node)
             return try reader.integers(node).compactMap {
                 $0 >= 0 ? .link(RealmFileLink(tableIndex: target, key: $0)) : nil

@@ -143,7 +143,7 @@ struct GroupReader {
         name.hasPrefix(RealmFileTable.classPrefix) ? String(name.dropFirst(RealmFileTable.classPrefix.count)) : name
     }
 
-    /// Names of which each occurs once: empty and repeated ones get the number of their column.
+    /// Makes names unique: empty and repeated names get the number of their column.
     private static func distinct(_ names: [String]) -> [String] {
         var taken: Set<String> = []
         return names.enumerated().map { index, name in
