@@ -101,6 +101,7 @@ public final class RealmFileCursor {
     func seek(_ key: Int64) throws(RealmFileError) -> RealmFileObject? {
         do throws(RealmFileError) {
             try begin()
+            if case .rows = source, key < 0 { return nil }
             if case .clusters(var cursor) = source {
                 guard let cluster = try cursor.seek(key), let row = cluster.keys.firstIndex(of: key) else { return nil }
                 source = .clusters(cursor)

@@ -125,6 +125,7 @@ import Testing
             try values(file, "Node", "at") == [.date(RealmFileDate(seconds: 100, nanoseconds: 250_000_000)), .null])
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 1))?.value("id") == .string("b"))
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 2)) == nil)
+        #expect(try file.object(RealmFileLink(tableIndex: 0, key: -1)) == nil)
     }
 
     @Test("columns whose leaves end at different rows are read side by side")

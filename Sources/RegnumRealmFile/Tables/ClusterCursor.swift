@@ -98,7 +98,7 @@ struct ClusterCursor {
             }
         } else {
             let depth = try reader.tagged(elements[1], of: node)
-            guard depth >= 0, depth * Int64(shift) < 64 else {
+            guard depth >= 0, depth < 64 / Int64(shift) else {
                 throw .damaged(node.ref, "the tree of objects is too deep")
             }
             starts = children.indices.map { UInt64($0) << (UInt64(depth) * UInt64(shift)) }
