@@ -246,4 +246,22 @@ import Testing
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 5))?.value("id") == .int(50))
         #expect(try file.object(RealmFileLink(tableIndex: 0, key: 3)) == nil)
     }
+
+    /// The depth was multiplied before it was compared: a number near 2^62 ended the program.
+    @Test("a tree of objects whose depth cannot be is damage", arguments: [8, 1 << 20, 1 << 61] as [Int64])
+    func impossibleDepth(_ depth: Int64) throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 10)
+        let spec = builder.refs([
+            builder.integers([0]), builder.shortTexts(["id"], width: 16), builder.integers([0]), 0, 0,
+            builder.integers([0]),
+        ])
+        let leaf = builder.refs([Tagged(1), builder.integers([7])])
+        let root = builder.refs([0, Tagged(depth), Tagged(1), leaf], isInner: true)
+        let none = builder.integers([0x7fff_ffff])
+        let table = builder.refs([spec, 0, root, Tagged(0), 0, Tagged(0), Tagged(0), none, none, Tagged(0), 0, 0])
+        let file = try RealmFile(url: scratch.file(builder.file(tables: [("class_Deep", table)])))
+        let error = #expect(throws: RealmFileError.self) { try file.forEachObject(of: file.classes[0]) { _ in } }
+        #expect(error?.code == .damaged && error?.location == "Deep")
+    }
 }
