@@ -61,6 +61,29 @@ import Testing
         #expect(failures > 0)
     }
 
+    @Test(
+        "a changed byte of a file of formats up to 9 gives an error, or values", arguments: OldFormatSamples.all.indices
+    )
+    func changedBytesOfOldFormats(_ sample: Int) throws {
+        let scratch = try Scratch()
+        var builder = FileBuilder(format: 9)
+        let bytes = builder.file(tables: OldFormatSamples.all[sample](&builder))
+        guard case .success = try readAll(scratch.file(bytes)) else {
+            Issue.record("the sample itself cannot be read")
+            return
+        }
+        var failures = 0
+        // Sizes and types of nodes lie in bytes 4 to 7 of each 8, contents in all of them.
+        for offset in 16..<bytes.count {
+            for value in [0, 0xff, bytes[offset] ^ 0x40, bytes[offset] &+ 1] where value != bytes[offset] {
+                var changed = bytes
+                changed[offset] = value
+                if case .failure = try readAll(scratch.file(changed)) { failures += 1 }
+            }
+        }
+        #expect(failures > bytes.count / 8)
+    }
+
     @Test("a file that was cut off is refused, or what is left is read")
     func truncated() throws {
         let scratch = try Scratch()
