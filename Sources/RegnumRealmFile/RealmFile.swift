@@ -72,7 +72,7 @@ public final class RealmFile {
             formatVersion = header.format
             isStreaming = header.isStreaming
             reader = NodeReader(bytes)
-            let group = GroupReader(reader: reader, format: header.format, clusterShift: clusterShift)
+            let group = GroupReader(reader: reader, format: header.format)
             let contents =
                 try header.topRef.map { ref throws(RealmFileError) in try group.contents(ref) } ?? GroupContents()
             tables = contents.tables

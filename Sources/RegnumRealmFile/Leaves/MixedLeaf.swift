@@ -51,7 +51,10 @@ extension NodeReader {
         guard composite != 0 else { return .null }
         let number = composite >> 8
         let isInline = (composite >> 5) & 7 == 0
-        switch FileType(rawValue: (composite & 31) - 1) {
+        guard let type = FileType(rawValue: (composite & 31) - 1) else {
+            throw .damaged(leaf.node.ref, "a value has the unknown type \((composite & 31) - 1)")
+        }
+        switch type {
         case .int: return .int(isInline ? number : try integer(&leaf, number))
         case .bool: return .bool(number != 0)
         case .float:
@@ -70,10 +73,10 @@ extension NodeReader {
             guard key >= 0, let tableIndex = tables.tableIndex(forKey: table) else { return .null }
             return .link(RealmFileLink(tableIndex: tableIndex, key: key))
         case .string, .data, .objectId, .uuid:
-            return try byteValue(&leaf, number, FileType(rawValue: (composite & 31) - 1)!)
+            return try byteValue(&leaf, number, type)
         case .list, .dictionary:
-            return try collection(&leaf, number, FileType(rawValue: (composite & 31) - 1)!, tables, depth)
-        default: throw .damaged(leaf.node.ref, "a value has the unknown type \((composite & 31) - 1)")
+            return try collection(&leaf, number, type, tables, depth)
+        default: throw .damaged(leaf.node.ref, "a value has type \(type.rawValue), which only columns have")
         }
     }
 

@@ -35,11 +35,6 @@ final class NodeReader {
         budget = WorkBudget(fileByteCount: bytes.byteCount)
     }
 
-    func startBudget() -> WorkBudget {
-        budget = WorkBudget(fileByteCount: bytes.byteCount)
-        return budget
-    }
-
     // MARK: Nodes
 
     func node(_ ref: Int) throws(RealmFileError) -> Node {

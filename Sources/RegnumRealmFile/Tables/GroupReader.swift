@@ -22,7 +22,6 @@ struct GroupContents {
 struct GroupReader {
     let reader: NodeReader
     let format: Int
-    let clusterShift: Int
 
     private static let noTable: Int64 = 0x7fff_ffff
 
