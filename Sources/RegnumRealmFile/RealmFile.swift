@@ -65,6 +65,11 @@ public final class RealmFile {
         self.path = path
         self.clusterShift = clusterShift
         do throws(RealmFileError) {
+            let status = try reading { () throws(SystemError) in try PosixFileSystem.shared.status(path) }
+            // Opening a pipe would wait until another program writes to it.
+            if status?.kind == .other {
+                throw RealmFileError(.notARealmFile, "it is a device, a pipe or a socket, not a file")
+            }
             let file = try reading { () throws(SystemError) in try PosixFileSystem.shared.open(path, .readOnly) }
             let bytes = try Self.bytes(file, encryptionKey)
             isEncrypted = encryptionKey != nil

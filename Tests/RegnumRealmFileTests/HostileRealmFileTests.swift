@@ -107,6 +107,10 @@ import Testing
         #expect(try code { try RealmFile(url: scratch.file([])) } == .notARealmFile)
         #expect(try code { try RealmFile(url: scratch.url.appendingPathComponent("none.realm")) } == .notFound)
         #expect(try code { try RealmFile(url: scratch.url) } == .unreadable)
+        #expect(try code { try RealmFile(url: URL(fileURLWithPath: "/dev/zero")) } == .notARealmFile)
+        let pipe = scratch.url.appendingPathComponent("pipe.realm")
+        try #require(mkfifo(pipe.path, 0o600) == 0)
+        #expect(try code { try RealmFile(url: pipe) } == .notARealmFile)
         #expect(try code { try RealmFile(url: scratch.file(Array(repeating: 0x41, count: 8192))) } == .notARealmFile)
         let empty = Array(repeating: UInt8(0), count: 16) + Array("T-DB".utf8) + [0, 0, 0, 0]
         let file = try RealmFile(url: scratch.file(empty))
