@@ -13,7 +13,8 @@ public enum SectionedResultsChange<CollectionType> {
     /// The first call: the sections as they are.
     case initial(CollectionType)
     /// The sections have changed. `deletions` and `modifications` are index paths of section and item before,
-    /// `insertions` those of now. What has changed its place, or moved to another section, is in both. Sections that
+    /// `insertions` those of now. What has changed its place, moved to another section, or was modified in a section
+    /// whose position is another, is in both. Sections that
     /// went are in `sectionsToDelete` by their position before, without deletions of their elements; sections that
     /// came are in `sectionsToInsert` by their position now, with insertions of their elements.
     case update(
@@ -45,9 +46,16 @@ struct SectionChanges {
             guard let now = new.place(of: key) else { continue }
             let changes = CollectionDiff.between(old.members[before], new.members[now], isModified: isModified)
             deletions += changes.deletions.map { IndexPath(indexes: [before, $0]) }
-            modifications += changes.modifications.map { IndexPath(indexes: [before, $0]) }
             insertions += changes.insertions.map { IndexPath(indexes: [now, $0]) }
+            if before == now {
+                modifications += changes.modifications.map { IndexPath(indexes: [before, $0]) }
+            } else {
+                // As RealmSwift tells it: what was modified has another index path now.
+                deletions += changes.modifications.map { IndexPath(indexes: [before, $0]) }
+                insertions += changes.newPositions(of: changes.modifications).map { IndexPath(indexes: [now, $0]) }
+            }
         }
+        deletions.sort()
         for now in moved.insertions {
             insertions += new.members[now].indices.map { IndexPath(indexes: [now, $0]) }
         }
