@@ -86,6 +86,9 @@ let package = Package(
             ["RealmSwift", "Regnum", "RegnumEngine", "RegnumSimulation", "RegnumSystem", "RegnumTestKit"],
             resources: [.copy("Samples")]),
         .testTarget(name: "SeedTests", dependencies: ["RealmSwift", "RegnumTestKit"], swiftSettings: articleSettings),
+        // Swift 5 programs capture Realms in blocks of queues: warnings there.
+        .testTarget(
+            name: "SwiftFiveTests", dependencies: ["RealmSwift"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests("RegnumTestKitTests", ["RegnumTestKit", "Regnum"]),
         tests("RegnumReactiveTests", ["RegnumReactive", "Regnum", "RegnumTestKit"]),
         tests("RegnumInspectTests", ["RegnumInspect", "Regnum", "RegnumEngine", "RegnumSystem"]),

@@ -244,6 +244,20 @@ struct ThreadsPageTests {
         #expect(end == "written")
     }
 
+    @Test("a write of a Realm that nobody holds")
+    func keptWrite() throws {
+        let configuration = memory()
+        let queue = DispatchQueue(label: "keeper")
+        let keeper = try queue.sync { try Realm(configuration: configuration, queue: queue) }
+        try Realm(configuration: configuration).beginWrite()
+        try Realm(configuration: configuration).add(Dog(value: ["name": "Rex"]))
+        try Realm(configuration: configuration).commitWrite()
+        queue.sync {
+            keeper.refresh()
+            #expect(keeper.objects(Dog.self).count == 1)
+        }
+    }
+
     @Test("each example of the page stands in this file")
     func page() throws {
         let here = URL(fileURLWithPath: #filePath)
@@ -261,7 +275,7 @@ struct ThreadsPageTests {
             }
             #expect(isThere, "\(example.joined(separator: "\n"))")
         }
-        #expect(count == 18)
+        #expect(count == 19)
     }
 
     /// Without indents, comments behind code, and empty lines at the end.

@@ -23,8 +23,7 @@ extension RealmCore {
             misuse("Adding a deleted or invalidated object to a Realm is not permitted")
         }
         if object.core !== self {
-            misuse(
-                "Object is already managed by another Realm. Use create instead to copy it into this Realm.")
+            misuse(Self.managedElsewhere)
         }
     }
 

@@ -97,7 +97,16 @@ package final class RealmCore {
     /// To be called when a write has begun.
     func noteWriteStart() { writeStart = changeCount }
 
-    deinit { stores.deallocate() }
+    /// As `noteWriteStart`, of a write that has begun before.
+    func resumeWrite(hasChanges: Bool) {
+        touch()
+        writeStart = hasChanges ? changeCount &- 1 : changeCount
+    }
+
+    deinit {
+        if isWriting { keepOpenWrite() }
+        stores.deallocate()
+    }
 
     /// Moves with everything that may change what a query finds: refreshes, and each store in a write. Caches
     /// of results compare this, not the session's own count, which does not see what setters store directly.
@@ -199,11 +208,11 @@ package final class RealmCore {
     }
 
     /// A class that is not in the schema.
-    func refuseClass(_ name: String) -> Never {
-        misuse(
-            "Object type '\(name)' is not managed by the Realm. If using a custom `objectClasses` / "
-                + "`objectTypes` "
-                + "array in your configuration, add `\(name)` to the list of `objectTypes`.")
+    func refuseClass(_ name: String) -> Never { misuse(unknownClass(name)) }
+
+    func unknownClass(_ name: String) -> String {
+        "Object type '\(name)' is not managed by the Realm. If using a custom `objectClasses` / `objectTypes` array in your "
+            + "configuration, add `\(name)` to the list of `objectTypes`."
     }
 
     package func bindingIfAny(for type: ObjectBase.Type) -> ClassBinding? {

@@ -3,9 +3,11 @@
 
 internal import Dispatch
 internal import Foundation
+internal import RegnumSystem
 
 /// Any thread may ask for work to be done there.
 enum DeliveryPlace: Sendable {
+    case main
     case queue(DispatchQueue)
     case actor(ActorMailbox)
     case runLoop(WakeableLoop)
@@ -14,8 +16,8 @@ enum DeliveryPlace: Sendable {
 
     /// That of the calling thread; nil where no run loop runs that could call back.
     static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
-        if let queue { return .queue(queue) }
-        if QueueConfinement.isMain { return .queue(.main) }
+        if let queue { return QueueConfinement.isMain(queue) ? .main : .queue(queue) }
+        if QueueConfinement.isMain { return .main }
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
     }
 
@@ -25,6 +27,7 @@ enum DeliveryPlace: Sendable {
     /// In the order of the calls.
     func perform(_ work: @escaping @Sendable () -> Void) {
         switch self {
+        case .main: MainTurns.perform(work)
         case .queue(let queue): queue.async(execute: work)
         case .actor(let mailbox): mailbox.perform(work)
         case .runLoop(let loop): loop.perform(work)
@@ -42,6 +45,46 @@ extension RealmCore {
     }
 }
 
+/// Work for the main thread. The main queue does it, or the main run loop: that goes on while a block of the main queue
+/// waits in it, and then no other block of the queue can run.
+private enum MainTurns {
+    private struct State {
+        /// In the order of the calls.
+        var work: [@Sendable () -> Void] = []
+        /// True where the run loop has been asked for a turn. Many programs never run it: so it is asked once only.
+        var isLoopAsked = false
+    }
+    private static let state = Lock(State())
+
+    static func perform(_ work: @escaping @Sendable () -> Void) {
+        let asksLoop = state.withLock { state in
+            state.work.append(work)
+            defer { state.isLoopAsked = true }
+            return !state.isLoopAsked
+        }
+        DispatchQueue.main.async { runNext() }
+        if asksLoop {
+            WakeableLoop.main.perform {
+                // What comes from now on asks for another turn.
+                var left = state.withLock { state in
+                    state.isLoopAsked = false
+                    return state.work.count
+                }
+                while left > 0 {
+                    runNext()
+                    left -= 1
+                }
+            }
+        }
+    }
+
+    /// The first one who comes does it.
+    private static func runNext() {
+        let work = state.withLock { $0.work.isEmpty ? nil : $0.work.removeFirst() }
+        work?()
+    }
+}
+
 /// A run loop to be woken by other threads: `RunLoop.perform` alone does not wake it (tried: the block came a second
 /// later).
 struct WakeableLoop: @unchecked Sendable {
@@ -55,6 +98,14 @@ struct WakeableLoop: @unchecked Sendable {
         handle = currentRunLoopHandle()
     }
 
+    /// The main thread's.
+    static let main = WakeableLoop(.main, mainRunLoopHandle())
+
+    private init(_ loop: RunLoop, _ handle: UnsafeRawPointer) {
+        self.loop = loop
+        self.handle = handle
+    }
+
     func perform(_ work: @escaping @Sendable () -> Void) {
         loop.perform(work)
         wakeRunLoop(handle)
@@ -63,4 +114,5 @@ struct WakeableLoop: @unchecked Sendable {
 
 // Foundation exports them on every system, without a declaration on Linux.
 @_silgen_name("CFRunLoopGetCurrent") private func currentRunLoopHandle() -> UnsafeRawPointer
+@_silgen_name("CFRunLoopGetMain") private func mainRunLoopHandle() -> UnsafeRawPointer
 @_silgen_name("CFRunLoopWakeUp") private func wakeRunLoop(_ handle: UnsafeRawPointer)

@@ -5,6 +5,7 @@
 //     own commit       ──▶ Realm observers at once, the others at the next turn
 //     refresh, beginWrite ──▶ deliver at once, within the write that begins: also what own commits have left for
 //                             the next turn
+//     first calls due     ──▶ before a write begins, with what there is before it
 //
 // `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
 // asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
@@ -34,7 +35,7 @@ final class RealmNotifier: @unchecked Sendable {
     let queries = ObservedQueries()
     /// Which of `entries` look at which tables; nil after observers came or went.
     private var watched: WatchedTables?
-    fileprivate var work = DeliveryWork()
+    private(set) var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
     /// True where the Realm has moved on and its observers have not heard of it.
@@ -243,6 +244,19 @@ final class RealmNotifier: @unchecked Sendable {
         guard !entries.isEmpty, let core else { return }
         let isBehind = baseline.map { $0.version != core.session.version } ?? false
         if isBehind || hasLatecomer || first { deliver(first: first) }
+    }
+
+    /// Before a write changes anything: those that have begun to observe get their first call, with what there is before
+    /// the write. Where a block that is being called begins the write, they get it within that call: later they would
+    /// see the write already.
+    func beginBeforeWrite() {
+        guard !beginners.isEmpty, let core else { return }
+        let known = pending.count
+        look(core, first: true)
+        if !isDelivering { return send(core) }
+        let firsts = pending[known...].filter(\.isFirst)
+        pending[known...].removeAll(where: \.isFirst)
+        for first in firsts where !first.entry.isEnded { first.call() }
     }
 
     /// After a commit of this Realm. The observers of `silent` are not told of it.
@@ -557,35 +571,4 @@ private struct DueCall {
     /// True for the call with which an observation begins.
     let isFirst: Bool
     let call: () -> Void
-}
-
-/// What deliveries have done, for tests that hold what observers cost of commits that do not concern them.
-package struct DeliveryWork: Equatable, Sendable {
-    /// Observers that were looked at, to be asked or passed over.
-    package var visited = 0
-    /// Tables of which something had changed for an observer.
-    package var comparedTables = 0
-    /// Observers that were asked what they make of a version.
-    package var asked = 0
-    /// Looks that were left to another thread.
-    package var lookedElsewhere = 0
-}
-
-extension Realm {
-    /// Confined to the Realm.
-    package var deliveryWork: DeliveryWork { core.notifier?.work ?? DeliveryWork() }
-
-    /// What happens at a turn of the place of delivery, for tests. Confined to the Realm.
-    package func startTurn() { core.notifier?.turn() }
-
-    /// Turns of the place of delivery so far, for tests. Confined to the Realm.
-    package var turnCount: Int { core.notifier?.turns ?? 0 }
-
-    /// Delivers by turns as the place of delivery makes them, where what takes longer than `limits` allow is left to
-    /// another thread, from now on; waits for that. For tests. Confined to the Realm.
-    package func deliverByTurns(_ limits: LookLimits) {
-        core.notifier?.limits = limits
-        startTurn()
-        if core.notifier?.waitForBackground() == true { core.notifier?.turn() }
-    }
 }

@@ -98,10 +98,26 @@ extension Realm {
     public func asyncWrite<Result>(
         _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Result
     ) async throws -> Result {
+        try await asyncWriting(actor, block)
+    }
+
+    /// As `asyncWrite` of a block that returns something. See `write(_:)` for why there are two.
+    public func asyncWrite(
+        _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Void
+    ) async throws {
+        try await asyncWriting(actor, block)
+    }
+
+    private func asyncWriting<Result>(
+        _ actor: isolated any Actor, _ block: () throws -> Result
+    ) async throws -> Result {
         core.requireActor("asyncWrite")
         checkCanBegin()
         try Task.checkCancellation()
-        let turns = core.asyncWrites().turns
+        let writes = core.asyncWrites()
+        writes.taskBegan()
+        defer { writes.taskEnded() }
+        let turns = writes.turns
         let (stream, grants) = AsyncStream.makeStream(of: EngineError?.self, bufferingPolicy: .bufferingNewest(1))
         let turn = turns.request { grants.yield($0) }
         defer { turns.finished(turn) }

@@ -59,7 +59,7 @@ extension Realm {
         core.settings.asyncWrites?.cancel(asyncTransactionId)
     }
 
-    /// True from the asking for an asynchronous write until its callback has returned.
+    /// True from the asking for an asynchronous write until its callback, or `asyncWrite`, has returned.
     public var isPerformingAsynchronousWriteOperations: Bool {
         core.check()
         return core.settings.asyncWrites.map { $0.count > 0 } ?? false
@@ -143,6 +143,29 @@ final class AsyncWrites {
         var writes: AsyncWrites? { core.settings.asyncWrites }
     }
 
+    /// As `Home`, for the end of a write, which is brought back once. The Realm is let go of before the callback is
+    /// made: the program may close it there, and delete the file.
+    private final class Return: @unchecked Sendable {
+        // Sendable: only used again where the Realm is confined to.
+        private var core: RealmCore?
+        private let id: AsyncTransactionId
+        private let failure: (any Swift.Error)?
+
+        init(_ core: RealmCore, _ id: AsyncTransactionId, _ failure: (any Swift.Error)? = nil) {
+            (self.core, self.id, self.failure) = (core, id, failure)
+        }
+
+        func arrive(_ error: EngineError? = nil) { callback(error)?() }
+
+        private func callback(_ error: EngineError?) -> (() -> Void)? {
+            guard let core else { return nil }
+            self.core = nil
+            core.check()
+            if error != nil { core.comeBack() }
+            return core.settings.asyncWrites?.callback(id, failure ?? error.map { core.error("write", $0) })
+        }
+    }
+
     private func nextID() -> AsyncTransactionId {
         last &+= 1
         count += 1
@@ -214,16 +237,10 @@ final class AsyncWrites {
 
     func commit(_ onComplete: (((any Swift.Error)?) -> Void)?) -> AsyncTransactionId {
         let id = nextID()
-        let home = Home(core: core)
+        let home = Return(core, id)
         if let onComplete { completions[id] = onComplete }
         do {
-            try Realm(core: core).commitLater { [place] error in
-                place.perform {
-                    home.core.check()
-                    if error != nil { home.core.comeBack() }
-                    home.writes?.finish(id, error.map { home.core.error("write", $0) })
-                }
-            }
+            try Realm(core: core).commitLater { [place] error in place.perform { home.arrive(error) } }
         } catch { finishLater(id, onComplete, error) }
         return id
     }
@@ -232,16 +249,17 @@ final class AsyncWrites {
         _ id: AsyncTransactionId, _ onComplete: (((any Swift.Error)?) -> Void)?, _ failure: (any Swift.Error)?
     ) {
         if let onComplete { completions[id] = onComplete }
-        let home = Home(core: core)
-        place.perform {
-            home.core.check()
-            home.writes?.finish(id, failure)
-        }
+        let home = Return(core, id, failure)
+        place.perform { home.arrive() }
     }
 
-    private func finish(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) {
-        callBack(completions.removeValue(forKey: id), failure)
-        count -= 1
+    /// What is to be called at the end of a write. It does not hold the Realm.
+    private func callback(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) -> () -> Void {
+        let onComplete = completions.removeValue(forKey: id)
+        return {
+            self.callBack(onComplete, failure)
+            self.count -= 1
+        }
     }
 
     private func callBack(_ onComplete: (((any Swift.Error)?) -> Void)?, _ failure: (any Swift.Error)?) {
@@ -249,4 +267,10 @@ final class AsyncWrites {
         onComplete?(failure)
         callbacks -= 1
     }
+
+    // MARK: Writes of tasks
+
+    /// `asyncWrite` has been called. Its end is `taskEnded`.
+    func taskBegan() { count += 1 }
+    func taskEnded() { count -= 1 }
 }

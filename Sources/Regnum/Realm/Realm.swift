@@ -108,13 +108,30 @@ extension Realm {
     /// `Realm.Error` where the transaction cannot begin or its commit fails; then nothing is changed.
     @discardableResult
     public func write<Result>(_ block: () throws -> Result) throws -> Result {
-        try write(withoutNotifying: [], block)
+        try writing([], block)
     }
+
+    // A closure that is one expression, in another one that returns nothing, as in
+    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not find that `Result` is `Void` there.
+
+    /// As `write` of a block that returns something.
+    public func write(_ block: () throws -> Void) throws { try writing([], block) }
 
     /// As `write`; the observers behind `tokens` are not told of it.
     @discardableResult
     public func write<Result>(
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
+    ) throws -> Result {
+        try writing(tokens, block)
+    }
+
+    /// As `write`; the observers behind `tokens` are not told of it.
+    public func write(withoutNotifying tokens: [NotificationToken], _ block: () throws -> Void) throws {
+        try writing(tokens, block)
+    }
+
+    private func writing<Result>(
+        _ tokens: [NotificationToken], _ block: () throws -> Result
     ) throws -> Result {
         checkCanBegin()
         try core.checkVersionLimit()
@@ -134,14 +151,18 @@ extension Realm {
         return result
     }
 
-    /// Begins a write transaction: waits until no other thread or process writes, then sees the newest version, and
-    /// tells observers what is due. Their blocks find `isInWriteTransaction` true; they may change objects in this
+    /// Begins a write transaction: makes the first calls of observers that are due, waits until no other thread or process
+    /// writes, then sees the newest version, and tells observers what is due. Their blocks find `isInWriteTransaction` true; they may change objects in this
     /// write, and begin none, with another Realm of the file neither. Where one of them may end the write, ask
     /// `isInWriteTransaction` behind this; of the writes that run a block that is misuse.
+    ///
+    /// The write goes on when nobody holds the Realm: opening it again on the same thread, queue or actor gives the
+    /// Realm that is in it. It ends with the thread, in its task where a task has begun it, with the queue or the actor.
     public func beginWrite() {
         checkCanBegin()
         do throws(Realm.Error) { try core.checkVersionLimit() } catch { misuse(error.localizedDescription) }
         do { try core.begin() } catch { misuse(error) }
+        core.keepWriteWhenReleased()
     }
 
     /// Makes the changes of the write transaction durable and visible to others. Throws `Realm.Error`; then
@@ -194,7 +215,8 @@ extension Realm {
     /// Commits without waiting for the medium; `onDone` is called on any thread when the changes are durable, or have
     /// failed: then `core.comeBack()` is due where the Realm is confined to.
     func commitLater(_ onDone: @escaping @Sendable (EngineError?) -> Void) throws {
-        let (database, own) = (core.settings.database, core.notifier)
+        // Both weakly: this may be held for a moment when the callback runs, and must not keep the file open.
+        let (database, notifier) = (core.settings.database, core.notifier)
         // Others see the changes once they are durable.
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
@@ -202,8 +224,8 @@ extension Realm {
         let keeping = waiting.isEmpty ? nil : Keeping()
         do {
             defer { keeping?.end() }
-            try core.session.commitWriteLater { [weak database] error in
-                if error == nil, let database { CommitBoard.committed(database, by: own) }
+            try core.session.commitWriteLater { [weak database, weak notifier] error in
+                if error == nil, let database { CommitBoard.committed(database, by: notifier) }
                 if error != nil { fate?.rollBack() }
                 guard let keeping else { return onDone(error) }
                 keeping.whenEnded {
@@ -299,8 +321,12 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
+        OpenWrites.endThoseOfEndedActors()
         if let words = selfWait { misuse(words) }
         touch()
+        notifier?.beginBeforeWrite()
+        // One of the blocks that were called has left its own write open.
+        if isWriting { refuseBegin() }
         let before = session.version
         // Observers are only told of what is durable.
         try session.beginWrite(settled: notifier != nil)
@@ -310,6 +336,9 @@ extension RealmCore {
     /// As `begin`, with a turn that was offered; false where somebody else has taken it.
     func begin(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
         touch()
+        notifier?.beginBeforeWrite()
+        // One of the blocks that were called has left its own write open.
+        if isWriting { return false }
         let before = session.version
         guard try session.beginWrite(acceptingTurn: number, settled: notifier != nil) else { return false }
         didBegin(after: before)
@@ -345,6 +374,8 @@ extension RealmCore {
         } else {
             notifier?.settle(first: false)
         }
+        // A block that was called may have begun to observe.
+        if isWriting { notifier?.beginBeforeWrite() }
         // Where a block has ended the write, somebody else may be telling by now.
         if isWriting { settings.database.setTelling(false) }
     }
@@ -353,12 +384,17 @@ extension RealmCore {
     /// that is called because a write on the file begins on this thread, and where another Realm has one open here.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
-        guard settings.database.hasBegunWriteHere,
-            let writer = RealmCache.shared.writerHere(settings.database, .current)
-        else { return nil }
+        guard settings.database.hasBegunWriteHere else { return nil }
+        guard let writer = RealmCache.shared.writerHere(settings.database, .current) else {
+            return OpenWrites.isOpenOnThread(settings.database) ? Self.waitsForReleased : nil
+        }
         return "Cannot begin a write while another Realm of the same file has one open on \(writer.settings.home): it "
             + "would wait for itself. Change objects with that Realm, or end its write first."
     }
+
+    private static let waitsForReleased =
+        "Cannot begin a write while another Realm of the same file, which nobody holds any more, has one open on this "
+        + "thread: it would wait for itself. Open that Realm again with the same configuration, and end its write first."
 
     private static let waitsForItself =
         "Cannot begin a write in an observer's block that is called because another Realm of the same file begins one "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Realms open in this process, weakly: opening one again where it is open gives the same instance.
 
+internal import Dispatch
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
@@ -30,6 +31,13 @@ final class RealmCache: Sendable {
             isReadOnly = core.isReadOnly
             schemaVersion = configuration.schemaVersion
             encryptionKey = configuration.encryptionKey
+        }
+
+        /// The setting in which it differs, if any.
+        func difference(_ configuration: Realm.Configuration) -> Setting? {
+            if isReadOnly != configuration.readOnly { return .readOnly }
+            if encryptionKey != configuration.encryptionKey { return .key }
+            return schemaVersion == configuration.schemaVersion ? nil : .schemaVersion
         }
     }
     private let entries = Lock<[Key: Entry]>([:])
@@ -122,6 +130,31 @@ final class RealmCache: Sendable {
         }
     }
 
+    /// The actor or the queue that the caller runs on, where a Realm of the place is open on it; neither on a thread, and
+    /// on the main queue. An actor goes before the queue that it may run on. O(Realms open in the process).
+    func callersHome(of place: Realm.Configuration.Place) -> (queue: DispatchQueue?, actor: (any Actor)?) {
+        let others = entries.withLock { entries in
+            entries.filter { entry in
+                guard entry.key.place == place else { return false }
+                return switch entry.key.confinement {
+                case .thread, .queue(QueueConfinement.mainIdentity): false
+                case .queue(let identity): QueueConfinement.isCurrent(identity)
+                // Asked below.
+                case .actor: true
+                }
+            }.map(\.value)
+        }
+        var queue: DispatchQueue?
+        for core in others.lazy.compactMap(\.core) {
+            if let actor = core.settings.mailbox?.actor {
+                if CurrentExecutor.isCurrent(actor.unownedExecutor) == true { return (nil, actor) }
+            } else if let own = core.settings.queue {
+                queue = own
+            }
+        }
+        return (queue, nil)
+    }
+
     /// An instance of the database with a write open, for whose end the caller would wait in vain: it goes on only
     /// where the caller is, on the same thread, queue or actor. To be called there. Where the runtime cannot be asked
     /// about actors, only the one of `confinement` counts.
@@ -154,25 +187,56 @@ final class RealmCache: Sendable {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
     }
 
-    /// The words for a file that is open with another key, or without one.
-    static func otherKey(_ path: String) -> String {
-        "Realm at path '\(path)' already opened with different encryption key"
+    /// Why a place that is open cannot be opened with other settings as well.
+    enum Conflict {
+        /// The caller's own thread, queue or actor has it open.
+        case here(Setting)
+        /// Another one has.
+        case elsewhere(Setting)
     }
 
-    /// Why the place cannot be opened so as well, in RealmSwift's words; nil where nothing stands against it.
-    func conflict(_ place: Realm.Configuration.Place, _ configuration: Realm.Configuration) -> String? {
+    /// What all Realms of a place have in common.
+    enum Setting: String {
+        case readOnly = "different read permissions"
+        case key = "different encryption key"
+        case schemaVersion = "different schema version"
+    }
+
+    /// Nil where nothing prevents the opening. What the caller has open itself goes before what others have.
+    func conflict(
+        _ place: Realm.Configuration.Place, _ confinement: Confinement, _ configuration: Realm.Configuration
+    ) -> Conflict? {
         entries.withLock { entries in
+            var others: Setting?
             for (key, entry) in entries where key.place == place {
-                guard let core = entry.core, !core.session.database.isForked else { continue }
-                if entry.isReadOnly != configuration.readOnly {
-                    return "Realm at path '\(place.name)' already opened with different read permissions"
-                }
-                if entry.encryptionKey != configuration.encryptionKey { return Self.otherKey(place.name) }
-                if entry.schemaVersion != configuration.schemaVersion {
-                    return "Realm at path '\(place.name)' already opened with different schema version."
-                }
+                guard let core = entry.core, !core.session.database.isForked,
+                    let setting = entry.difference(configuration)
+                else { continue }
+                if key.confinement == confinement { return .here(setting) }
+                others = setting
             }
-            return nil
+            return others.map { .elsewhere($0) }
         }
+    }
+}
+
+extension RealmCache.Setting {
+    /// The one in which two configurations differ, if any.
+    static func difference(_ open: Realm.Configuration, _ other: Realm.Configuration) -> Self? {
+        if open.readOnly != other.readOnly { return .readOnly }
+        if open.encryptionKey != other.encryptionKey { return .key }
+        return open.schemaVersion == other.schemaVersion ? nil : .schemaVersion
+    }
+
+    /// In RealmSwift's words for the caller's own Realm.
+    func words(_ path: String) -> String { "Realm at path '\(path)' already opened with \(rawValue)" }
+
+    /// With those for the Realm of somebody else.
+    func error(_ path: String) -> Realm.Error {
+        let article = self == .key ? "a " : ""
+        return Realm.Error(
+            .fail, .inUse,
+            "Realm at path '\(path)' already opened with \(article)\(rawValue). Open it with the same settings, or "
+                + "release all Realms, objects and collections of it first.", fileURL: URL(fileURLWithPath: path))
     }
 }

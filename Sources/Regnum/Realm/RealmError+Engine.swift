@@ -111,7 +111,7 @@ extension Realm.Error {
             fileURL: URL(fileURLWithPath: path))
     }
 
-    /// A file and a key that do not fit. Misuse where the file is open in this process with another key.
+    /// A file and a key that do not fit.
     private static func encryption(_ problem: EncryptionProblem, _ start: String, _ path: String) -> Realm.Error {
         func make(_ reason: Reason, _ words: String) -> Realm.Error {
             Realm.Error(.invalidDatabase, reason, start + words, fileURL: URL(fileURLWithPath: path))
@@ -139,7 +139,7 @@ extension Realm.Error {
                 .fail, .unavailableFeature,
                 start + "this build has no encryption. Switch the trait `Encryption` of the package on (it is, "
                     + "by default), or leave `encryptionKey` at nil.", fileURL: URL(fileURLWithPath: path))
-        case .otherKeyInUse: misuse(RealmCache.otherKey(path))
+        case .otherKeyInUse: return RealmCache.Setting.key.error(path)
         }
     }
 

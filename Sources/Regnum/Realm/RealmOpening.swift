@@ -8,8 +8,9 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 enum RealmOpening {
-    /// Opens, or finds what is open on this thread, queue or actor; the call must run there. Throws
-    /// `Realm.Error`; misuse for settings that contradict each other or what is open.
+    /// Opens, or finds what is open on this thread, queue or actor; the call must run there. Throws `Realm.Error`, also
+    /// where it is open elsewhere with other settings; misuse for settings that contradict each other, or what is open
+    /// here.
     static func open(
         _ configuration: Realm.Configuration, queue: DispatchQueue?, actor: (any Actor)? = nil,
         origin: SessionOrigin? = nil
@@ -17,10 +18,10 @@ enum RealmOpening {
         let place = try configuration.validated()
         let confinement =
             actor.map { Confinement.of($0) } ?? queue.map { QueueConfinement.enter($0) } ?? .current
-        if let words = RealmCache.shared.conflict(
-            place, configuration)
-        {
-            misuse(words)
+        switch RealmCache.shared.conflict(place, confinement, configuration) {
+        case .here(let setting): misuse(setting.words(place.name))
+        case .elsewhere(let setting): throw setting.error(place.name)
+        case nil: break
         }
         let types = configuration.objectTypes.map { Set($0.map { ObjectIdentifier($0) }) }
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
@@ -33,14 +34,22 @@ enum RealmOpening {
         SchemaUpdate.refuseOwnMigration(place)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
-        let database = try openDatabase(configuration, place)
+        let write = OpenWrites.take(key, queue, actor)
+        if let write, let setting = RealmCache.Setting.difference(write.configuration, configuration) {
+            misuse(setting.words(place.name))
+        }
+        let database = try write?.session.database ?? openDatabase(configuration, place)
         let settings = RealmSettings(
             configuration: configuration, place: place, database: database, schema: schema, queue: queue)
-        let core: RealmCore
-        do {
-            core = RealmCore(
-                session: try database.makeSession(origin: origin), isReadOnly: configuration.readOnly)
-        } catch { throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error) }
+        let session: Session
+        if let write {
+            session = write.session
+        } else {
+            do { session = try database.makeSession(origin: origin) } catch {
+                throw Realm.Error(opening: place.name, readOnly: configuration.readOnly, error)
+            }
+        }
+        let core = RealmCore(session: session, isReadOnly: configuration.readOnly)
         core.session.durability = configuration.durability.level
         core.configurationBox = settings
         if case .actor = confinement { settings.mailbox = actor.map { ActorMailbox($0) } }
@@ -48,9 +57,11 @@ enum RealmOpening {
         if let origin { settings.home += " at \(origin.fileID):\(origin.line)" }
         WriterWatch.start()
         confine(core, to: confinement, executor: actor?.unownedExecutor)
-        try SchemaUpdate(core: core, settings: settings, confinement: confinement).run()
+        if write == nil { try SchemaUpdate(core: core, settings: settings, confinement: confinement).run() }
         settings.forgetControl()
         core.bind(schema.classes)
+        settings.key = key
+        if let write { core.resume(write) }
         RealmCache.shared.insert(core, at: key, configuration)
         core.listen()
         Logger.log(.trace, "DB: Begin read of version \(core.session.version): \(place.name)")
@@ -80,7 +91,7 @@ enum RealmOpening {
             } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
             // Another path may lead to a file that is open otherwise.
             if database.options.isReadOnly != configuration.readOnly {
-                misuse("Realm at path '\(path)' already opened with different read permissions")
+                throw RealmCache.Setting.readOnly.error(path)
             }
             return database
         }

@@ -44,6 +44,13 @@ final class RealmSettings {
         self.queue = queue
     }
 
+    /// Under which the Realm is found again where it was opened; nil for Realms that only the library knows.
+    var key: RealmCache.Key?
+    /// What keeps the running write when nobody holds the Realm; nil where that ends it.
+    var openWrites: OpenWrites?
+    /// The task in which that write has begun, of a Realm of a thread.
+    var task: Int?
+
     /// Opened: nobody waits any more, and who opens it with the same settings again is not called off.
     func forgetControl() { configuration.extras.control = nil }
 

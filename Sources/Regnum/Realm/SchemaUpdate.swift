@@ -28,6 +28,11 @@ struct SchemaUpdate {
         }
     }
 
+    /// To be called on the thread whose migration block was abandoned.
+    static func endAbandonedMigration(_ place: Realm.Configuration.Place) {
+        migrating.withLock { if $0[place] == CurrentThread.id { $0[place] = nil } }
+    }
+
     /// What has to be done.
     private enum Need {
         case nothing
@@ -62,6 +67,8 @@ struct SchemaUpdate {
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
+        // A test kit that abandons the migration block ends the write.
+        WriteHook.didBegin?(core)
         do {
             // Another thread or process may have been faster: what counts is the file of now.
             try update(try need())

@@ -22,6 +22,43 @@ extension RealmCore {
     /// True where both show the same file, or the same place in memory.
     package func sharesFile(with other: RealmCore) -> Bool { settings.database === other.settings.database }
 
+    /// Throws where beginning a write would be misuse because of what kind of Realm this is.
+    package func checkMayWrite() throws {
+        if isFrozen { throw refusal("Can't perform transactions on a frozen Realm") }
+        if isReadOnly { throw refusal("Can't perform transactions on read-only Realms.") }
+    }
+
+    /// Throws where one of the objects does not belong to this Realm, so that deleting it would be misuse. To be asked
+    /// where they may be used, of objects that are not invalid.
+    package func checkMayDelete(_ objects: [Object]) throws {
+        for object in objects where object._homeCore !== self { throw refusal(Self.foreignObject) }
+    }
+
+    /// Throws where adding one of the objects would be misuse for itself, whatever it links to.
+    package func checkMayAdd(_ objects: [Object]) throws {
+        for object in objects {
+            if object.isInvalidated {
+                throw refusal("Adding a deleted or invalidated object to a Realm is not permitted")
+            }
+            if let home = object._homeCore, home !== self { throw refusal(Self.managedElsewhere) }
+            if object.rowContext == nil, bindingIfAny(for: type(of: object)) == nil {
+                throw refusal(unknownClass(ClassNames.name(of: type(of: object))))
+            }
+        }
+    }
+
+    /// What an operation fails with where the API without operations ends the program.
+    package func refusal(_ words: String) -> Realm.Error {
+        Realm.Error(.fail, .unspecified, words, fileURL: fileURL)
+    }
+
+    /// Of an object that belongs to no Realm.
+    package static var deletesUnmanaged: Realm.Error { Realm.Error(.fail, .unspecified, foreignObject, fileURL: nil) }
+
+    /// For objects of different files in one call.
+    package static let managedElsewhere =
+        "Object is already managed by another Realm. Use create instead to copy it into this Realm."
+
     /// True where adding these objects without an update policy would meet a primary key that exists, in the Realm
     /// or among them. O(objects * log n).
     package func wouldRepeatPrimaryKey(_ objects: [Object]) -> Bool {

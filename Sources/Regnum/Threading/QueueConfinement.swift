@@ -89,6 +89,8 @@ enum QueueConfinement {
     /// True on the main queue, and on the main thread whatever it runs: a block of another queue's `sync` holds it up.
     static var isMain: Bool { isCurrent(mainIdentity) || Thread.isMainThread }
 
+    static func isMain(_ queue: DispatchQueue) -> Bool { identity(of: queue) == mainIdentity }
+
     /// True where the caller runs on the marked queue. About 17 ns.
     static func isCurrent(_ identity: UInt) -> Bool { DispatchQueue.getSpecific(key: mark) == identity }
 

@@ -46,8 +46,10 @@ extension ThreadConfined {
         return frozen
     }
 
-    /// The live one of the calling thread, as its Realm shows it, which may not be the newest version; nil where it
-    /// does not exist there. What is live is returned as it is. Misuse where it is unmanaged.
+    /// The live one of the calling thread, queue or actor, as its Realm shows it, which may not be the newest version;
+    /// nil where it does not exist there. What is live is returned as it is. Misuse where it is unmanaged.
+    ///
+    /// Actors and queues count on which the file is open; on others it is the thread's.
     public func thaw() -> Self? {
         guard let realm else { misuse("Unmanaged \(Self._confinedName) cannot be thawed. Only frozen ones can.") }
         realm.core.check()
@@ -89,11 +91,13 @@ extension RealmCore {
         return RealmCache.shared.insert(frozen: core, at: key)
     }
 
-    /// The live Realm of the calling thread or queue; opened where it is not open. Misuse where it cannot be opened.
+    /// The live Realm of the calling thread, queue or actor; opened where it is not open. Misuse where it cannot be
+    /// opened.
     func live() -> RealmCore {
         if !isFrozen { return self }
-        let queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
-        let actor = settings.mailbox?.actor.flatMap { CurrentExecutor.isCurrent($0.unownedExecutor) == true ? $0 : nil }
+        var queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
+        var actor = settings.mailbox?.actor.flatMap { CurrentExecutor.isCurrent($0.unownedExecutor) == true ? $0 : nil }
+        if queue == nil, actor == nil { (queue, actor) = RealmCache.shared.callersHome(of: settings.place) }
         let origin = session.origin?.opened
         do { return try RealmOpening.open(settings.configuration, queue: queue, actor: actor, origin: origin) } catch {
             misuse("The Realm cannot be opened on this thread: \(error)")
@@ -113,7 +117,8 @@ extension Realm {
     /// A Realm that stays at the version shown now; any thread may read it. Equal for equal versions.
     public func freeze() -> Realm { Realm(core: core.frozen()) }
 
-    /// The live Realm of the calling thread, opened where it is not open there.
+    /// The live Realm of the calling thread, queue or actor. Where the file is open on neither the queue nor the actor,
+    /// the thread's, opened where it is not open there.
     public func thaw() -> Realm {
         core.check()
         return Realm(core: core.live())

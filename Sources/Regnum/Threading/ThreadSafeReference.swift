@@ -178,7 +178,7 @@ extension RealmCore {
 }
 
 /// A property or variable whose object or collection may be used on any thread: each read gives the one of the
-/// reading thread, or nil where it was deleted.
+/// reading thread, queue or actor, or nil where it was deleted.
 ///
 /// ```swift
 /// let shared = ThreadSafe(wrappedValue: realm.objects(Dog.self).first)
@@ -208,7 +208,10 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
         get {
             guard let old = content.withLock({ $0 }) else { return nil }
             let core: RealmCore
-            do { core = try RealmOpening.open(old.configuration, queue: nil, origin: old.origin) } catch {
+            do {
+                let (queue, actor) = RealmCache.shared.callersHome(of: try old.configuration.validated())
+                core = try RealmOpening.open(old.configuration, queue: queue, actor: actor, origin: old.origin)
+            } catch {
                 misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)")
             }
             // Outside of the mutex: a Realm that moves on tells its observers, who may read this too.

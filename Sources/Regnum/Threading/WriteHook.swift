@@ -13,5 +13,6 @@ extension RealmCore {
     /// Cancels the write transaction where there is one. On the thread that the Realm is confined to.
     package func cancelAnyWrite() {
         if isWriting { rollBack() }
+        SchemaUpdate.endAbandonedMigration(settings.place)
     }
 }

@@ -194,14 +194,14 @@
         valuePublisher(projection, keyPaths: keyPaths.map { _name(for: $0) })
     }
 
-    /// Changes of what the projection shows, by the names of its properties, and the deletion of its object.
+    /// Changes of what the projection shows, by the names of its properties. Finishes when its object is deleted.
     public func changesetPublisher<T: ProjectionObservable>(
         _ projection: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.ObjectChangeset<T> {
         .init(.changes(projectedBy: projection, keyPaths))
     }
 
-    /// Changes of the properties that the key paths name, and the deletion of the projection's object.
+    /// Changes of the properties that the key paths name. Finishes when the projection's object is deleted.
     public func changesetPublisher<T: ProjectionObservable>(
         _ projection: T, keyPaths: [PartialKeyPath<T>]
     ) -> RealmPublishers.ObjectChangeset<T> {
@@ -222,14 +222,14 @@
         .init(.values(of: map, keyPaths))
     }
 
-    /// Changes of the object's properties, or of those that the key paths name, and its deletion.
+    /// Changes of the object's properties, or of those that the key paths name. Finishes when it is deleted.
     public func changesetPublisher<T: ObjectBase>(
         _ object: T, keyPaths: [String]? = nil
     ) -> RealmPublishers.ObjectChangeset<T> {
         .init(.changes(of: object, keyPaths))
     }
 
-    /// Changes of the properties that the key paths name, and the object's deletion.
+    /// Changes of the properties that the key paths name. Finishes when the object is deleted.
     public func changesetPublisher<T: ObjectBase>(
         _ object: T, keyPaths: [PartialKeyPath<T>]
     ) -> RealmPublishers.ObjectChangeset<T> {

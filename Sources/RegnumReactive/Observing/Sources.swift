@@ -70,13 +70,13 @@
     }
 
     extension Source {
-        /// Changes of an object's properties; ends behind its deletion.
+        /// Changes of an object's properties; ends with its deletion.
         static func changes<T: ObjectBase>(of object: T, _ keyPaths: [String]?) -> Source
         where Output == ObjectChange<T> {
             Source(realm: { object.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 object.observe(keyPaths: keyPaths, on: queue) { change in
-                    take(.value(change))
-                    if case .deleted = change { take(.finished) }
+                    // RealmSwift's publishers finish, and send no `.deleted` before that.
+                    if case .deleted = change { take(.finished) } else { take(.value(change)) }
                 }
             }
         }
@@ -98,13 +98,13 @@
     }
 
     extension Source {
-        /// Changes of the properties that a projection shows; ends behind the deletion of its object.
+        /// Changes of the properties that a projection shows; ends with the deletion of its object.
         static func changes<P: ProjectionObservable>(projectedBy projection: P, _ keyPaths: [String]?) -> Source
         where Output == ObjectChange<P> {
             Source(realm: { projection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 projection.observe(keyPaths: keyPaths, on: queue) { change in
-                    take(.value(change))
-                    if case .deleted = change { take(.finished) }
+                    // RealmSwift's publishers finish, and send no `.deleted` before that.
+                    if case .deleted = change { take(.finished) } else { take(.value(change)) }
                 }
             }
         }

@@ -66,7 +66,7 @@
         public func delete(
             realm: Realm? = nil, thread: ReactiveRealmThread = .current
         ) -> RealmPublishers.Operation<Void> {
-            .init(self, in: realm, on: thread) { $0.delete($1) }
+            .init(self, in: realm, on: thread) { try $0.delete(checked: $1) }
         }
     }
 #endif

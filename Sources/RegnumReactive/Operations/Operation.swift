@@ -77,9 +77,7 @@
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
                 if home == nil { home = core }
                 if home?.sharesFile(with: core) == false {
-                    misuse(
-                        "Object is already managed by another Realm. Use create instead to copy it into this "
-                            + "Realm.")
+                    throw core.refusal(RealmCore.managedElsewhere)
                 }
             }
             return try home.map { Realm(core: $0) } ?? Realm()
@@ -101,6 +99,7 @@
                 let outcome = Result {
                     guard result.isWanted() else { return }
                     let realm = try Realm(configuration: configuration)
+                    try realm.core.checkMayWrite()
                     try realm.write {
                         let objects = try parcels.map { open in
                             guard let object = open(realm) else { throw ReactiveRealmError.deletedInAnotherThread }
@@ -140,12 +139,18 @@
         /// that begins on this thread, and within which a value has arrived.
         func writeOrJoin(_ body: () throws -> Void) throws {
             if isInWriteTransaction { return try body() }
+            try core.checkMayWrite()
             try core.checkWaitsForNoneHere()
             try write { try body() }
         }
 
-        /// Adds objects; throws `alreadyExists` before anything is added.
+        /// Adds objects; throws before anything is added where a primary key exists, or one of them cannot be added.
         func add<T: Object>(checked objects: [T], update: UpdatePolicy) throws {
+            for object in objects {
+                if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
+                if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
+            }
+            try core.checkMayAdd(objects)
             if update == .error, core.wouldRepeatPrimaryKey(objects) { throw ReactiveRealmError.alreadyExists }
             add(objects, update: update)
         }

@@ -138,7 +138,11 @@
             }
 
             private static func deleteTogether<O: Object>(_ objects: [O]) throws {
-                guard let core = objects.first?._homeCore else { return }
+                if objects.isEmpty { return }
+                // Which Realm it is says the first that belongs to one; that all do is asked below.
+                guard let core = objects.lazy.compactMap(\._homeCore).first else {
+                    throw RealmCore.deletesUnmanaged
+                }
                 guard core.isHere else { throw ReactiveRealmError.wrongThread }
                 let realm = Realm(core: core)
                 try realm.writeOrJoin { try realm.delete(checked: objects) }
@@ -153,12 +157,13 @@
         /// Sinks that write where values arrive.
         public static var sink: RealmPublishers.SinksAnywhere.Type { RealmPublishers.SinksAnywhere.self }
 
-        /// Deletes objects; throws before anything is deleted where one is gone or confined elsewhere.
+        /// Deletes objects; throws before anything is deleted where one is gone, confined elsewhere, or not of this Realm.
         func delete<O: Object>(checked objects: [O]) throws {
             for object in objects {
                 if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
                 if object.isInvalidated { throw ReactiveRealmError.deletedInAnotherThread }
             }
+            try core.checkMayDelete(objects)
             delete(objects)
         }
     }

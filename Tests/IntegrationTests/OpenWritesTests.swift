@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// A write that was begun on a Realm that nobody holds goes on until it is committed or cancelled, or its thread, queue or
+// actor ends.
+
+import Dispatch
+import Foundation
+import RealmSwift
+import RegnumTestKit
+import Synchronization
+import Testing
+
+class KeptRow: Object {
+    @Persisted(primaryKey: true) var id = 0
+    @Persisted var name = ""
+}
+
+private func configuration(_ folder: TestFolder?) -> Realm.Configuration {
+    guard let folder else {
+        return Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [KeptRow.self])
+    }
+    return Realm.Configuration(fileURL: folder.file(), objectTypes: [KeptRow.self])
+}
+
+private func count(_ configuration: Realm.Configuration) -> Int {
+    let count = Mutex(-1)
+    onOtherThread {
+        let realm = try! Realm(configuration: configuration)
+        realm.refresh()
+        count.withLock { $0 = realm.objects(KeptRow.self).count }
+    }
+    return count.withLock { $0 }
+}
+
+private actor KeptActor {
+    func begin(_ configuration: Realm.Configuration) async throws {
+        try await Realm(configuration: configuration, actor: self).beginWrite()
+    }
+    func add(_ configuration: Realm.Configuration, id: Int) async throws {
+        _ = try await Realm(configuration: configuration, actor: self).create(KeptRow.self, value: ["id": id])
+    }
+    func end(_ configuration: Realm.Configuration) async throws {
+        let realm = try await Realm(configuration: configuration, actor: self)
+        #expect(realm.isInWriteTransaction)
+        try realm.commitWrite()
+    }
+}
+
+@Suite struct OpenWritesTests {
+    @Test("on a thread, in a file and in memory", arguments: [true, false])
+    func onThread(inMemory: Bool) throws {
+        let folder = inMemory ? nil : TestFolder()
+        let configuration = configuration(folder)
+        // A database in memory lives as long as a Realm of it.
+        let keeper = inMemory ? try Realm(configuration: configuration) : nil
+        onOtherThread {
+            try! Realm(configuration: configuration).beginWrite()
+            for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
+            #expect(try! Realm(configuration: configuration).isInWriteTransaction)
+            try! Realm(configuration: configuration).objects(KeptRow.self).first?.name = "a"
+            try! Realm(configuration: configuration).commitWrite()
+            let realm = try! Realm(configuration: configuration)
+            #expect(!realm.isInWriteTransaction && realm.objects(KeptRow.self).map(\.id) == [0, 1, 2])
+            realm.beginWrite()
+            realm.deleteAll()
+            realm.cancelWrite()
+            #expect(realm.objects(KeptRow.self).count == 3)
+        }
+        #expect(count(configuration) == 3)
+        if let folder { expectIntegrity(of: folder.file()) }
+        withExtendedLifetime(keeper) {}
+    }
+
+    @Test("a cancelled one leaves nothing, and objects that are held keep the Realm as ever")
+    func cancelled() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        onOtherThread {
+            try! Realm(configuration: configuration).beginWrite()
+            try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
+            try! Realm(configuration: configuration).cancelWrite()
+            try! Realm(configuration: configuration).beginWrite()
+            let row = try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 2])
+            row.name = "b"
+            try! Realm(configuration: configuration).commitWrite()
+            #expect(row.name == "b")
+            #expect(try! Realm(configuration: configuration).objects(KeptRow.self).map(\.id) == [2])
+        }
+        #expect(count(configuration) == 1)
+    }
+
+    @Test("it ends with its thread: others write then, and nothing of it is there")
+    func endOfThread() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        onOtherThread {
+            try! Realm(configuration: configuration).beginWrite()
+            try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
+        }
+        // Waits until the thread has ended.
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 2]) }
+            #expect(realm.objects(KeptRow.self).map(\.id) == [2])
+        }
+    }
+
+    @Test("on a serial queue, over several blocks, and it ends with the queue")
+    func onQueue() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        try {
+            let queue = DispatchQueue(label: "kept")
+            try queue.sync { try Realm(configuration: configuration, queue: queue).beginWrite() }
+            try queue.sync {
+                _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 1])
+            }
+            try queue.sync { try Realm(configuration: configuration, queue: queue).commitWrite() }
+            try queue.sync {
+                try Realm(configuration: configuration, queue: queue).beginWrite()
+                _ = try Realm(configuration: configuration, queue: queue).create(KeptRow.self, value: ["id": 2])
+            }
+        }()
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 3]) }
+            #expect(realm.objects(KeptRow.self).map(\.id).sorted() == [1, 3])
+        }
+    }
+
+    @Test("on an actor, over several calls, and it ends with the actor")
+    func onActor() async throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        do {
+            let actor = KeptActor()
+            try await actor.begin(configuration)
+            for id in 0..<3 { try await actor.add(configuration, id: id) }
+            try await actor.end(configuration)
+            try await actor.begin(configuration)
+            try await actor.add(configuration, id: 9)
+        }
+        // An actor may live for a moment after its last call.
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 3]) }
+            #expect(realm.objects(KeptRow.self).map(\.id).sorted() == [0, 1, 2, 3])
+        }
+    }
+
+    @Test("on the main actor")
+    @MainActor func onMain() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        try Realm(configuration: configuration).beginWrite()
+        _ = try Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
+        try Realm(configuration: configuration).commitWrite()
+        #expect(count(configuration) == 1)
+    }
+
+    @Test("another Realm of the file on that thread would wait for itself: misuse, and other settings are too")
+    func otherRealm() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        onOtherThread {
+            try! Realm(configuration: configuration).beginWrite()
+            var wide = configuration
+            wide.objectTypes = nil
+            var newer = configuration
+            newer.schemaVersion = 1
+            let words = try! misuseText { [newer] in _ = try Realm(configuration: newer) }
+            #expect(words?.contains("already opened with different schema version") == true)
+        }
+    }
+
+    @Test("a `write` whose Realm nobody else holds, within which Realms come and go, is one write")
+    func within() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        onOtherThread {
+            try! Realm(configuration: configuration).write {
+                for id in 0..<3 { try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": id]) }
+            }
+            #expect(!(try! Realm(configuration: configuration).isInWriteTransaction))
+        }
+        #expect(count(configuration) == 3)
+    }
+}
