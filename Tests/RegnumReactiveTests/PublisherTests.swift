@@ -241,6 +241,7 @@
         @Test("the end of an object waits for what comes before it")
         func endWaits() throws {
             let record = stage.record({ changesetPublisher(Self.object($0)) }, demand: .none)
+            try stage.write { Self.object($0).value = "b" }
             try stage.write { $0.deleteAll() }
             #expect(!record.isFinished)
             record.request(.max(1))
