@@ -129,7 +129,11 @@ struct ValueTypesTests {
     /// What a subscript gives for a value: enums as raw values, ints as Int. Text by its bytes, because Swift
     /// calls texts equal that differ in their bytes.
     static func shown(_ value: Any?) -> AnyHashable? {
-        switch value {
+        if let value, type(of: value) is NSNumber.Type, let number = value as? NSNumber {
+            let isFloat = number.objCType.pointee == Int8(UInt8(ascii: "f"))
+            return isFloat ? AnyHashable(number.floatValue.bitPattern) : AnyHashable(number.intValue)
+        }
+        return switch value {
         case let value as ValueModels.Colour: Array(value.rawValue.utf8)
         case let value as ValueModels.Level: value.rawValue
         case let value as any FixedWidthInteger: Int(value)

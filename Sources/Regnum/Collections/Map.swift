@@ -61,6 +61,10 @@ public protocol RealmKeyedCollection: Sequence, ThreadConfined, CustomStringConv
     func sum<T: _HasPersistedType>(ofProperty property: String) -> T where T.PersistedType: AddableType
     /// The average of the property's values; nil where there is none.
     func average<T: _HasPersistedType>(ofProperty property: String) -> T? where T.PersistedType: AddableType
+    /// Calls `block` once with the map as it is, and then after each change of it. See `RealmCollection.observe`.
+    func observe(
+        keyPaths: [String]?, on queue: DispatchQueue?, _ block: @escaping (RealmMapChange<Self>) -> Void
+    ) -> NotificationToken
 }
 
 /// Values by String keys as a property of a model class.

@@ -40,7 +40,7 @@ public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator =
     func sorted<S: Sequence>(by sortDescriptors: S) -> Results<Element> where S.Element == SortDescriptor
     /// The elements without those that equal an earlier one in all the properties.
     func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String
-    /// The values of a property of all elements, `NSNull` for nil.
+    /// The values of a property of all elements.
     func value(forKey key: String) -> Any?
     /// The values that the key path leads to, or what a collection operator makes of them.
     func value(forKeyPath keyPath: String) -> Any?

@@ -192,6 +192,14 @@ extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
 
     /// As `geoWithin(_:)` of a box. Misuse for a polygon whose edges cross, or whose holes are not inside.
     public func geoWithin(_ value: GeoPolygon) -> Query<Bool> { comparison(.isIn, value) }
+
+    /// As `geoWithin(_:)` of a box, for code that is generic over the areas. Misuse for a type of one's own.
+    public func geoWithin<Area: RLMGeospatial>(_ value: Area) -> Query<Bool> {
+        guard value is any GeoArea else {
+            misuse("'\(Area.self)' is no area: give a GeoBox, a GeoCircle or a GeoPolygon.")
+        }
+        return comparison(.isIn, value)
+    }
 }
 
 extension PlaceBox {

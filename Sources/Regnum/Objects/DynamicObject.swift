@@ -11,9 +11,9 @@ internal import RegnumEngine
 /// try realm.write { dog.name = "Rex" }
 /// ```
 ///
-/// Whole numbers of every width are `Int`, enums their raw values, links `DynamicObject`, collections
-/// `List<DynamicObject>`, `List<Int>` and so on, null is nil. Names are those of the Swift class where the schema has
-/// one, else those in the file. Confined to the thread of its Realm.
+/// Numbers are instances of `NSNumber`, which cast to every number type that has the value; enums are their raw values,
+/// links `DynamicObject`, collections `List<DynamicObject>`, `List<Int>` and so on, null is nil. Names are those of the
+/// Swift class where the schema has one, else those in the file. Confined to the thread of its Realm.
 @dynamicMemberLookup
 public final class DynamicObject: Object {
     /// The value of a property by its name.
@@ -24,6 +24,9 @@ public final class DynamicObject: Object {
 
     /// The value of a property by its name; misuse where there is none of that name.
     public func value(forUndefinedKey key: String) -> Any? { self[key] }
+
+    /// Sets a property by its name; misuse where there is none of that name.
+    public func setValue(_ value: Any?, forUndefinedKey key: String) { self[key] = value }
 
     /// False: it stands for other classes.
     public override class func shouldIncludeInDefaultSchema() -> Bool { false }

@@ -25,7 +25,10 @@ public class NotificationToken: @unchecked Sendable {
 
     /// One that is to be attached. Only the token keeps `beginning`: what the queue waits for must not keep a user's
     /// block, which may hold the Realm that is waited for.
-    init(_ beginning: Beginning? = nil) { state = Lock(State.waiting(beginning)) }
+    init(_ beginning: Beginning?) { state = Lock(State.waiting(beginning)) }
+
+    /// A token of no observation, for a variable that gets a real one later.
+    public init() { state = Lock(State.waiting(nil)) }
 
     /// One that has ended.
     static func ended() -> NotificationToken {

@@ -105,7 +105,8 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
         if !isLocal, let table = walk.older.table(object.binding.tableKey) {
             old = property.dynamicValue(try table.value(column, of: object.rowKey), of: object, column)
         }
-        return PropertyChange(name: property.name, oldValue: old, newValue: property.shown(of: object))
+        return PropertyChange(
+            name: property.name, oldValue: byName(old, property.isBridgedByName), newValue: property.named(of: object))
     }
 }
 

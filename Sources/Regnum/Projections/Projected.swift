@@ -35,16 +35,21 @@ public struct Projected<Root: ObjectBase, Value> {
 
 /// Any `Projected`, for those who find it by reflection.
 protocol AnyProjected {
-    /// The names of the properties on the way, joined by dots.
-    var path: String { get }
+    /// Reads the value of a traced root: the names of the stored properties on the way.
+    func trace() -> _KeyPathRecorder
     func value(of root: ObjectBase) -> Any
 }
 
+extension AnyProjected {
+    /// The names of the properties on the way, joined by dots.
+    var path: String { trace().path ?? "self" }
+}
+
 extension Projected: AnyProjected {
-    var path: String {
+    func trace() -> _KeyPathRecorder {
         let recorder = _KeyPathRecorder()
         _ = Root._traced(recorder)[keyPath: keyPath]
-        return recorder.path ?? "self"
+        return recorder
     }
 
     func value(of root: ObjectBase) -> Any { unsafeDowncast(root, to: Root.self)[keyPath: keyPath] }

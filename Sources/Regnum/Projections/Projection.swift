@@ -4,6 +4,7 @@
 
 internal import Foundation
 internal import RegnumEngine
+internal import RegnumSystem
 
 /// A class that projects objects; `Projection` is the only one to derive from.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
@@ -34,8 +35,11 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
     /// The object that is projected.
     public final let rootObject: Root
 
-    /// Projects an object.
-    public required init(projecting object: Root) { rootObject = object }
+    /// Projects an object. Misuse where a projected property leads to nothing that is stored.
+    public required init(projecting object: Root) {
+        rootObject = object
+        checkedProjections.check(type(of: self)) { projectedProperties() }
+    }
 
     /// The Realm of the root object; nil while it is unmanaged.
     public final var realm: Realm? { rootObject.realm }
@@ -52,6 +56,25 @@ open class Projection<Root: ObjectBase>: ProjectionObservable {
 
     /// The name of the root's class.
     public static func className() -> String { Root.className() }
+}
+
+/// The classes of projections whose properties have been checked.
+private let checkedProjections = CheckedProjections()
+
+private final class CheckedProjections: Sendable {
+    private let classes = Lock(Set<ObjectIdentifier>())
+
+    /// Misuse for a property that leads to nothing that is stored. Once for each class.
+    func check(_ type: Any.Type, _ properties: () -> [(name: String, projected: any AnyProjected)]) {
+        let id = ObjectIdentifier(type)
+        if classes.withLock({ $0.contains(id) }) { return }
+        for (name, projected) in properties() where projected.trace().names.isEmpty {
+            misuse(
+                "@Projected property '\(name)' of '\(type)' must be a part of Realm object: it has to lead to "
+                    + "properties marked @Persisted.")
+        }
+        classes.withLock { _ = $0.insert(id) }
+    }
 }
 
 extension Projection: CustomStringConvertible {

@@ -79,7 +79,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
             changes.append(
                 PropertyChange(
                     name: property.name, oldValue: isLocal ? nil : try oldValue(property, root, walk),
-                    newValue: Self.shown(property.projected.value(of: root))))
+                    newValue: unwrapped(property.projected.value(of: root))))
         }
         if changes.isEmpty { return nil }
         return { [block, projection] in block(.change(projection, changes)) }
@@ -101,7 +101,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
         return Self.shown(property.projected.value(of: past))
     }
 
-    /// Collections are told without values.
+    /// Collections have no old values.
     private static func shown(_ value: Any) -> Any? {
         guard let value = unwrapped(value), !(value is any Sequence & ThreadConfined) else { return nil }
         return value

@@ -29,9 +29,12 @@ public func dynamicBridgeCast<T>(fromObjectiveC x: Any) -> T {
     misuse("Could not convert value '\(describe(x))' of type '\(type(of: x))' to type '\(T.self)'.")
 }
 
-/// What a subscript shows of the value: enums as raw values, whole numbers as `Int`; `NSNull` for nil.
+/// What a subscript shows of the value: enums as raw values, numbers other than `Int` and `Double`
+/// as `NSNumber`; `NSNull` for nil.
 public func dynamicBridgeCast<T>(fromSwift x: T) -> Any {
-    func open<Value: _HasPersistedType>(_ value: Value) -> Any? { Value._dynamic(value) }
+    func open<Value: _HasPersistedType>(_ value: Value) -> Any? {
+        byName(Value._dynamic(value), Value._isBridgedByName)
+    }
     guard let value = x as? any _HasPersistedType else { return x }
     return open(value) ?? NSNull()
 }

@@ -99,6 +99,8 @@ public protocol _HasPersistedType: _RealmSchemaDiscoverable {
     static func _shown(_ raw: _RawValue) -> Any?
     /// What is stored for a value of type Any, also for one that the type has no form for; nil where none can be.
     static func _storable(_ value: Any) -> _RawValue?
+    /// True of numbers that are read by name as `NSNumber`; see `byName`.
+    static var _isBridgedByName: Bool { get }
     /// A value to go on tracing a key path with.
     static func _traced(_ recorder: _KeyPathRecorder) -> Self
 }
@@ -205,6 +207,7 @@ extension _MadeOnFirstUse {
 }
 
 extension _HasPersistedType {
+    public static var _isBridgedByName: Bool { false }
     public static func _dynamic(_ value: Self) -> Any? { value }
     public static func _shown(_ raw: _RawValue) -> Any? { _dynamic(_fromRaw(raw)) }
     public static func _storable(_ value: Any) -> _RawValue? { _coerced(value).map { _toRaw($0) } }

@@ -151,6 +151,7 @@ extension _CustomPersistable {
         return PersistedType._coerced(value).flatMap { _converted($0) }
     }
 
+    public static var _isBridgedByName: Bool { PersistedType._isBridgedByName }
     public static func _dynamic(_ value: Self) -> Any? { PersistedType._dynamic(value.persistableValue) }
 
     public static func _shown(_ raw: _RawValue) -> Any? {

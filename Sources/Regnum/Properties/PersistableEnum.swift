@@ -3,8 +3,10 @@
 
 internal import RegnumEngine
 
-/// The old name of enums that can be stored.
-public protocol RealmEnum: RawRepresentable, RealmOptionalType {}
+/// An enum that can be stored in a `RealmOptional` or a `RealmProperty`, as RealmSwift had it before
+/// `PersistableEnum`: `let size = RealmOptional<Size>()`.
+public protocol RealmEnum: RawRepresentable, RealmOptionalType
+where RawValue: _Persistable & _PersistableInsideOptional, PersistedType == RawValue.PersistedType {}
 
 /// An enum with a raw value of an integer, floating-point or String type that can be a property or an
 /// element.
@@ -18,10 +20,7 @@ public protocol RealmEnum: RawRepresentable, RealmOptionalType {}
 public protocol PersistableEnum:
     _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional, RealmEnum, CaseIterable,
     Comparable
-where
-    RawValue: _Persistable & _PersistableInsideOptional & Comparable, _Stored == Self,
-    PersistedType == RawValue.PersistedType
-{}
+where RawValue: Comparable, _Stored == Self {}
 
 extension PersistableEnum {
     /// The first case.
@@ -34,13 +33,6 @@ extension PersistableEnum {
 
     /// By raw value.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-
-    public static var _shape: _PropertyShape {
-        var shape = RawValue._shape
-        shape.code = .generic
-        shape.isPartial = true
-        return shape
-    }
 
     public static var _unset: Self { Self() }
     @inlinable public static var _hasFixedSize: Bool { RawValue._hasFixedSize }
@@ -71,6 +63,51 @@ extension PersistableEnum {
         RawValue._storeNarrow(value.rawValue, column, row)
     }
 
+    @inlinable public static var _hasFixedSizeInside: Bool { RawValue._hasFixedSize }
+
+    @inlinable
+    public static func _storeOptional(
+        _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        RawValue._storeOptional(value?.rawValue, column, row, object)
+    }
+
+    public static func _makeUnset() -> Self { Self() }
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self { Self() }
+}
+
+extension RealmEnum {
+    public static var _shape: _PropertyShape {
+        var shape = RawValue._shape
+        shape.code = .generic
+        shape.isPartial = true
+        return shape
+    }
+
+    public static var _hasFixedSizeInside: Bool { RawValue._hasFixedSize }
+
+    public static func _loadOptional(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase) -> Self? {
+        RawValue._loadOptional(column, row, object).flatMap { Self(rawValue: $0) }
+    }
+
+    public static func _storeOptional(
+        _ value: Self?, _ column: UnsafeMutableRawPointer, _ row: Int, _ object: ObjectBase
+    ) {
+        RawValue._storeOptional(value?.rawValue, column, row, object)
+    }
+
+    public static func _makeUnset() -> Self { unset() }
+    public static func _traced(_ recorder: _KeyPathRecorder) -> Self { unset() }
+
+    /// The case of the raw value's own default. An enum of this kind need not say what its cases are.
+    private static func unset() -> Self {
+        let raw = RawValue._makeUnset()
+        guard let value = Self(rawValue: raw) else {
+            misuse("The enum '\(Self.self)' has no case for '\(raw)': adopt PersistableEnum, so that it has a default.")
+        }
+        return value
+    }
+
     public static func _fromRaw(_ raw: _RawValue) -> Self {
         let raw = RawValue._fromRaw(raw)
         guard let value = Self(rawValue: raw) else { unknownRawValue("\(raw)", "\(Self.self)") }
@@ -90,6 +127,7 @@ extension PersistableEnum {
         return RawValue._coerced(value).flatMap { Self(rawValue: $0) }
     }
 
+    public static var _isBridgedByName: Bool { RawValue._isBridgedByName }
     public static func _dynamic(_ value: Self) -> Any? { RawValue._dynamic(value.rawValue) }
     public static func _shown(_ raw: _RawValue) -> Any? { RawValue._shown(raw) }
     public static func _storable(_ value: Any) -> _RawValue? {

@@ -37,6 +37,7 @@ extension _Persistable where Self: FixedWidthInteger {
         if type(of: value) == Self.self { return value as? Self }
         return Coercion.integer(value).flatMap { Self(exactly: $0) }
     }
+    public static var _isBridgedByName: Bool { Self.self != Int.self }
     /// All widths show as Int.
     public static func _dynamic(_ value: Self) -> Any? { Int(value) }
     /// Columns have 64 bits, whatever the type has.
@@ -111,6 +112,7 @@ extension Bool: _Persistable, _PersistableInsideOptional, _RealmCollectionValueI
 
 extension Float: _Persistable, _PersistableInsideOptional, _RealmCollectionValueInsideOptional {
     public typealias PersistedType = Float
+    public static var _isBridgedByName: Bool { true }
     public static var _shape: _PropertyShape { _PropertyShape(.float, code: .float) }
     @inlinable @inline(__always) public static var _unset: Float { 0 }
 

@@ -25,6 +25,7 @@ extension Optional: _HasPersistedType where Wrapped: _PersistableInsideOptional 
         guard let value = unwrapped(value) else { return .some(nil) }
         return Wrapped._coerced(value).map { .some($0) }
     }
+    public static var _isBridgedByName: Bool { Wrapped._isBridgedByName }
     public static func _dynamic(_ value: Wrapped?) -> Any? { value.flatMap { Wrapped._dynamic($0) } }
     public static func _shown(_ raw: _RawValue) -> Any? {
         if case .null = raw.value { return nil }

@@ -7,10 +7,10 @@ internal import RegnumEngine
 /// Types of the values of a `RealmProperty`.
 public protocol RealmPropertyType: _HasPersistedType {}
 
-extension Optional: RealmPropertyType where Wrapped: _PersistableInsideOptional & RealmOptionalType {}
+extension Optional: RealmPropertyType where Wrapped: RealmOptionalType {}
 
 /// Types that an optional `RealmProperty` may hold.
-public protocol RealmOptionalType {}
+public protocol RealmOptionalType: _PersistableInsideOptional {}
 extension Int: RealmOptionalType {}
 extension Int8: RealmOptionalType {}
 extension Int16: RealmOptionalType {}
@@ -191,4 +191,4 @@ struct ManagedPlace {
 
 /// The name of the box before RealmSwift 10; the same class.
 @available(*, deprecated, message: "write RealmProperty<Value?>, or @Persisted var with an optional type")
-public typealias RealmOptional<Value: RealmOptionalType & _PersistableInsideOptional> = RealmProperty<Value?>
+public typealias RealmOptional<Value: RealmOptionalType> = RealmProperty<Value?>

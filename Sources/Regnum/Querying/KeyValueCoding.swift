@@ -11,11 +11,15 @@ internal import RegnumQuery
 extension ObjectBase {
     /// The value of a property by its name: nil for null, enums as raw values, types of one's own as what they are
     /// stored as (see `CustomPersistable`). Misuse for a name that is not there and for a value that does not fit.
+    ///
+    /// An `Int`, a `Double` and a `Bool` are read as what they are. Numbers of other types, and all numbers of a
+    /// `DynamicObject`, are instances of `NSNumber`, which cast to every number type that has the value: `dog["age"]` of
+    /// an `Int8` property to `Int8` and to `Int`. Setting takes numbers of all types.
     public final subscript(key: String) -> Any? {
         get {
             if let found = plainEntry(key) {
                 requireValid()
-                return plainColumn(found.pointee.form, Int(found.pointee.column))
+                return byName(plainColumn(found.pointee.form, Int(found.pointee.column)), true)
             }
             let schema = classSchema
             guard let place = schema.place(named: key) else {
@@ -49,9 +53,9 @@ extension ObjectBase {
 
     private final func value(_ schema: ClassSchema, _ place: Int) -> Any? {
         if !schema.plainForms.isEmpty, schema.plainForms[place] != .other {
-            return plainValue(schema.plainForms[place], place)
+            return byName(plainValue(schema.plainForms[place], place), true)
         }
-        return schema.properties[place].shown(of: self)
+        return schema.properties[place].named(of: self)
     }
 
     /// Sets a property by its name; as `self[key] = value`.
@@ -152,11 +156,13 @@ enum KeyPathParts {
 // MARK: Collections
 
 extension RealmCollection {
-    /// The values of a property of all elements, `NSNull` for nil; for "self" the elements, for "@count" their
-    /// number. O(elements).
+    /// An array of the values of a property of all elements, as subscripts show them; for "self" of the elements, for
+    /// "@count" their number. Of a `MutableSet` each value once. O(elements).
+    ///
+    /// Nulls are nil: the array casts to `[String?]`, and nulls become `NSNull` in a cast to `[AnyObject]`.
     public func value(forKey key: String) -> Any? {
         switch key {
-        case "self": Array(self)
+        case "self": Element._shape.target == nil ? valueElements() : Array(self)
         case "@count": count
         case "@invalidated", "invalidated": isInvalidated
         default: elementValues(key)
@@ -227,22 +233,36 @@ extension RealmCollection {
 
     private func elementValues(_ keyPath: String) -> [Any] {
         guard Element._shape.target != nil else { KeyValueOperator.refuse(keyPath, Element.self) }
-        if let objects = embeddedObjects() { return objects.map { $0.value(forKeyPath: keyPath) ?? NSNull() } }
         var values: [Any] = []
         values.reserveCapacity(count)
-        for element in self {
-            guard let object = Element._toRaw(element).object else { continue }
-            values.append(object.value(forKeyPath: keyPath) ?? NSNull())
+        if let objects = embeddedObjects() {
+            for object in objects { values.append(elementByName(object.value(forKeyPath: keyPath))) }
+        } else {
+            for element in self {
+                guard let object = Element._toRaw(element).object else { continue }
+                values.append(elementByName(object.value(forKeyPath: keyPath)))
+            }
         }
-        return values
+        return isSet ? KeyValueOperator.distinct(values) : values
+    }
+
+    private var isSet: Bool { Self.self == MutableSet<Element>.self }
+
+    /// The elements of a collection of values, as subscripts show them.
+    private func valueElements() -> [Any] {
+        let isBridged = Element._isBridgedByName
+        if let stored = self as? _StoredCollection<Element> {
+            return (0..<stored.count).map { elementByName(byName(stored.shownElement(at: $0), isBridged)) }
+        }
+        return (0..<count).map { elementByName(byName(Element._dynamic(self[$0]), isBridged)) }
     }
 
     private func applied(_ name: String, _ property: String) -> Any? {
         switch name {
-        case "@min": return KeyValueOperator.shown(figure(.min, property, "min"))
-        case "@max": return KeyValueOperator.shown(figure(.max, property, "max"))
-        case "@sum": return KeyValueOperator.shown(figure(.sum, property, "sum"))
-        case "@avg": return KeyValueOperator.shown(figure(.avg, property, "average"))
+        case "@min": return ValueFigures.shown(figure(.min, property, "min"))
+        case "@max": return ValueFigures.shown(figure(.max, property, "max"))
+        case "@sum": return ValueFigures.shown(figure(.sum, property, "sum"))
+        case "@avg": return ValueFigures.shown(figure(.avg, property, "average"))
         default:
             var values = value(forKey: property) as? [Any] ?? []
             if name.hasSuffix("OfArrays") {
@@ -272,12 +292,23 @@ extension RealmCollection {
 
 extension _StoredCollection {
     /// As the one of all collections, for code that asks for objects of the runtime: strings and numbers come as those
-    /// of Foundation.
+    /// of Foundation, nulls as `NSNull`. Misuse for a key that stands for one value, as "@count" does.
     @_disfavoredOverload
     public final func value(forKey key: String) -> [AnyObject] {
-        guard let collection = self as? any RealmCollection,
-            let values: [Any] = collection.value(forKey: key) as? [Any]
-        else { misuse("value(forKey: \"\(key)\") of a collection is one value, no array of the elements' values.") }
+        foundationObjects((self as? any RealmCollection)?.value(forKey: key), key)
+    }
+
+    /// As the one of all collections, for code that asks for objects of the runtime: strings and numbers come as those
+    /// of Foundation, nulls as `NSNull`. Misuse for a key path that leads to one value, as "@count" does.
+    @_disfavoredOverload
+    public final func value(forKeyPath keyPath: String) -> [AnyObject] {
+        foundationObjects((self as? any RealmCollection)?.value(forKeyPath: keyPath), keyPath)
+    }
+
+    private final func foundationObjects(_ values: Any?, _ key: String) -> [AnyObject] {
+        guard let values = values as? [Any] else {
+            misuse("value(forKey: \"\(key)\") of a collection is one value, no array of the elements' values.")
+        }
         return values.map { $0 as AnyObject }
     }
 }
@@ -288,24 +319,12 @@ private enum KeyValueOperator {
         "@distinctUnionOfArrays",
     ]
 
-    static func shown(_ value: Value?) -> Any? {
-        switch value {
-        case .int(let value): Int(value)
-        case .float(let value): value
-        case .double(let value): value
-        case .decimal128: Decimal128._fromRaw(_RawValue(value ?? .null))
-        case .date(let value): Date._fromRaw(_RawValue(.date(value)))
-        default: nil
-        }
-    }
-
     /// The values without those that equal an earlier one.
     static func distinct(_ values: [Any]) -> [Any] {
         var seen: Set<AnyHashable> = []
         var hasNull = false
         return values.filter { value in
-            // On Linux equal instances of NSNull have different hashes.
-            if type(of: value) == NSNull.self {
+            guard let value = unwrapped(value) else {
                 defer { hasNull = true }
                 return !hasNull
             }

@@ -135,7 +135,12 @@ extension Map where Value.PersistedType: MinMaxType {
 extension Map where Value.PersistedType: AddableType {
     /// The sum of the values; ints wrap.
     public func sum() -> Value {
-        converted(ValueFigures.figure(.sum, of: engineValues, isDecimal: Value._shape.type == .any), to: Value.self)
+        let isUnmanaged = checkedPlace() == nil
+        let shape = Value._shape
+        return converted(
+            isUnmanaged
+                ? ValueFigures.unmanagedSum(of: engineValues, shape)
+                : ValueFigures.figure(.sum, of: engineValues, isDecimal: shape.type == .any), to: Value.self)
     }
 
     /// The average of the values; nil where there is none.
@@ -147,7 +152,8 @@ extension Map where Value.PersistedType: AddableType {
 // MARK: By names
 
 extension Map {
-    /// The value of a key as subscripts of objects show it; of "@count" the number of entries.
+    /// The value of a key as subscripts of objects show it, `NSNull` for a null, nil where there is no such key; of
+    /// "@count" the number of entries.
     public func value(forKey key: String) -> Any? {
         switch key {
         case "@count": count
@@ -156,13 +162,15 @@ extension Map {
         }
     }
 
-    /// As subscripts of objects show it.
+    /// As subscripts of objects show it; `NSNull` for null.
     private func shownValue(_ key: String) -> Any? {
         let shape = Value._shape
         guard shape.isPartial || shape.hasEmbeddedForm, let place = checkedPlace() else {
-            return self[Key(_mapKey: key)].flatMap { Value._dynamic($0) }
+            guard let value = self[Key(_mapKey: key)] else { return nil }
+            return byName(Value._dynamic(value), Value._isBridgedByName) ?? NSNull()
         }
-        return place.value(forKey: key).flatMap { place.shown($0, as: Value.self) }
+        guard let value = place.value(forKey: key) else { return nil }
+        return byName(place.shown(value, as: Value.self), Value._isBridgedByName) ?? NSNull()
     }
 
     /// A property of the value of a key, `rex.age`; or one figure over all values, `@sum.age`, or `@sum.self`
@@ -174,7 +182,7 @@ extension Map {
             return ValueFigures.value(of: engineValues, at: keyPath)
         }
         guard let dot = keyPath.firstIndex(of: ".") else { return value(forKey: keyPath) }
-        let object = shownValue(String(keyPath[..<dot])) as? ObjectBase
+        let object = shownValue(String(keyPath[..<dot])).flatMap { objectBase($0) }
         return object?.value(forKeyPath: String(keyPath[keyPath.index(after: dot)...]))
     }
 
@@ -186,5 +194,22 @@ extension Map {
             return place.setEntry(key, storedElement(value, as: Value.self, .dictionary, isKnown: true))
         }
         updateValue(coercedElement(value, Value.self, .dictionary), forKey: Key(_mapKey: key))
+    }
+}
+
+// For code that asks for objects of the runtime.
+extension RealmKeyedCollection {
+    /// As the one that gives any value: strings and numbers come as those of Foundation.
+    @_disfavoredOverload
+    public func value(forKey key: String) -> AnyObject? { value(forKey: key).map { $0 as AnyObject } }
+
+    /// As the one that gives any value: strings and numbers come as those of Foundation.
+    @_disfavoredOverload
+    public func value(forKeyPath keyPath: String) -> AnyObject? { value(forKeyPath: keyPath).map { $0 as AnyObject } }
+
+    /// The value of a key, which is a String, as `value(forKey:)` gives it; nil where there is no such key.
+    @_disfavoredOverload
+    public func object(forKey key: AnyObject) -> AnyObject? {
+        (key as? String).flatMap { self[Key(_mapKey: $0)] }.map { dynamicBridgeCast(fromSwift: $0) as AnyObject }
     }
 }

@@ -16,6 +16,13 @@ enum ValueFigures {
         return total.result(kind)
     }
 
+    /// The sum of values in memory. Of values of any type it is a decimal, but the sum of nothing is the integer 0.
+    static func unmanagedSum(of values: [Value], _ shape: _PropertyShape) -> Value {
+        var total = ValueAggregate(isDecimal: shape.type == .any)
+        for value in values { total.add(value) }
+        return total.count == 0 && shape.type == .any ? .int(0) : total.result(.sum)
+    }
+
     /// By one of the operators of key-value coding: `@sum.self`. Misuse for what they do not know.
     static func value(of values: [Value], at keyPath: String) -> Any? {
         let kinds: [String: AggregateKind] = ["@min": .min, "@max": .max, "@sum": .sum, "@avg": .avg]
@@ -29,11 +36,11 @@ enum ValueFigures {
         return shown(figure(kind, of: values))
     }
 
-    /// A figure as key-value coding shows it.
+    /// A figure as key-value coding shows it: whole numbers and Floats as `NSNumber`, whatever the property's type is.
     static func shown(_ value: Value) -> Any? {
         switch value {
-        case .int(let value): Int(value)
-        case .float(let value): value
+        case .int(let value): byName(Int(value), true)
+        case .float(let value): byName(value, true)
         case .double(let value): value
         case .decimal128: Decimal128._fromRaw(_RawValue(value))
         case .date: Date._fromRaw(_RawValue(value))
@@ -129,7 +136,11 @@ extension RealmCollection where Element.PersistedType: MinMaxType {
 
 extension RealmCollection where Element.PersistedType: AddableType {
     /// The sum of the elements; ints wrap.
-    public func sum() -> Element { converted(figure(.sum), to: Element.self) }
+    public func sum() -> Element {
+        let isUnmanaged = _handle.state == nil
+        return converted(
+            isUnmanaged ? ValueFigures.unmanagedSum(of: engineValues, Element._shape) : figure(.sum), to: Element.self)
+    }
 
     /// The average of the elements; nil where there is none.
     public func average<T: _HasPersistedType>() -> T? where T.PersistedType: AddableType { converted(figure(.avg)) }

@@ -51,6 +51,8 @@ package final class ClassProperty: @unchecked Sendable {
     let storedForm: PlainForm
     /// True of `@Persisted` properties of a type of the user's own that is stored as an embedded object.
     let hasEmbeddedForm: Bool
+    /// True where its numbers are read by name as `NSNumber`; see `byName`.
+    let isBridgedByName: Bool
 
     package init(
         name: String, offset: Int, shape: _PropertyShape, storage: Storage, type: (any _Persistable.Type)?,
@@ -66,6 +68,8 @@ package final class ClassProperty: @unchecked Sendable {
         isPartial = shape.isPartial && storage != .column
         storedForm = isPartial && storage == .wrapper ? PlainForm(shape) : .other
         hasEmbeddedForm = shape.hasEmbeddedForm && !shape.isCollection && storage == .wrapper
+        let boxed = (fieldType as? any AnyRealmProperty.Type)?.valueType
+        isBridgedByName = storage == .column || type?._isBridgedByName ?? boxed?._isBridgedByName ?? false
     }
 
     /// True where there is no column: linking objects.
@@ -96,6 +100,9 @@ package final class ClassProperty: @unchecked Sendable {
     /// What a subscript shows: as `get`, but of a type of the user's own that is stored as an embedded object that
     /// object itself, live.
     func shown(of object: ObjectBase) -> Any? { embeddedObject(of: object) ?? get(object) }
+
+    /// What a user reads by name: as `shown`, but with numbers as `NSNumber` where `byName` says so.
+    func named(of object: ObjectBase) -> Any? { byName(shown(of: object), isBridgedByName) }
 
     /// The value as type Any: enums as raw values, collections themselves, nil for null. Of a type of the user's own
     /// that is stored as an embedded object a new one, unmanaged.

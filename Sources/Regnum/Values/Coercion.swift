@@ -44,7 +44,8 @@ enum Coercion {
     static func integer(_ value: Any) -> Int64? {
         if type(of: value) == Int.self { return (value as? Int).map(Int64.init) }
         if type(of: value) == Bool.self { return value as? Bool == true ? 1 : 0 }
-        if let value = value as? any BinaryInteger { return Int64(exactly: value) }
+        // A cast of an NSNumber to a protocol fails slowly.
+        if !isInstance(value), let value = value as? any BinaryInteger { return Int64(exactly: value) }
         guard let value = value as? NSNumber else { return nil }
         let isFloating = value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
         return isFloating ? nil : value.int64Value
@@ -52,13 +53,14 @@ enum Coercion {
 
     /// A number of any integer or floating-point type.
     static func number(_ value: Any) -> Double? {
+        // By its type: an NSNumber of 0 or 1 can be cast to Bool.
+        if isInstance(value) { return (value as? NSNumber)?.doubleValue }
         switch value {
-        case is Bool: nil
-        case let value as Double: value
-        case let value as Float: Double(value)
-        case let value as any BinaryInteger: Double(value)
-        case let value as NSNumber: value.doubleValue
-        default: nil
+        case is Bool: return nil
+        case let value as Double: return value
+        case let value as Float: return Double(value)
+        case let value as any BinaryInteger: return Double(value)
+        default: return nil
         }
     }
 

@@ -99,14 +99,16 @@ public final class Decimal128: Sendable {
     }
 
     /// The least finite number, -9.999999999999999999999999999999999E6144.
-    public static let min = Decimal128(bits: DecimalBits.greatest.negated)
+    public static var min: Decimal128 { Decimal128(bits: DecimalBits.greatest.negated) }
     /// The greatest finite number, 9.999999999999999999999999999999999E6144.
-    public static let max = Decimal128(bits: .greatest)
+    public static var max: Decimal128 { Decimal128(bits: .greatest) }
 
     /// Whether it is not a number.
     public var isNaN: Bool { bits.isNaN }
     /// Whether it is the NaN that `snan` stands for. Results of arithmetic never are.
     public var isSignaling: Bool { bits.isSignaling }
+    /// As `isSignaling`.
+    public var isSignalingNaN: Bool { isSignaling }
     /// Without the sign.
     public var magnitude: Decimal128 { Decimal128(bits: bits.magnitude) }
     /// The nearest Double; an infinity where that is too small.
@@ -115,6 +117,11 @@ public final class Decimal128: Sendable {
     public var decimalValue: Decimal { Decimal(string: bits.text) ?? .nan }
     /// As `description`.
     public var stringValue: String { description }
+
+    /// Changes the sign of this instance, and so of every constant, variable and unmanaged property that refers to it.
+    /// A variable (`var`) gets another instance instead: see `negate()` of `SignedNumeric`.
+    @_disfavoredOverload
+    public func negate() { high.store(bits.negated.high, ordering: .relaxed) }
 
     /// Equality with what `init(value:)` takes: `Decimal128(1).isEqual(NSNumber(value: 1.0))`. False for what
     /// is no number.

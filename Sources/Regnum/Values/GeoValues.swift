@@ -22,8 +22,11 @@ public struct GeoPoint: Hashable, Sendable {
     fileprivate init?(_ pair: (Double, Double)) { self.init(latitude: pair.0, longitude: pair.1) }
 }
 
+/// The areas that queries look for points in: `GeoBox`, `GeoCircle` and `GeoPolygon`.
+public protocol RLMGeospatial {}
+
 /// A rectangle of degrees.
-public struct GeoBox: Hashable, Sendable {
+public struct GeoBox: RLMGeospatial, Hashable, Sendable {
     /// The south-western corner.
     public let bottomLeft: GeoPoint
     /// The north-eastern corner.
@@ -43,7 +46,7 @@ public struct GeoBox: Hashable, Sendable {
 }
 
 /// An area within a ring of points, without the holes in it.
-public struct GeoPolygon: Hashable, Sendable {
+public struct GeoPolygon: RLMGeospatial, Hashable, Sendable {
     /// The border; the last point is the first one.
     public let outerRing: [GeoPoint]
     /// Rings of what does not belong to the area.
@@ -108,7 +111,7 @@ public struct Distance: Hashable, Sendable {
 }
 
 /// The area within a distance of a point.
-public struct GeoCircle: Hashable, Sendable {
+public struct GeoCircle: RLMGeospatial, Hashable, Sendable {
     /// The middle.
     public let center: GeoPoint
     /// In radians of a great circle.

@@ -3,7 +3,8 @@
 
 package import RegnumEngine
 
-/// An aggregate over single values. Nulls and NaN do not count; least and greatest are those of `MixedOrder`.
+/// An aggregate over single values. Nulls and NaN do not count; least and greatest are those of `MixedOrder`. Among
+/// values of any type numbers count, and dates for least and greatest.
 package struct ValueAggregate: Sendable {
     package private(set) var count = 0
     private var integerSum: Int64 = 0
@@ -40,12 +41,17 @@ package struct ValueAggregate: Sendable {
             }
             decimalSum = decimalSum + number
         case .date:
-            // Among values of any type only numbers count.
-            if kind == .decimal { return }
+            // Dates among values of any type have no part in sums and averages.
+            if kind == .decimal { return widen(value) }
             kind = .double
         default: return
         }
         count += 1
+        widen(value)
+    }
+
+    /// Makes the value the least or the greatest if it is.
+    private mutating func widen(_ value: Value) {
         if least == .null || MixedOrder.compare(value, least) < 0 { least = value }
         if greatest == .null || MixedOrder.compare(value, greatest) > 0 { greatest = value }
     }

@@ -39,20 +39,22 @@
     extension Map: ObservableObject {
         /// Tells of each change of the map, after it.
         public var objectWillChange: RealmPublishers.WillChange<Map> { .init(Source(changing: self)) }
+    }
 
+    extension RealmKeyedCollection {
         /// The map as it is, then its changes.
-        public var changesetPublisher: RealmPublishers.MapChangeset<Map> { .init(.changes(of: self, nil)) }
+        public var changesetPublisher: RealmPublishers.MapChangeset<Self> { .init(.changes(of: self, nil)) }
 
         /// The map as it is, then its changes; of linked objects only those of the key paths count.
-        public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.MapChangeset<Map> {
+        public func changesetPublisher(keyPaths: [String]?) -> RealmPublishers.MapChangeset<Self> {
             .init(.changes(of: self, keyPaths))
         }
 
         /// The map, and again after each change.
-        public var collectionPublisher: RealmPublishers.Value<Map> { .init(.values(of: self, nil)) }
+        public var collectionPublisher: RealmPublishers.Value<Self> { .init(.values(of: self, nil)) }
 
         /// The map, and again after each change; of linked objects only those of the key paths count.
-        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Map> {
+        public func collectionPublisher(keyPaths: [String]?) -> RealmPublishers.Value<Self> {
             .init(.values(of: self, keyPaths))
         }
     }
@@ -216,9 +218,9 @@
     }
 
     /// The map, and again after each change.
-    public func valuePublisher<K, V>(
-        _ map: Map<K, V>, keyPaths: [String]? = nil
-    ) -> RealmPublishers.Value<Map<K, V>> {
+    public func valuePublisher<T: RealmKeyedCollection>(
+        _ map: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.Value<T> {
         .init(.values(of: map, keyPaths))
     }
 
@@ -244,9 +246,9 @@
     }
 
     /// The map as it is, then its changes.
-    public func changesetPublisher<K, V>(
-        _ map: Map<K, V>, keyPaths: [String]? = nil
-    ) -> RealmPublishers.MapChangeset<Map<K, V>> {
+    public func changesetPublisher<T: RealmKeyedCollection>(
+        _ map: T, keyPaths: [String]? = nil
+    ) -> RealmPublishers.MapChangeset<T> {
         .init(.changes(of: map, keyPaths))
     }
 #endif

@@ -31,21 +31,10 @@
     }
 
     extension Source {
-        static func changes<K, V>(of map: Map<K, V>, _ keyPaths: [String]?) -> Source
-        where Output == RealmMapChange<Map<K, V>> {
+        static func changes<M: RealmKeyedCollection>(of map: M, _ keyPaths: [String]?) -> Source
+        where Output == RealmMapChange<M> {
             Source(realm: { map.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 map.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
-            }
-        }
-
-        static func values<K, V>(of map: Map<K, V>, _ keyPaths: [String]?) -> Source where Output == Map<K, V> {
-            Source(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
-                map.observe(keyPaths: keyPaths, on: queue) { change in
-                    switch change {
-                    case .initial(let map), .update(let map, _, _, _): take(.value(map))
-                    case .error: break
-                    }
-                }
             }
         }
 
@@ -53,6 +42,20 @@
         where Output == SectionedResultsChange<C> {
             Source(realm: { sections.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 sections.observe(keyPaths: keyPaths, on: queue) { take(.value($0)) }
+            }
+        }
+    }
+
+    extension Source where Output: RealmKeyedCollection {
+        /// A map, again after each change.
+        static func values(of map: Output, _ keyPaths: [String]?) -> Source {
+            Source(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
+                map.observe(keyPaths: keyPaths, on: queue) { change in
+                    switch change {
+                    case .initial(let map), .update(let map, _, _, _): take(.value(map))
+                    case .error: break
+                    }
+                }
             }
         }
     }

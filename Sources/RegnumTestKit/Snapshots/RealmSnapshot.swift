@@ -120,6 +120,9 @@ private struct SnapshotWriter {
 
     private mutating func text(_ value: Any?, indent: String) -> String {
         if let mixed = value as? AnyRealmValue { return text(mixed, indent: indent) }
+        // By name a property of any value is what it holds.
+        if let list = value as? List<AnyRealmValue> { return text(.list(list), indent: indent) }
+        if let map = value as? Map<String, AnyRealmValue> { return text(.dictionary(map), indent: indent) }
         guard let object = value as? ObjectBase else { return plain(value) }
         let schema = object.objectSchema
         guard schema.isEmbedded else { return name(object, schema) }
@@ -160,7 +163,19 @@ private struct SnapshotWriter {
         case let data as Data: "\(data.count) bytes " + data.map { Self.hexadecimal($0) }.joined()
         case let date as Date: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         case let uuid as UUID: uuid.uuidString
+        // By its type: a Bool can be cast to NSNumber.
+        case let number? where type(of: number) is NSNumber.Type: Self.text(number)
         case let other?: "\(other)"
+        }
+    }
+
+    /// A number that was read by name, as Swift writes it.
+    private static func text(_ value: Any) -> String {
+        guard let number = value as? NSNumber else { return "\(value)" }
+        return switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"): "\(number.floatValue)"
+        case UInt8(ascii: "d"): "\(number.doubleValue)"
+        default: "\(number.int64Value)"
         }
     }
 
