@@ -130,8 +130,9 @@ struct ValueTypesTests {
     /// calls texts equal that differ in their bytes.
     static func shown(_ value: Any?) -> AnyHashable? {
         if let value, type(of: value) is NSNumber.Type, let number = value as? NSNumber {
-            let isFloat = number.objCType.pointee == Int8(UInt8(ascii: "f"))
-            return isFloat ? AnyHashable(number.floatValue.bitPattern) : AnyHashable(number.intValue)
+            // Infinity and NaN of a Float say that they are Doubles.
+            let isFloating = ["f", "d"].contains(String(cString: number.objCType))
+            return isFloating ? AnyHashable(number.floatValue.bitPattern) : AnyHashable(number.intValue)
         }
         return switch value {
         case let value as ValueModels.Colour: Array(value.rawValue.utf8)
