@@ -37,12 +37,33 @@ package enum EngineError: Error, Equatable {
     }
 }
 
-extension EngineError {
-    /// For findings: the damage itself where it is one.
-    package var damage: String {
-        if case .corrupted(let damage) = self { return damage.description }
-        return "\(self)"
+extension EngineError: CustomStringConvertible {
+    /// What is wrong, in a sentence without its last stop and without the path of the database: callers add the path and
+    /// say what to do. Errors of the system name the file that they are about.
+    package var description: String {
+        switch self {
+        case .notADatabase(_, .tooSmall): "it is too short to be a Regnum database"
+        case .notADatabase(_, .wrongMagic): "it is not a Regnum database, or its beginning was overwritten"
+        case .notADatabase(_, .oldRealmCore): "it is a Realm Core file, written by RealmSwift or another SDK of Realm"
+        case .notADatabase(_, .directory): "it is a folder, a device, a pipe or a socket, not a file"
+        case .unsupported(_, let feature): "a newer version of Regnum wrote it (\(feature))"
+        case .encryption(_, .keyMissing): "it is encrypted, and no key was given"
+        case .encryption(_, .wrongKey): "it is encrypted with another key"
+        case .encryption(_, .notEncrypted): "a key was given, and it is not encrypted"
+        case .encryption(_, .unavailable): "it needs a build with encryption"
+        case .encryption(_, .otherKeyInUse): "this process has it open with another key"
+        case .corrupted(let damage): damage.description
+        case .system(let error): error.description
+        case .latched(let words): words
+        case .lockFile(let path):
+            "other processes have it open, and their lock file '\(path)' was deleted, replaced or damaged"
+        case .fileExists(let path): "there is a file at '\(path)' already"
+        case .limit(let words), .refused(_, let words): words
+        }
     }
+
+    /// For findings.
+    package var damage: String { description }
 }
 
 /// Where and what damage was found.
@@ -53,6 +74,9 @@ package struct Corruption: Sendable, Equatable, CustomStringConvertible {
     package var sourceLine: UInt
     /// The file, where whoever found the damage knows it: of a damaged block.
     package var path: String?
+
+    /// True where the end of the file is missing.
+    package var isTruncation: Bool { what.contains("truncated") || what.contains("ends before") }
 
     package var description: String {
         page.map { "\(what) (block at page \($0), check \(sourceLine))" } ?? "\(what) (check \(sourceLine))"

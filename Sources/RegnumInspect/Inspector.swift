@@ -70,17 +70,3 @@ public final class Inspector {
         IntegrityCheck.run(database).findings.map(\.description)
     }
 }
-
-/// Why a file cannot be inspected.
-public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertible {
-    public let path: String
-    /// A sentence for people.
-    public let description: String
-}
-
-/// Runs engine calls; their errors become `InspectionError`.
-func inspecting<R>(_ path: String, _ body: () throws(EngineError) -> R) throws -> R {
-    do { return try body() } catch {
-        throw InspectionError(path: path, description: "'\(path)' cannot be read: \(error)")
-    }
-}

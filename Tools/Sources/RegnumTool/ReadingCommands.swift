@@ -13,7 +13,7 @@ struct InfoCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments) {
             var output = Output()
             try arguments.inspector().dump(to: &output)
         }
@@ -27,7 +27,7 @@ struct SchemaCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments) {
             let schema = try Realm.fileSchema(for: arguments.configuration())
             let version = try arguments.version().map { "\($0)" } ?? "none"
             Output().write(schema.goldenText + "version \(version) hash \(schema.goldenHash)\n")
@@ -51,23 +51,26 @@ struct QueryCommand: ParsableCommand {
     }
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments) {
             var output = Output()
             let count = try arguments.inspector().query(
                 className, where: predicate, as: json ? .json : .text, limit: limit, to: &output)
-            if !json { output.line(count == 1 ? "1 object" : "\(count) objects") }
+            let all = count == 1 ? "1 object" : "\(count) objects"
+            if !json { output.line(limit < count ? "\(limit) of \(all)" : all) }
         }
     }
 }
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Reads everything and says what is damaged; ends with 2 where something is.")
+        commandName: "check",
+        abstract: "Reads everything and says what is damaged; ends with 2 where something is.",
+        discussion: "A file that is too short or is no database ends it with 2 too.")
 
     @OptionGroup var arguments: FileArguments
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments, isCheck: true) {
             // Whoever opens a small damaged file is told so at once; a check is to go on.
             let findings = try Inspector(
                 fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()

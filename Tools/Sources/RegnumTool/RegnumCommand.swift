@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `regnum` and what its subcommands share: which file, which key, and how failures end the process.
+// The command `regnum` and what its subcommands share: which file, which key, and standard output.
 
 import ArgumentParser
 import Foundation
@@ -12,19 +12,19 @@ struct RegnumCommand: ParsableCommand {
         commandName: "regnum",
         abstract: "Looks into Regnum database files, and prunes, checks, compacts and salvages them.",
         discussion: """
-            Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where something is \
-            wrong with the file or objects are missing, and 64 where the arguments cannot be understood.
+            Ends with 0 where all went well, 1 where the file cannot be used or nothing was done, 2 where the file is \
+            damaged or objects are missing, and 64 where the arguments cannot be understood.
             """,
+        version: "regnum, not released yet; file format 1",
         subcommands: [
             InfoCommand.self, SchemaCommand.self, QueryCommand.self, DeleteCommand.self, CheckCommand.self,
             CompactCommand.self, SalvageCommand.self,
         ])
-}
 
-/// How the process ends where it does not end well.
-enum Ending {
-    static let failure = ExitCode(1)
-    static let damage = ExitCode(2)
+    func run() throws {
+        FileHandle.standardError.write(Data("regnum: name a subcommand.\n\n\(Self.helpMessage())\n".utf8))
+        throw ExitCode.validationFailure
+    }
 }
 
 /// The file that a subcommand is about.
@@ -85,23 +85,8 @@ struct FileArguments: ParsableArguments {
     }
 }
 
-/// A failure in words for people.
-struct Refusal: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}
-
 /// Standard output, which is where answers go.
 struct Output: TextOutputStream {
     func write(_ string: String) { FileHandle.standardOutput.write(Data(string.utf8)) }
     func line(_ string: String) { write(string + "\n") }
-}
-
-/// Runs a subcommand; a failure goes to standard error in one sentence, and the process ends with 1.
-func reporting(_ body: () throws -> Void) throws {
-    do { try body() } catch let ending as ExitCode { throw ending } catch {
-        let words = (error as? Realm.Error)?.localizedDescription ?? "\(error)"
-        FileHandle.standardError.write(Data("regnum: \(words)\n".utf8))
-        throw Ending.failure
-    }
 }

@@ -10,8 +10,9 @@ struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Deletes the objects of a class for which a predicate holds.",
         discussion: """
-            Asks before it does, unless --yes is given or there is nobody to answer. Objects embedded in them go too; \
-            links to them become null. The file does not get shorter before `regnum compact`.
+            Asks before it does, unless --yes is given. At the end of input, where nobody can answer, nothing is \
+            deleted. Objects embedded in them go too; links to them become null. The file does not get shorter before \
+            `regnum compact`.
             """)
 
     @OptionGroup var arguments: FileArguments
@@ -20,13 +21,14 @@ struct DeleteCommand: ParsableCommand {
     @Flag(help: "Do not ask.") var yes = false
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments) {
             let inspector = try arguments.inspector()
             if !yes {
                 let count = try inspector.count(className, where: predicate)
                 Output().write("Delete \(count) of class \(className) in '\(arguments.file)'? [y/N] ")
-                // No line at all: a script without input, which has said what it wants.
-                let answer = readLine()?.lowercased() ?? "yes"
+                guard let answer = readLine()?.lowercased() else {
+                    throw Refusal("Nothing was deleted: nobody has answered. Give --yes to delete without being asked.")
+                }
                 guard answer == "y" || answer == "yes" else { throw Refusal("Nothing was deleted.") }
             }
             Output().line("deleted \(try inspector.delete(className, where: predicate))")
@@ -41,7 +43,7 @@ struct CompactCommand: ParsableCommand {
     @OptionGroup var arguments: FileArguments
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments) {
             if arguments.readOnly { throw Refusal("A file is not compacted with --read-only.") }
             _ = try arguments.version()
             let before = try size()
@@ -67,7 +69,7 @@ struct SalvageCommand: ParsableCommand {
     @Argument(help: "The new file; encrypted with the same key.", completion: .file()) var output: String
 
     func run() throws {
-        try reporting {
+        try reporting(on: arguments, advice: "Nothing can be saved: restore it from a backup.") {
             let key = try arguments.key()
             let inspector = try Inspector(fileURL: arguments.url, isReadOnly: true, encryptionKey: key)
             let report = try inspector.salvage(to: output, encryptionKey: key)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a file cannot be inspected: a reason for programs, and a sentence for people.
+
+import Foundation
+import RegnumEngine
+import RegnumInspect
+import Testing
+
+@Suite("Files that cannot be inspected")
+struct InspectionErrorTests {
+    private func refusal(_ url: URL, _ key: Data? = nil) -> InspectionError? {
+        #expect(throws: InspectionError.self) { try Inspector(fileURL: url, isReadOnly: true, encryptionKey: key) }
+    }
+
+    private func expect(_ error: InspectionError?, _ reason: InspectionError.Reason, _ words: String) {
+        #expect(error?.reason == reason, "\(error as Any)")
+        let text = error?.description ?? ""
+        #expect(text.contains(words) && text.hasSuffix("."), "\(text)")
+        for spelled in ["path:", "why:", "Regnum", "notADatabase", "corrupted(", "encryption("] {
+            #expect(!text.replacing("a Regnum database", with: "").contains(spelled), "\(text)")
+        }
+    }
+
+    @Test("files that are missing, of another kind or damaged")
+    func plain() throws {
+        try BlockFile.withFolder { folder in
+            let url = folder.appendingPathComponent("a.realm")
+            expect(refusal(url), .missingFile, "no such file or directory")
+            expect(refusal(folder), .notARegularFile, "it is a folder")
+            try Data().write(to: url)
+            expect(refusal(url), .tooSmall, "too short to be a Regnum database")
+            try Data(repeating: 65, count: 200_000).write(to: url)
+            expect(refusal(url), .notARealmFile, "it is not a Regnum database, or its beginning was overwritten")
+            try FileManager.default.removeItem(at: url)
+            try BlockFile.make(url, nil)
+            let good = try Data(contentsOf: url)
+            try good.prefix(16 * 4096).write(to: url)
+            expect(refusal(url), .truncated, "the file ends before its content does")
+            var bytes = good
+            for page in 3..<bytes.count / 4096 { bytes[page * 4096 + 2000] ^= 0xff }
+            try bytes.write(to: url)
+            expect(refusal(url), .damaged, "does not match its checksum")
+        }
+    }
+
+    @Test("files and keys that do not fit", .enabled(if: BlockCipher.isAvailable))
+    func keys() throws {
+        try BlockFile.withFolder { folder in
+            let secret = folder.appendingPathComponent("secret.realm")
+            try BlockFile.make(secret, BlockFile.key)
+            expect(refusal(secret), .encryptedWithoutKey, "it is encrypted, and no key was given")
+            expect(refusal(secret, Data(count: 64)), .wrongKey, "it is encrypted with another key")
+            let plain = folder.appendingPathComponent("plain.realm")
+            try BlockFile.make(plain, nil)
+            expect(refusal(plain, BlockFile.key), .notEncrypted, "a key was given, and it is not encrypted")
+        }
+    }
+
+    @Test("what an inspector is asked for and cannot do")
+    func requests() throws {
+        try BlockFile.withFolder { folder in
+            let url = folder.appendingPathComponent("a.realm")
+            try BlockFile.make(url, nil)
+            let inspector = try Inspector(fileURL: url, isReadOnly: true)
+            expect(
+                #expect(throws: InspectionError.self) { try inspector.count("No") }, .unspecified, "has no class 'No'")
+            expect(
+                #expect(throws: InspectionError.self) { try inspector.salvage(to: url.path) }, .fileExists,
+                "it exists already")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a subcommand fails: a sentence on standard error that names the options of the command, and the exit code.
+
+import ArgumentParser
+import Foundation
+import RealmSwift
+import RegnumInspect
+
+/// The exit codes other than 0. 64, for arguments that cannot be understood, is that of the argument parser.
+enum Ending {
+    /// The file cannot be used, or nothing was done.
+    static let failure = ExitCode(1)
+    /// The file is damaged, or objects are missing.
+    static let damage = ExitCode(2)
+}
+
+/// A failure in words for people.
+struct Refusal: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// What a subcommand says before it ends, and how it ends.
+struct Failure {
+    var sentence: String
+    var ending: ExitCode
+
+    /// `error` was met while working on the file of `arguments`. `isCheck`: a file that is no database counts as damaged.
+    /// `advice`: what to do with a damaged file, where the error does not say so itself.
+    init(_ error: any Error, _ arguments: FileArguments, isCheck: Bool, advice: String) {
+        let reason = (error as? Realm.Error)?.reason.rawValue ?? (error as? InspectionError)?.reason.rawValue
+        let damage = ["damaged", "truncated"] + (isCheck ? ["notARealmFile", "tooSmall", "emptyFile"] : [])
+        ending = damage.contains(reason ?? "") ? Ending.damage : Ending.failure
+        if let reason, let known = Self.sentence(reason, arguments) {
+            sentence = known
+        } else if let error = error as? Realm.Error {
+            sentence = error.localizedDescription
+        } else if let error = error as? InspectionError {
+            sentence = error.description
+            if ending == Ending.damage { sentence += " " + advice }
+        } else if let error = error as? Refusal {
+            sentence = error.description
+        } else {
+            sentence = error.localizedDescription
+        }
+    }
+
+    static let advice =
+        "Keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage FILE NEW`."
+
+    /// For reasons of which the libraries' own sentences would name settings of a program.
+    private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
+        let file = "'\(arguments.file)'"
+        switch reason {
+        case "encryptedWithoutKey": return "\(file) is encrypted: name the file that holds its key with --key-file."
+        case "wrongKey":
+            return "\(file) was encrypted with another key than that in '\(arguments.keyFile ?? "")': name the file "
+                + "that holds its key with --key-file. The database is not damaged."
+        case "notEncrypted": return "\(file) is not encrypted: leave --key-file out."
+        case "unavailableFeature":
+            return "This build of regnum has no encryption: build it with the trait `Encryption`, the default."
+        case "missingFolder", "parentIsNotAFolder":
+            return "\(file): No such file or directory. A part of the path is missing, or is not a folder."
+        case "missingFile":
+            // It may be the file that is to be written.
+            if FileManager.default.fileExists(atPath: arguments.file) { return nil }
+            return "\(file): No such file or directory."
+        case "isAFolder", "notARegularFile": return "\(file) is not a file: name the database file itself."
+        case "noPermission":
+            return "\(file), or its folder, may not be read or written by this user: use another account, or "
+                + "--read-only for a file that may be read."
+        case "emptyFile", "tooSmall":
+            return "\(file) is empty or too short to be a Regnum database: restore it from a backup."
+        case "notARealmFile":
+            return "\(file) is not a Regnum database (header has invalid mnemonic), or its beginning was overwritten: "
+                + "check the path, or restore it from a backup."
+        case "olderRealmFile":
+            return "\(file) is a Realm Core file, written by RealmSwift or another SDK of Realm, which Regnum does not "
+                + "read: export its objects with that SDK."
+        case "newerFormat": return "\(file) was written by a newer version of Regnum: use the regnum of that version."
+        case "noAddressSpace": return "\(file): there is no address space left to map it: raise the limit (ulimit -v)."
+        case "tooManyFiles": return "\(file): too many open files: raise the limit (ulimit -n)."
+        case "foreignLockFile":
+            return "Other processes have \(file) open, and its lock file was deleted, replaced or damaged since: let "
+                + "those processes close it first."
+        default: return nil
+        }
+    }
+}
+
+/// Runs a subcommand; a failure goes to standard error in sentences, and the process ends with its code.
+func reporting(
+    on arguments: FileArguments, isCheck: Bool = false, advice: String = Failure.advice, _ body: () throws -> Void
+) throws {
+    do { try body() } catch let ending as ExitCode { throw ending } catch {
+        let failure = Failure(error, arguments, isCheck: isCheck, advice: advice)
+        FileHandle.standardError.write(Data("regnum: \(failure.sentence)\n".utf8))
+        throw failure.ending
+    }
+}
