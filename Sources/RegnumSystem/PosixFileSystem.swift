@@ -38,8 +38,14 @@ package final class PosixFileSystem: FileSystem {
     }
 
     package func rename(_ source: String, to target: String) throws(SystemError) {
-        _ = try call("rename", source) { source in
-            withUTF8Path(target) { SystemCalls.renameFile(source, $0) }
+        do throws(SystemError) {
+            _ = try call("rename", source) { source in
+                withUTF8Path(target) { SystemCalls.renameFile(source, $0) }
+            }
+        } catch {
+            guard error.kind == .isDirectory else { throw error }
+            // A folder is in the way, and not at the source.
+            throw SystemError(.isDirectory, "rename", target, code: error.code)
         }
     }
 

@@ -54,7 +54,7 @@ extension Realm.Error {
                     + "library to open it.")
         case .encryption(_, let problem): self = .encryption(problem, start, path)
         case .corrupted(let damage): self = .damaged(damage, start, path)
-        case .system(let system): self = .system(system, start, path, readOnly: readOnly)
+        case .system(let system): self.init(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
         case .limit(let words): self = make(.fail, .overLimit, words)
         case .lockFile(let lock):
@@ -74,7 +74,7 @@ extension Realm.Error {
         let start = "Failed to \(action) Realm file at path '\(path)': "
         switch error {
         case .corrupted(let damage): self = .damaged(damage, start, path)
-        case .system(let system): self = .system(system, start, path, readOnly: false)
+        case .system(let system): self.init(system, start, path, readOnly: false)
         case .latched(let words): self = .latched(words, path)
         case .limit(let words):
             self = Realm.Error(.fail, .overLimit, start + words, fileURL: URL(fileURLWithPath: path))
@@ -144,12 +144,19 @@ extension Realm.Error {
     }
 
     private static func damaged(_ damage: Corruption, _ start: String, _ path: String) -> Realm.Error {
-        let isCut = damage.what.contains("truncated") || damage.what.contains("ends before")
+        let isCut = damage.isTruncation
         return Realm.Error(
             .invalidDatabase, isCut ? .truncated : .damaged,
             start + "\(damage). "
                 + (isCut ? "The end of the file is missing" : "A part of the file was overwritten") + ": "
                 + EngineError.adviceOnDamage, fileURL: URL(fileURLWithPath: path))
+    }
+
+    /// Damage met where nothing can be thrown; `words` are the last ones of the program.
+    init(reading damage: Corruption, _ words: String) {
+        self.init(
+            .invalidDatabase, damage.isTruncation ? .truncated : .damaged, words,
+            fileURL: damage.path.map { URL(fileURLWithPath: $0) })
     }
 
     private static func latched(_ words: String, _ path: String) -> Realm.Error {
@@ -158,69 +165,6 @@ extension Realm.Error {
             "Failed to write Realm file at path '\(path)': \(words). An earlier "
                 + "commit failed; everything committed before it is safe. Close all Realms of the file and open it "
                 + "again to write.", fileURL: URL(fileURLWithPath: path))
-    }
-
-    private static func system(_ error: SystemError, _ start: String, _ path: String, readOnly: Bool) -> Realm.Error {
-        func make(_ code: Code, _ reason: Reason, _ words: String) -> Realm.Error {
-            Realm.Error(code, reason, start + words, fileURL: URL(fileURLWithPath: path))
-        }
-        let folder = FileFacts.folder(of: path)
-        switch error.kind {
-        case .notFound:
-            if !FileFacts.exists(folder) {
-                return make(
-                    .fileNotFound, .missingFolder,
-                    "No such file or directory. The folder '\(folder)' does "
-                        + "not exist: create it first, or choose another fileURL.")
-            }
-            return make(
-                .fileNotFound, .missingFile,
-                "No such file or directory. "
-                    + (readOnly
-                        ? "A read-only Realm must exist: open it once without `readOnly`."
-                        : "Check the fileURL of the configuration."))
-        case .permissionDenied:
-            return make(
-                .filePermissionDenied, .noPermission,
-                "Permission denied. Please use a path where your app "
-                    + "has read-write permissions. Neither the file nor the folder '\(folder)' may be write-protected; "
-                    + "a file that is only read can be opened with `readOnly`.")
-        case .isDirectory:
-            return make(
-                .fileOperationFailed, .isAFolder,
-                "Is a directory. fileURL must name a file: append a file "
-                    + "name, such as 'default.realm'.")
-        case .notDirectory:
-            // RealmSwift's words: its first step is the lock file.
-            let first = readOnly ? start : "Failed to open file at path '\(path).lock': "
-            return Realm.Error(
-                .fileOperationFailed, .parentIsNotAFolder,
-                first + "parent path is not a directory. "
-                    + "A part of '\(folder)' is a file: choose another fileURL.", fileURL: URL(fileURLWithPath: path))
-        case .exists:
-            return make(.fileExists, .fileExists, "File exists. Choose a path where no file is.")
-        case .noSpace:
-            return make(
-                .outOfDiskSpace, .noSpace,
-                "No space left on device. Nothing was changed: free some space "
-                    + "and try again.")
-        case .addressSpace:
-            return make(
-                .addressSpaceExhausted, .noAddressSpace,
-                "the process has no address space left to map it. "
-                    + "Close Realms that are not needed, or raise the limit (ulimit -v).")
-        case .tooManyFiles:
-            return make(
-                .fileAccess, .tooManyFiles,
-                "Too many open files. Close Realms that are not needed, or "
-                    + "raise the limit (ulimit -n).")
-        case .io:
-            let number = error.code == 0 ? "" : " (errno \(error.code))"
-            return make(
-                .fileAccess, .inputOutput,
-                "\(error.operation) failed\(number). The medium or the file "
-                    + "system reported an error: check it, then open the file again.")
-        }
     }
 }
 
@@ -250,7 +194,7 @@ extension EngineError {
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
         case .limit(let words), .refused(_, let words): words
-        case .notADatabase, .unsupported, .encryption, .lockFile, .fileExists: "\(self)"
+        case .notADatabase, .unsupported, .encryption, .lockFile, .fileExists: "\(self)."
         }
     }
 }

@@ -121,6 +121,22 @@ extension Realm.Error {
         public static let noAddressSpace = Reason(rawValue: "noAddressSpace")
         /// The process may not open more files.
         public static let tooManyFiles = Reason(rawValue: "tooManyFiles")
+        /// The name or the path has more bytes than the file system allows.
+        public static let nameTooLong = Reason(rawValue: "nameTooLong")
+        /// The file system does not allow the name.
+        public static let invalidName = Reason(rawValue: "invalidName")
+        /// The path is a loop of symbolic links, or a link stands where a file has to be.
+        public static let linkLoop = Reason(rawValue: "linkLoop")
+        /// The file system, or the limit of the process, does not let the file grow.
+        public static let fileTooLarge = Reason(rawValue: "fileTooLarge")
+        /// The system has no room for another file lock.
+        public static let noLocks = Reason(rawValue: "noLocks")
+        /// The system has no memory for the operation.
+        public static let noMemory = Reason(rawValue: "noMemory")
+        /// The file system cannot lock, map or sync files as a database needs it.
+        public static let unsupportedFileSystem = Reason(rawValue: "unsupportedFileSystem")
+        /// A network file system does not answer, or no longer knows the file.
+        public static let unreachable = Reason(rawValue: "unreachable")
         /// The system reported a failed operation on the file.
         public static let inputOutput = Reason(rawValue: "inputOutput")
         /// An earlier commit failed so that the file can only be read until it is opened anew.

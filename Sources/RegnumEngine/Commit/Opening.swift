@@ -40,6 +40,8 @@ struct Opening {
     let fileSystem: any FileSystem
     let options: Database.OpenOptions
     let file: any File
+    /// There was no file at the path before this opening.
+    private let isMaking: Bool
 
     init(path: String, fileSystem: any FileSystem, options: Database.OpenOptions) throws(EngineError) {
         // There is one lock file beside a file, and a compacted copy takes the file's place and not that of a link.
@@ -49,9 +51,9 @@ struct Opening {
         self.options = options
         if options.encryptionKey != nil, !BlockCipher.isAvailable { throw .encryption(path: path, .unavailable) }
         do {
-            if let status = try fileSystem.status(path), status.kind != .file {
-                throw EngineError.notADatabase(path: path, why: .directory)
-            }
+            let status = try fileSystem.status(path)
+            if let status, status.kind != .file { throw EngineError.notADatabase(path: path, why: .directory) }
+            isMaking = status == nil
             let mode: OpenMode = options.isReadOnly ? .readOnly : options.makesFile ? .readWriteCreate : .readWrite
             file = try fileSystem.open(path, mode)
         } catch let error as SystemError {
@@ -104,13 +106,19 @@ struct Opening {
     /// Nobody else has the file open: makes it, or recovers what the last process left.
     private func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
         let isNew = try isNew()
-        if isNew {
-            guard options.makesFile, !options.isReadOnly else {
-                throw EngineError.notADatabase(path: path, why: .tooSmall)
+        do throws(EngineError) {
+            if isNew {
+                guard options.makesFile, !options.isReadOnly else {
+                    throw EngineError.notADatabase(path: path, why: .tooSmall)
+                }
+                try makeFile()
             }
-            try makeFile()
+            return try recover(shared, isNew: isNew)
+        } catch {
+            // Nobody else can have used it: what this opening has made must not stay as an empty file.
+            if isNew, isMaking { try? fileSystem.remove(path) }
+            throw error
         }
-        return try recover(shared, isNew: isNew)
     }
 
     /// Others have the file open and may be writing: their newest version counts, nothing is recovered.

@@ -87,22 +87,3 @@ extension SystemCalls {
         result == UnsafeMutableRawPointer(bitPattern: -1) ? nil : result
     }
 }
-
-extension SystemError {
-    /// The error of a system call; `code` is `errno`.
-    init(code: Int32, _ operation: String, _ path: String) {
-        let kind: Kind =
-            switch code {
-            case ENOENT: .notFound
-            case EACCES, EPERM, EROFS: .permissionDenied
-            case EISDIR: .isDirectory
-            case ENOTDIR: .notDirectory
-            case EEXIST: .exists
-            case ENOSPC, EDQUOT: .noSpace
-            case ENOMEM: .addressSpace
-            case EMFILE, ENFILE: .tooManyFiles
-            default: .io
-            }
-        self.init(kind, operation, path, code: code)
-    }
-}
