@@ -55,6 +55,8 @@ package final class Database: @unchecked Sendable {
     let seal: FileSeal
     package let reader: BlockReader
     package let versions: VersionRegistry
+    /// How far the file is proved to be whole.
+    let proof = FileProof()
     /// The newest commit, where an older one is shown in its place. Set once, before anybody else sees this object.
     package internal(set) var passedOver: PassedCommit?
     /// The writer's turn.
@@ -406,10 +408,11 @@ package final class Database: @unchecked Sendable {
 
     // MARK: Versions that are kept
 
-    /// Versions from the oldest that anybody reads, in this process or another, to the newest.
+    /// Versions from the oldest that anybody reads, in this process or another, to the newest. What only the proof in the
+    /// background reads does not count: it lets go of it soon by itself.
     package func activeVersionCount() throws(EngineError) -> UInt64 {
         let newest = versions.latestNumber
-        var oldest = min(newest, versions.pinned.first ?? newest)
+        var oldest = min(newest, versions.oldestPinned(but: proof.version.load(ordering: .relaxed)) ?? newest)
         for other in try shared?.pinsOfOthers() ?? [] {
             for number in other.pins + [other.floor ?? 0] where number > 0 { oldest = min(oldest, number) }
         }

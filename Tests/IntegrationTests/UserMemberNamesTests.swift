@@ -110,6 +110,11 @@ extension Realm {
     func snapshot() -> String { "mine" }
     fileprivate func changes() -> String { "mine" }
     var core: String { "mine" }
+    fileprivate static var onDamage: String { "mine" }
+}
+
+extension Realm.Configuration {
+    fileprivate var verify: String { "mine" }
 }
 
 @Suite("Members that a model declares itself")

@@ -133,7 +133,8 @@ func observing<Confined: ThreadConfined>(
         NotificationToken.Beginning {
             let core: RealmCore
             do { core = try RealmOpening.open(configuration, queue: queue, origin: origin) } catch {
-                misuse("The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)")
+                misuse(
+                    "The Realm cannot be opened on the queue '\(queue.label)' to observe: \(error)", becauseOf: error)
             }
             return wanted.begin(in: core, begin)
         })

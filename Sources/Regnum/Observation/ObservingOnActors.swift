@@ -49,7 +49,7 @@ private func attach<Confined: ThreadConfined, A: Actor>(
     }
     let core: RealmCore
     do { core = try RealmOpening.open(configuration, queue: nil, actor: actor, origin: origin) } catch {
-        misuse("The Realm cannot be opened on the actor \(type(of: actor)) to observe: \(error)")
+        misuse("The Realm cannot be opened on the actor \(type(of: actor)) to observe: \(error)", becauseOf: error)
     }
     guard let entry = wanted.begin(in: core, begin.run) else {
         token.invalidate()

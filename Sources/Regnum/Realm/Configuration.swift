@@ -75,6 +75,8 @@ extension Realm {
         public var maximumNumberOfActiveVersions: UInt?
         /// See `durability`.
         var storedDurability = Durability.full
+        /// See `verify`.
+        var storedVerification = FileVerification.onFirstUse
 
         /// Makes a configuration; where both are given the identifier wins over the file.
         public init(

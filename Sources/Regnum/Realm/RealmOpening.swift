@@ -27,6 +27,7 @@ enum RealmOpening {
         let key = RealmCache.Key(place: place, confinement: confinement, types: types)
         if let open = RealmCache.shared.core(at: key), open.settings.serves(actor) {
             open.check()
+            try open.settings.verify(configuration)
             // Its thread may have got a run loop since.
             open.listen()
             return open
@@ -41,6 +42,7 @@ enum RealmOpening {
         let database = try write?.session.database ?? openDatabase(configuration, place)
         let settings = RealmSettings(
             configuration: configuration, place: place, database: database, schema: schema, queue: queue)
+        if write == nil { try settings.verify(configuration) }
         let session: Session
         if let write {
             session = write.session

@@ -20,6 +20,8 @@ final class RealmSettings {
     /// Asynchronous writes that are not finished; nil where there never was one.
     var asyncWrites: AsyncWrites?
     var autorefresh = true
+    /// Proves the file in the background while the Realm is open; nil where it does not.
+    var proof: BackgroundProof?
     /// What queries know of the classes, by table. Columns do not change while a Realm is open.
     var queryClasses: [TableKey: QueryClass] = [:]
     /// Queries that an index would have helped, by table and column.

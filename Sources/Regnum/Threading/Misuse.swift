@@ -21,10 +21,20 @@ package func misuse(_ message: String, file: StaticString = #fileID, line: UInt 
 }
 
 /// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading
-/// (`Documentation/Damage.md`), or a write that goes over a limit.
+/// (`Documentation/Damage.md`), or a write that goes over a limit. Of damage the program's own handler is told first.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
+    DamageHandler.beforeEnd(error)
     misuse(error.lastWords, file: file, line: line)
+}
+
+/// A Realm that cannot be opened where the API has no way to throw: `message` has the words of `error` in it.
+@inline(never)
+package func misuse(
+    _ message: String, becauseOf error: any Error, file: StaticString = #fileID, line: UInt = #line
+) -> Never {
+    DamageHandler.beforeEnd(error)
+    misuse(message, file: file, line: line)
 }
 
 /// Runs engine calls whose failure the public API cannot pass on.

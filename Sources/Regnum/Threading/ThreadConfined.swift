@@ -100,7 +100,7 @@ extension RealmCore {
         if queue == nil, actor == nil { (queue, actor) = RealmCache.shared.callersHome(of: settings.place) }
         let origin = session.origin?.opened
         do { return try RealmOpening.open(settings.configuration, queue: queue, actor: actor, origin: origin) } catch {
-            misuse("The Realm cannot be opened on this thread: \(error)")
+            misuse("The Realm cannot be opened on this thread: \(error)", becauseOf: error)
         }
     }
 

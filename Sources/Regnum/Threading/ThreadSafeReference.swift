@@ -212,7 +212,7 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
                 let (queue, actor) = RealmCache.shared.callersHome(of: try old.configuration.validated())
                 core = try RealmOpening.open(old.configuration, queue: queue, actor: actor, origin: old.origin)
             } catch {
-                misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)")
+                misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)", becauseOf: error)
             }
             // Outside of the mutex: a Realm that moves on tells its observers, who may read this too.
             let value = old.reference.resolve(in: core, keeps: true)

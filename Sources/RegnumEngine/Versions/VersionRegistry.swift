@@ -229,6 +229,17 @@ package final class VersionRegistry: Sendable {
     /// Numbers of the versions that are pinned in this process, ascending.
     package var pinned: [UInt64] { state.withLock { $0.pins.keys.sorted() } }
 
+    /// The oldest version that is pinned in this process, by somebody else than one that pins `number` once.
+    func oldestPinned(but number: UInt64) -> UInt64? {
+        state.withLock { state in
+            var oldest: UInt64?
+            for (pinned, count) in state.pins where pinned != number || count > 1 {
+                oldest = min(oldest ?? pinned, pinned)
+            }
+            return oldest
+        }
+    }
+
     // MARK: Who pins
 
     /// Notes which version a session is at; nil: the session ends.

@@ -21,7 +21,7 @@
         return Packed { queue in
             let realm: Realm
             do { realm = try Realm(configuration: configuration, queue: queue) } catch {
-                misuse("The Realm cannot be opened where a publisher's value was handed to: \(error)")
+                misuse("The Realm cannot be opened where a publisher's value was handed to: \(error)", becauseOf: error)
             }
             return realm.resolve(reference)
         }
