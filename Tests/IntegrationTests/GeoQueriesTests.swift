@@ -217,6 +217,32 @@ struct GeoQueriesTests {
                 "Secondary ring 1 not contained by first exterior ring"),
             GeoQueriesTests.flaw(
                 [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)], [[(0, 0), (0, 10), (5, 5), (0, 0)]], "Duplicate edge"),
+            // A hole around its ring, one beside it, and one that leaves it through a corner.
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (0, 0)], [[(-5, -5), (-5, 20), (20, 20), (20, -5), (-5, -5)]],
+                "Secondary ring 1 not contained by first exterior ring"),
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)], [[(2, 12), (2, 14), (4, 14), (2, 12)]],
+                "Secondary ring 1 not contained by first exterior ring"),
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)], [[(5, 5), (0, 0), (-5, 2), (5, 5)]],
+                "Secondary ring 1 not contained by first exterior ring"),
+            // Corners on the ring, edges in its notch.
+            GeoQueriesTests.flaw(
+                [(0, 0), (5, 5), (0, 10), (10, 10), (10, 0), (0, 0)], [[(0, 0), (4, 5), (0, 10), (0, 0)]],
+                "Secondary ring 1 not contained by first exterior ring"),
+            // A hole in a hole, in either order, and the same hole twice.
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)],
+                [[(1, 1), (1, 9), (9, 9), (9, 1), (1, 1)], [(3, 3), (3, 5), (5, 5), (3, 3)]],
+                "The rings 1 and 2 are nested"),
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)],
+                [[(3, 3), (3, 5), (5, 5), (3, 3)], [(1, 1), (1, 9), (9, 9), (9, 1), (1, 1)]],
+                "The rings 1 and 2 are nested"),
+            GeoQueriesTests.flaw(
+                [(0, 0), (0, 10), (10, 10), (10, 0), (0, 0)],
+                [[(3, 3), (3, 5), (5, 5), (3, 3)], [(3, 3), (3, 5), (5, 5), (3, 3)]], "Duplicate edge"),
         ])
     func misuse(_ misuse: MisuseCase) throws {
         let message = try misuse.message()

@@ -119,22 +119,59 @@ extension GeoPolygon: GeoArea {
             if ring.count < 3 { return "Ring \(number) must have at least 3 different vertices" }
             if let flaw = flaw(in: ring) { return "Ring \(number) is not valid: \(flaw)" }
         }
+        let whole = loops.compactMap { $0 }
         for number in rings.indices.dropFirst() {
             if let (edge, other) = sharedEdge(rings[number], rings[0]) {
                 return "Duplicate edge: edge \(edge) of ring \(number) and edge \(other) of ring 0"
             }
-            // A corner of the hole may lie on the border, not all of them.
-            let corners = Set(rings[0])
-            let free = rings[number].first { !corners.contains($0) }
-            if crosses(rings[number], rings[0]) || free.map({ loops[0]?.contains($0) == true }) == false {
+            if crosses(rings[number], rings[0]) || leaves(rings[number], rings[0], whole[0]) {
                 return "Secondary ring \(number) not contained by first exterior ring - secondary rings must be "
                     + "holes in the first ring"
             }
-            for earlier in 1..<number where crosses(rings[number], rings[earlier]) {
-                return "Edges of the rings \(earlier) and \(number) cross"
+            for earlier in 1..<number {
+                if let (edge, other) = sharedEdge(rings[number], rings[earlier]) {
+                    return "Duplicate edge: edge \(edge) of ring \(number) and edge \(other) of ring \(earlier)"
+                }
+                if crosses(rings[number], rings[earlier]) {
+                    return "Edges of the rings \(earlier) and \(number) cross"
+                }
+                if enters(rings[number], rings[earlier], whole[earlier])
+                    || enters(rings[earlier], rings[number], whole[number])
+                {
+                    return
+                        "The rings \(earlier) and \(number) are nested - secondary rings must not contain one another"
+                }
             }
         }
         return nil
+    }
+
+    /// Whether a corner of a ring, or the middle of an edge, lies outside of the other one and not on its border.
+    private static func leaves(_ ring: [SpherePoint], _ other: [SpherePoint], _ loop: SphereLoop) -> Bool {
+        samples(ring).contains { !loop.contains($0) && !isOnBorder($0, other) }
+    }
+
+    /// Whether a corner of a ring, or the middle of an edge, lies within the other one and not on its border.
+    private static func enters(_ ring: [SpherePoint], _ other: [SpherePoint], _ loop: SphereLoop) -> Bool {
+        samples(ring).contains { loop.contains($0) && !isOnBorder($0, other) }
+    }
+
+    private static func samples(_ ring: [SpherePoint]) -> [SpherePoint] {
+        ring + ring.indices.map { (ring[$0] + ring[($0 + 1) % ring.count]).unit }
+    }
+
+    /// Within some micrometres of an edge.
+    private static func isOnBorder(_ point: SpherePoint, _ ring: [SpherePoint]) -> Bool {
+        let margin = 1e-12
+        return ring.indices.contains { place in
+            let (start, end) = (ring[place], ring[(place + 1) % ring.count])
+            let (toStart, toEnd) = (start - point, end - point)
+            if toStart.dot(toStart) < margin * margin || toEnd.dot(toEnd) < margin * margin { return true }
+            let normal = start.cross(end).unit
+            // Near the great circle, and on the arc: between its ends.
+            guard abs(normal.dot(point)) < margin else { return false }
+            return normal.cross(start).dot(point) >= 0 && normal.cross(end).dot(point) <= 0
+        }
     }
 
     private static func flaw(in ring: [SpherePoint]) -> String? {
