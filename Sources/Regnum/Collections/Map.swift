@@ -116,7 +116,10 @@ extension Map: RealmKeyedCollection {
     /// How many entries there are.
     public var count: Int {
         if let known { return known.count }
-        guard let place = checkedPlace() else { return entries.count }
+        guard let place = checkedPlace() else {
+            recordField()
+            return entries.count
+        }
         return place.entryCount()
     }
 
@@ -246,7 +249,7 @@ protocol AnyMap: AnyOwnedCollection {
     var anyEntries: [(key: String, value: Any?)] { get }
 }
 
-extension Map: AnyMap {
+extension Map: AnyMap, TracedField {
     static var words: CollectionWords { .dictionary }
     static var elementName: String { Regnum.elementName(Value.self) }
     static var targetClass: ObjectBase.Type? { Value._shape.target }
@@ -293,6 +296,11 @@ extension Map: AnyMap {
 
     func trace(_ recorder: _KeyPathRecorder, as name: String?) {
         traced = (recorder, name, recorder.names.count)
+    }
+
+    /// Records the name of the field, while a key path is traced through one.
+    func recordField() {
+        if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
     /// Any value of a traced map stands for all.

@@ -6,7 +6,7 @@ public import Foundation
 internal import RegnumEngine
 
 /// What `List` and `MutableSet` share; made only as one of these.
-public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollection {
+public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollection, TracedField {
     /// While unmanaged. Of a set each element once.
     final var items: [Element] = []
     /// The name under which reads are recorded, while a key path is traced.
@@ -214,7 +214,10 @@ extension _StoredCollection {
     /// How many elements there are.
     public final var count: Int {
         if let known { return known.count }
-        guard let place = checkedPlace() else { return items.count }
+        guard let place = checkedPlace() else {
+            recordField()
+            return items.count
+        }
         return place.elementCount()
     }
 
@@ -242,10 +245,11 @@ extension _StoredCollection {
     }
 
     /// The first element, or nil where there is none.
-    public final var first: Element? { isEmpty ? nil : element(at: 0) }
+    public final var first: Element? { !isTraced && isEmpty ? nil : element(at: 0) }
 
     /// The last element, or nil where there is none.
     public final var last: Element? {
+        if isTraced { return element(at: 0) }
         let count = count
         return count == 0 ? nil : element(at: count - 1)
     }
@@ -388,6 +392,11 @@ extension _StoredCollection {
 
     final func trace(_ recorder: _KeyPathRecorder, as name: String?) {
         traced = (recorder, name, recorder.names.count)
+    }
+
+    /// Records the name of the field, while a key path is traced through one.
+    final func recordField() {
+        if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
     /// Any element of a traced collection stands for all.

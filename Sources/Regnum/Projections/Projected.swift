@@ -48,7 +48,7 @@ extension AnyProjected {
 extension Projected: AnyProjected {
     func trace() -> _KeyPathRecorder {
         let recorder = _KeyPathRecorder()
-        _ = Root._traced(recorder)[keyPath: keyPath]
+        recorder.recordEnd(Root._traced(recorder)[keyPath: keyPath])
         return recorder
     }
 

@@ -178,7 +178,7 @@ private final class ProjectionBox<Element: ObjectBase, Value>: AnyProjectionBox<
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<ProjectedCollection<Value>>) -> Void
     ) -> ObservationEntry {
         let recorder = _KeyPathRecorder()
-        _ = Element._traced(recorder)[keyPath: keyPath]
+        recorder.recordEnd(Element._traced(recorder)[keyPath: keyPath])
         // What is computed from nothing stored may depend on all of the object.
         return collection.entry(keyPaths ?? recorder.path.map { [$0] }) { [keyPath] change in
             block(change.map { ProjectedCollection(ProjectionBox($0, keyPath)) })

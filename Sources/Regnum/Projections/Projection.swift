@@ -148,7 +148,7 @@ extension ProjectionObservable {
 /// leads to something that is not stored.
 public func _name<Root: ProjectionObservable>(for keyPath: PartialKeyPath<Root>) -> String {
     let recorder = _KeyPathRecorder()
-    _ = Root._traced(recorder)[keyPath: keyPath]
+    recorder.recordEnd(Root._traced(recorder)[keyPath: keyPath])
     guard let name = recorder.path else {
         misuse(
             "@Projected property '\(keyPath)' must be a part of Realm object: it has to lead to properties marked "

@@ -35,6 +35,18 @@ public final class _KeyPathRecorder {
         if depth != names.count { isStraight = false }
         names.append(name)
     }
+
+    /// Records what a key path ended at, where that is the collection or the box of a field: only what was read of it
+    /// would have been recorded.
+    func recordEnd(_ value: Any) {
+        if let field = value as? any TracedField { field.recordField() }
+    }
+}
+
+/// What a traced object has in a field.
+protocol TracedField {
+    /// Records the name of the field, if nothing has yet.
+    func recordField()
 }
 
 private enum TracedContext {
@@ -84,14 +96,14 @@ public func _name<Root: ObjectBase>(for keyPath: PartialKeyPath<Root>) -> String
 /// The name of a key path whose root is known only at run time; nil where it leads through nothing that is stored.
 func tracedName(of keyPath: AnyKeyPath, _ root: ObjectBase.Type) -> String? {
     let recorder = _KeyPathRecorder()
-    _ = recorder.makeTraced(root)[keyPath: keyPath]
+    if let end = recorder.makeTraced(root)[keyPath: keyPath] { recorder.recordEnd(end) }
     return recorder.isStraight && !recorder.names.isEmpty ? recorder.names.joined(separator: ".") : nil
 }
 
 private func tracedName<Root: ObjectBase>(_ keyPath: PartialKeyPath<Root>) -> String {
     let recorder = _KeyPathRecorder()
     let root = unsafeDowncast(recorder.makeTraced(Root.self), to: Root.self)
-    _ = root[keyPath: keyPath]
+    recorder.recordEnd(root[keyPath: keyPath])
     guard recorder.isStraight, !recorder.names.isEmpty else {
         misuse(
             "The key path \(keyPath) of '\(Root.self)' does not lead to a stored property. Key paths in "

@@ -74,4 +74,6 @@ protocol TraceableLinks {
     var handle: LinkingObjectsHandle { get }
 }
 
-extension LinkingObjects: TraceableLinks {}
+extension LinkingObjects: TraceableLinks, TracedField {
+    func recordField() { handle.recordField() }
+}

@@ -37,7 +37,7 @@ public final class RealmProperty<Value: RealmPropertyType> {
     public var value: Value {
         get {
             guard let owner else {
-                if let traced { traced.recorder.record(traced.name, depth: traced.depth) }
+                recordField()
                 return unmanaged
             }
             return owner.element(stored(owner), as: Value.self)
@@ -96,7 +96,7 @@ protocol AnyRealmProperty: AnyObject {
     func setDynamic(_ value: Any) -> Bool
 }
 
-extension RealmProperty: AnyRealmProperty {
+extension RealmProperty: AnyRealmProperty, TracedField {
     static var shape: _PropertyShape { Value._shape }
     static var valueType: any _HasPersistedType.Type { Value.self }
     func becomeManaged(_ place: ManagedPlace) {
@@ -105,6 +105,9 @@ extension RealmProperty: AnyRealmProperty {
     }
     func trace(_ recorder: _KeyPathRecorder, as name: String) {
         traced = (recorder, name, recorder.names.count)
+    }
+    func recordField() {
+        if let traced { traced.recorder.record(traced.name, depth: traced.depth) }
     }
     var rawValue: _RawValue { Value._toRaw(value) }
     var unmanagedValue: _RawValue { Value._toRaw(unmanaged) }

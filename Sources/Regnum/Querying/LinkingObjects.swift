@@ -48,8 +48,13 @@ package final class LinkingObjectsHandle {
     /// The object that stands for all, where a key path is traced.
     func tracedElement() -> ObjectBase? {
         guard let traced else { return nil }
-        if let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
+        recordField()
         return traced.recorder.makeTraced(originType)
+    }
+
+    /// Records the name of the field, while a key path is traced through one.
+    func recordField() {
+        if let traced, let name = traced.name { traced.recorder.record(name, depth: traced.depth) }
     }
 
     /// Ends the binding: it is empty again, as of an unmanaged object.

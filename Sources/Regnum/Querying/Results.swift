@@ -79,22 +79,40 @@ extension LinkingObjects: _ResultsCollection {
     public var endIndex: Int { count }
 
     /// How many elements there are; evaluated once a change.
-    public var count: Int { handle.results?.count ?? 0 }
+    public var count: Int {
+        guard let state = handle.results else {
+            handle.recordField()
+            return 0
+        }
+        return state.count
+    }
 
     /// True where there is no element.
-    public var isEmpty: Bool { handle.results?.isEmpty ?? true }
+    public var isEmpty: Bool { handle.results?.isEmpty ?? (count == 0) }
 
     /// The first element, or nil where there is none.
-    public var first: Element? { handle.results?.first(as: Element.self) }
+    public var first: Element? {
+        guard let state = handle.results else { return tracedElement }
+        return state.first(as: Element.self)
+    }
 
     /// The last element, or nil where there is none.
-    public var last: Element? { handle.results?.last(as: Element.self) }
+    public var last: Element? {
+        guard let state = handle.results else { return tracedElement }
+        return state.last(as: Element.self)
+    }
 
     /// The element at a position; misuse where it is out of bounds.
     public subscript(position: Int) -> Element {
-        guard let state = handle.results else { refuseIndex(position, 0) }
+        guard let state = handle.results else {
+            guard let tracedElement else { refuseIndex(position, 0) }
+            return tracedElement
+        }
         return state.element(at: position, as: Element.self)
     }
+
+    /// While a key path is traced: the object that stands for all.
+    private var tracedElement: Element? { handle.tracedElement().map { unsafeDowncast($0, to: Element.self) } }
 
     /// The elements at the positions; misuse where one is out of bounds.
     public func objects(at indexes: IndexSet) -> [Element] {
