@@ -82,8 +82,8 @@ private struct Paths {
 
     mutating func visit(_ predicate: BoundPredicate, behind steps: [Region.Step]) {
         switch predicate {
-        case .constant: break
-        case .and(let parts), .or(let parts): for part in parts { visit(part, behind: steps) }
+        case .constant, .piece: break
+        case .and(let parts), .or(let parts), .pieces(let parts): for part in parts { visit(part, behind: steps) }
         case .not(let part): visit(part, behind: steps)
         case .test(let path, _), .text(let path, _): visit(path, behind: steps)
         case .aggregate(let aggregate, _): visit(aggregate, behind: steps)

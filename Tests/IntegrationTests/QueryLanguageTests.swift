@@ -262,48 +262,4 @@ struct QueryLanguageTests {
         #expect(other._constructPredicate().1.map { $0 as? Int } == [1, 2, 4])
         #expect(start._constructPredicate().0 == "((id == %@) && (id == %@))")
     }
-
-    @Test("1,000 levels are refused, on a small stack too")
-    func deepNesting() throws {
-        let deep = String(repeating: "NOT (", count: 1000) + "id == 1" + String(repeating: ")", count: 1000)
-        let text = try onSmallStack { (try? ParsedPredicate(parsing: deep)) == nil ? "nil" : "parsed" }
-        #expect(text == "nil")
-        let level = String(repeating: "(", count: 90) + "id == 1" + String(repeating: ")", count: 90)
-        #expect(
-            try onSmallStack { "\(try FilterModels.realm().objects(Thing.self).filter(level).count)" } == "1")
-        let message = try misuseText {
-            let things = try FilterModels.realm().objects(Thing.self)
-            _ = things.where { thing in
-                (0..<1000).reduce(thing.id == 1) { inner, _ in !(thing.id == 2 && inner) }
-            }
-        }
-        #expect(message?.contains("nested more than") == true)
-        // Arguments that are looked at again for the Realm, because objects are among them.
-        let chain = try misuseText {
-            let things = try FilterModels.realm().objects(Thing.self)
-            var predicate = NSPredicate(format: "SELF == %@", things[0])
-            for _ in 0..<1000 { predicate = NSPredicate(format: "NOT %@", predicate) }
-            _ = things.filter(predicate).count
-        }
-        #expect(chain?.contains("nested more than") == true)
-    }
-
-    /// What `body` gives on a thread with the stack that threads of a pool have.
-    private func onSmallStack(_ body: @escaping @Sendable () throws -> String) throws -> String {
-        let box = Box()
-        let thread = Thread {
-            box.result = Result { try body() }
-            box.done.signal()
-        }
-        thread.stackSize = 512 << 10
-        thread.start()
-        box.done.wait()
-        return try box.result.get()
-    }
-
-    private final class Box: @unchecked Sendable {
-        // Sendable: written before the semaphore is signalled, read behind the wait for it.
-        let done = DispatchSemaphore(value: 0)
-        var result: Result<String, any Error> = .success("")
-    }
 }

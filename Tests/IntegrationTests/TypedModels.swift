@@ -101,11 +101,13 @@ enum Typed {
 extension Typed.Plain {
     /// Whether a comparison as predicates name it holds. Values of types that do not compare are different, and neither
     /// less nor greater. `isAny`: of a value of any type, where data is compared as it is, whatever the options are.
+    /// `isNullLess`: compared with a constant, where null is less than each text and all data.
     static func holds(
         _ found: Typed.Plain, _ operation: String, _ value: Typed.Plain, _ options: StringOptions = [],
-        isAny: Bool = false
+        isAny: Bool = false, isNullLess: Bool = false
     ) -> Bool {
         if found == .null || value == .null {
+            if isNullLess, value == .null, found.bytes([]) != nil, operation.hasPrefix(">") { return true }
             switch operation {
             case "==", "<=", ">=", "LIKE": return found == value
             case "!=": return found != value

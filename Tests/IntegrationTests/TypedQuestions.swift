@@ -148,7 +148,10 @@ extension Typed.Deck {
         for (values, isNull) in choices {
             add(property, operation + Self.suffix(options), isNull: isNull) { random in
                 guard let value = values.randomElement(using: &random) else { preconditionFailure("no values") }
-                let test = { (end: Plain) in Plain.holds(end, operation, value.plain, options, isAny: isAny) }
+                let isNullLess = T.self != AnyRealmValue.self
+                let test = { (end: Plain) in
+                    Plain.holds(end, operation, value.plain, options, isAny: isAny, isNullLess: isNullLess)
+                }
                 return ({ build($0, value) }, [test])
             }
         }

@@ -189,8 +189,8 @@ import Testing
             ),
             ("ANY self2.age == 1 AND ANY self2 == NULL", "Cannot compare value '(null)'"),
             (
-                "SUBQUERY(dogs, $d, age > 3).@count > 0",
-                "Inside of SUBQUERY key paths start with its variable: write $d.age."
+                "SUBQUERY(dogs, $d, nothing > 3).@count > 0",
+                "Invalid keypath 'nothing': Property 'nothing' not found in object of type 'Person'"
             ),
             (
                 "SUBQUERY(dogs, $d, $x.age > 3).@count > 0",

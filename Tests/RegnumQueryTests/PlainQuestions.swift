@@ -252,7 +252,7 @@ extension PlainNodes {
     /// Whether one of the values at the end of a path passes.
     private static func holds(_ ends: [Value], _ cell: Cell, _ values: [Value]) -> Bool {
         func holds(_ end: Value, _ operation: String, _ value: Value) -> Bool {
-            PlainValues.holds(end, operation, value, isOfAnyType: cell.type == .mixed)
+            PlainValues.holds(end, operation, value, isOfAnyType: cell.type == .mixed, isNullLess: true)
         }
         if cell.comparison == "BETWEEN" {
             let (low, high) = (values[0], values[1])

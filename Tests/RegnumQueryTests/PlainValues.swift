@@ -55,7 +55,13 @@ enum PlainValues {
     static func isNumber(_ value: Value) -> Bool { kind(value) == 2 }
 
     /// `isOfAnyType`: in a property that holds values of any type, where data is compared as it is, with [c] too.
-    static func holds(_ found: Value, _ name: String, _ value: Value, isOfAnyType: Bool) -> Bool {
+    /// `isNullLess`: compared with a constant, where null is less than each text and all data.
+    static func holds(
+        _ found: Value, _ name: String, _ value: Value, isOfAnyType: Bool, isNullLess: Bool = false
+    ) -> Bool {
+        if isNullLess, !isOfAnyType, value == .null, bytes(found, "") != nil, name == ">" || name == ">=" {
+            return true
+        }
         let operation = String(name.split(separator: "[")[0])
         var options = String(name.split(separator: "[").dropFirst().first ?? "")
         if isOfAnyType, case .data = value { options = "" }

@@ -169,6 +169,8 @@ struct ReferenceEvaluator {
         _ found: Value, _ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions
     ) -> Bool {
         if found == .null || value == .null {
+            // Null is less than each text.
+            if case .string = found, comparison == .greater || comparison == .greaterOrEqual { return true }
             switch comparison {
             case .equal, .lessOrEqual, .greaterOrEqual, .like: return found == value
             case .notEqual: return found != value

@@ -34,7 +34,7 @@ extension RealmCollection where Element: ObjectBase {
         let state = managed()
         var lowering = ExpressionLowering(realm: state.realm)
         lowering.variables[predicate.variable.key] = .element
-        let lowered = try lowering.condition(predicate.expression)
+        let lowered = try lowering.condition(predicate.expression).withoutDepth
         do throws(QueryError) { return Results(state: try state.appending(.filter(lowered))) } catch {
             throw ParsedPredicate.Error(error, in: "")
         }
@@ -67,6 +67,7 @@ struct ExpressionLowering {
 
     let realm: RealmCore
     var variables: [PredicateExpressions.VariableID: Variable] = [:]
+    private static let nestingLimit = 100
     private var depth = 0
     private var subqueries = 0
 
@@ -75,8 +76,8 @@ struct ExpressionLowering {
     mutating func expression(_ expression: Any) throws -> LoweredExpression {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= QueryNode.nestingLimit else {
-            throw refusal(expression, "it is nested more than \(QueryNode.nestingLimit) deep.")
+        guard depth <= Self.nestingLimit else {
+            throw refusal(expression, "it is nested more than \(Self.nestingLimit) deep.")
         }
         guard let known = expression as? any QueryExpression else {
             throw refusal(expression, "compute it before the query, or filter the elements in Swift.")

@@ -42,18 +42,48 @@ private struct ParsedBox: @unchecked Sendable {
 #endif
 
 extension NSPredicate {
-    /// The form that queries evaluate; misuse for a block of the user's own.
-    func predicate(for realm: RealmCore?, depth: Int = 0) -> QueryPredicate {
-        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
-        if let compound = self as? NSCompoundPredicate {
-            let parts = Self.flattened(compound).map { $0.predicate(for: realm, depth: depth + 1) }
-            switch compound.compoundPredicateType {
-            case .and: return .and(parts)
-            case .or: return .or(parts)
-            case .not: return .not(parts.first ?? .constant(true))
-            @unknown default: misuse("Only support compound, comparison, and constant predicates")
+    /// The form that queries evaluate; misuse for a block of the user's own. Without recursion: compounds may be nested
+    /// deeply.
+    func predicate(for realm: RealmCore?) -> QueryPredicate {
+        guard self is NSCompoundPredicate else { return simplePredicate(for: realm) }
+        enum Item {
+            case predicate(NSPredicate)
+            case and(Int)
+            case or(Int)
+            case not
+        }
+        var builder = ConditionBuilder<QueryPredicate>()
+        // What comes next is last.
+        var pending = [Item.predicate(self)]
+        while let item = pending.popLast() {
+            switch item {
+            case .and(let count): builder.and(count)
+            case .or(let count): builder.or(count)
+            case .not: builder.not()
+            case .predicate(let predicate):
+                guard let compound = predicate as? NSCompoundPredicate else {
+                    builder.append(tree: predicate.simplePredicate(for: realm))
+                    continue
+                }
+                let parts = compound.subpredicates.map { $0 as NSPredicate }
+                switch compound.compoundPredicateType {
+                case .and: pending.append(.and(parts.count))
+                case .or: pending.append(.or(parts.count))
+                case .not: pending.append(.not)
+                @unknown default: misuse("Only support compound, comparison, and constant predicates")
+                }
+                if compound.compoundPredicateType == .not {
+                    pending.append(.predicate(parts.first ?? NSPredicate(value: true)))
+                } else {
+                    pending += parts.reversed().map { .predicate($0) }
+                }
             }
         }
+        return builder.build()
+    }
+
+    /// That of a predicate that is no compound.
+    private func simplePredicate(for realm: RealmCore?) -> QueryPredicate {
         if let constant = (self as any ConstantPredicate).constantValue { return .constant(constant) }
         let probe = PredicateProbe()
         _ = evaluate(with: probe)
@@ -62,27 +92,7 @@ extension NSPredicate {
                 "Only support compound, comparison, and constant predicates. A predicate made of a block cannot be "
                     + "turned into a query: write it as a format, or filter the elements in Swift.")
         }
-        return parsed.predicate(for: realm, depth: depth)
-    }
-}
-
-extension NSPredicate {
-    /// The parts of a compound with those of compounds of its kind inside in their place: a chain made one by one
-    /// is as deep as it is long.
-    private static func flattened(_ compound: NSCompoundPredicate) -> [NSPredicate] {
-        let kind = compound.compoundPredicateType
-        var parts: [NSPredicate] = []
-        var pending = compound.subpredicates.map { $0 as NSPredicate }
-        if kind == .not { return pending }
-        pending.reverse()
-        while let next = pending.popLast() {
-            if let inner = next as? NSCompoundPredicate, inner.compoundPredicateType == kind {
-                pending += inner.subpredicates.reversed().map { $0 as NSPredicate }
-            } else {
-                parts.append(next)
-            }
-        }
-        return parts
+        return parsed.predicate(for: realm)
     }
 }
 

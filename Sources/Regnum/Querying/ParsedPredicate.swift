@@ -13,15 +13,12 @@ internal import RegnumQuery
 /// ```
 public struct ParsedPredicate {
     let format: String
-    let arguments: [Any]
-    /// The tree, where it is the same for all Realms: not with objects among the arguments.
     private let tree: QueryPredicate
     private let mentionsObjects: Bool
 
     /// Understands `text`, with `arguments` in the places of `%@`, `%K`, `%d` and so on. Throws `Error`.
     public init(parsing text: String, arguments: [Any] = []) throws(Error) {
         format = text
-        self.arguments = arguments
         let constants = arguments.map { Constant(any: $0, realm: nil) }
         mentionsObjects = constants.contains(where: \.mentionsObjects)
         do throws(QueryError) { tree = try PredicateParser.parse(text, constants) } catch {
@@ -29,12 +26,12 @@ public struct ParsedPredicate {
         }
     }
 
-    /// The tree for a Realm; objects of another are marked in it. `depth`: of how many predicates it is an argument.
-    func predicate(for realm: RealmCore?, depth: Int = 0) -> QueryPredicate {
+    /// The tree for a Realm; objects of another are marked in it.
+    func predicate(for realm: RealmCore?) -> QueryPredicate {
         guard mentionsObjects, let realm else { return tree }
-        let constants = arguments.map { Constant(any: $0, realm: realm, depth: depth + 1) }
-        // The text was understood with the same arguments before.
-        return (try? PredicateParser.parse(format, constants)) ?? tree
+        return tree.lookingAgain { argument in
+            (argument.object as? ObjectBase).map { PredicateArguments.object($0, realm) } ?? argument
+        }
     }
 }
 
@@ -75,6 +72,7 @@ extension Constant {
         switch self {
         case .object, .predicate: true
         case .array(let values): values.contains(where: \.mentionsObjects)
+        case .dictionary(let members): members.contains(where: \.value.mentionsObjects)
         default: false
         }
     }

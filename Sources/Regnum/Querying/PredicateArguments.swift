@@ -6,7 +6,8 @@ internal import RegnumEngine
 internal import RegnumQuery
 
 extension Constant {
-    /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked.
+    /// Any value as a constant. `realm`: the one queried, if it is known; objects of another are marked. `depth`: in how
+    /// many collections it is.
     init(any value: Any?, realm: RealmCore?, depth: Int = 0) {
         guard let value else {
             self = .null
@@ -20,27 +21,37 @@ extension Constant {
             self = .null
             return
         }
-        if let plain = PredicateArguments.plain(value) ?? PredicateArguments.array(value, realm) {
+        if depth > MixedCodec.depthLimit {
+            self = .unsupported(
+                typeName: "\(type(of: value))",
+                description: "a collection more than \(MixedCodec.depthLimit) deep in others")
+            return
+        }
+        if let plain = PredicateArguments.plain(value) ?? PredicateArguments.array(value, realm, depth) {
             self = plain
             return
         }
-        if isInstance(value), let constant = PredicateArguments.instance(value, realm, depth) {
+        if isInstance(value), let constant = PredicateArguments.instance(value, realm) {
             self = constant
             return
         }
         switch value {
         case let collection as any RealmCollectionBase:
-            self = .array(PredicateArguments.constants(collection, realm))
+            self = .array(PredicateArguments.constants(collection, realm, depth))
+        case let map as any AnyMap: self = .dictionary(PredicateArguments.members(map, realm, depth))
         case .object(let object)? as AnyRealmValue?: self = .object(PredicateArguments.object(object, realm))
+        case .list(let list)? as AnyRealmValue?: self = .array(PredicateArguments.constants(list, realm, depth))
+        case .dictionary(let map)? as AnyRealmValue?: self = .dictionary(PredicateArguments.members(map, realm, depth))
         case let stored as any _HasPersistedType: self = PredicateArguments.constant(stored, realm)
         case let area as any GeoArea: self = .geo(area.shape)
         case let text as Substring: self = .string(String(text))
         case let number as Decimal: self = PredicateArguments.constant(Decimal128(value: number), realm)
-        case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm, depth: depth))
+        case let predicate as ParsedPredicate: self = .predicate(predicate.predicate(for: realm))
         default:
             self =
                 PredicateArguments.integerConstant(value)
-                ?? PredicateArguments.sequenceConstant(value, realm)
+                ?? PredicateArguments.dictionaryConstant(value, realm, depth)
+                ?? PredicateArguments.sequenceConstant(value, realm, depth)
                 ?? .unsupported(typeName: "\(type(of: value))", description: "\(value)")
         }
     }
@@ -81,21 +92,36 @@ enum PredicateArguments {
     }
 
     /// Arrays of the types that large sets have: code for any sequence takes longer for each value.
-    fileprivate static func array(_ value: Any, _ realm: RealmCore?) -> Constant? {
+    fileprivate static func array(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
         let type = type(of: value)
         if type == [Int].self, let numbers = value as? [Int] { return .array(numbers.map { .int(Int64($0)) }) }
         if type == [String].self, let texts = value as? [String] { return .array(texts.map { .string($0) }) }
         if type == [Any].self, let values = value as? [Any] {
-            return .array(values.map { Constant(any: $0, realm: realm) })
+            return .array(values.map { Constant(any: $0, realm: realm, depth: depth + 1) })
         }
         return nil
     }
 
-    static func constants<S: Sequence>(_ sequence: S, _ realm: RealmCore?) -> [Constant] {
+    static func constants<S: Sequence>(_ sequence: S, _ realm: RealmCore?, _ depth: Int) -> [Constant] {
         var constants: [Constant] = []
         constants.reserveCapacity(sequence.underestimatedCount)
-        for element in sequence { constants.append(Constant(any: element, realm: realm)) }
+        for element in sequence { constants.append(Constant(any: element, realm: realm, depth: depth + 1)) }
         return constants
+    }
+
+    fileprivate static func members(
+        _ map: any AnyMap, _ realm: RealmCore?, _ depth: Int
+    ) -> [EmbeddedArgument.Member] {
+        map.anyEntries.map {
+            EmbeddedArgument.Member($0.key, Constant(any: $0.value, realm: realm, depth: depth + 1))
+        }
+    }
+
+    /// Of a dictionary with text keys.
+    fileprivate static func dictionaryConstant(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
+        guard let entries = Coercion.entries(value) else { return nil }
+        return .dictionary(
+            entries.map { EmbeddedArgument.Member($0.key, Constant(any: $0.value, realm: realm, depth: depth + 1)) })
     }
 
     static func constant<T: _HasPersistedType>(_ value: T, _ realm: RealmCore?) -> Constant {
@@ -105,7 +131,6 @@ enum PredicateArguments {
             return T._shape.isCustom
                 ? .embedded(embedded(object, of: value, realm)) : .object(self.object(object, realm))
         }
-        if let collection = raw.mixed { return .unsupported(typeName: "AnyRealmValue", description: "\(collection)") }
         return Constant(raw.value)
     }
 
@@ -132,18 +157,19 @@ enum PredicateArguments {
         let name = ClassNames.name(of: type(of: object))
         guard let core = object.realm?.core, !object.isInvalidated else {
             return ObjectArgument(
-                table: nil, key: .none, className: name, isDeleted: object.isInvalidated)
+                table: nil, key: .none, className: name, isDeleted: object.isInvalidated, object: object)
         }
         return ObjectArgument(
             table: object.binding.tableKey, key: object.rowKey, className: name,
-            isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false)
+            isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false,
+            object: object)
     }
 
     /// Objects, predicates, and Foundation's classes for values.
-    fileprivate static func instance(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
+    fileprivate static func instance(_ value: Any, _ realm: RealmCore?) -> Constant? {
         switch value {
         case let object as ObjectBase: .object(self.object(object, realm))
-        case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm, depth: depth))
+        case let predicate as NSPredicate: .predicate(predicate.predicate(for: realm))
         case let number as NSDecimalNumber: constant(Decimal128(value: number), realm)
         case let number as NSNumber: constant(of: number)
         case let text as NSString: .string(text as String)
@@ -160,9 +186,9 @@ enum PredicateArguments {
         return Int64(exactly: integer).map { .int($0) } ?? .double(Double(integer))
     }
 
-    static func sequenceConstant(_ value: Any, _ realm: RealmCore?) -> Constant? {
+    fileprivate static func sequenceConstant(_ value: Any, _ realm: RealmCore?, _ depth: Int) -> Constant? {
         guard let sequence = value as? any Sequence, !(value is [AnyHashable: Any]) else { return nil }
-        return .array(constants(sequence, realm))
+        return .array(constants(sequence, realm, depth))
     }
 
     private static func constant(of number: NSNumber) -> Constant {

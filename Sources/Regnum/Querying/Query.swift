@@ -25,13 +25,20 @@ public struct Query<T> {
     }
 
     func comparison<V>(_ name: QueryNode.Operator, _ value: V, _ options: StringOptions = []) -> Query<Bool> {
-        Query<Bool>(.comparison(name, node, .constant(QueryConstant(value)), options))
+        if node.isCompound { refuseComparison(of: node) }
+        return Query<Bool>(.comparison(name, node, .constant(QueryConstant(value)), options))
+    }
+
+    private func refuseComparison(of node: QueryNode) -> Never {
+        misuse("Cannot apply a comparison to \(node.print().0)")
     }
 
     func comparison<U>(_ name: QueryNode.Operator, _ other: Query<U>, _ options: StringOptions = []) -> Query<Bool> {
         if let left = node.path, let right = other.node.path, left.endsInCollection, right.endsInCollection {
             misuse("Comparing two collection columns is not permitted.")
         }
+        if node.isCompound { refuseComparison(of: node) }
+        if other.node.isCompound { refuseComparison(of: other.node) }
         return Query<Bool>(.comparison(name, node, other.node, options))
     }
 
@@ -104,7 +111,7 @@ extension Query where T == Bool {
     public static func || (left: Query, right: Query) -> Query<Bool> { Query(.or(left.node, right.node)) }
 
     /// How many elements of the collection satisfy the condition.
-    public var count: Query<Int> { Query<Int>(.subqueryCount(node)) }
+    public var count: Query<Int> { Query<Int>(.count(node)) }
 }
 
 extension Query where T: _HasPersistedType, T.PersistedType: _QueryNumeric {

@@ -10,49 +10,92 @@ extension QueryNode {
     /// The predicate for `realm`, which tells whether objects in it are its own.
     func lowered(for realm: RealmCore?) -> Predicate {
         var lowering = QueryLowering(realm: realm)
-        return lowering.condition(self)
+        return lowering.condition(self, in: nil)
     }
 }
 
 private struct QueryLowering {
+    private enum Item {
+        case condition(QueryNode)
+        case not
+        case and(Int)
+        case or(Int)
+    }
+
     let realm: RealmCore?
     var subqueries = 0
     var depth = 0
 
-    mutating func condition(_ node: QueryNode) -> Predicate {
-        depth += 1
-        defer { depth -= 1 }
-        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
+    /// Without recursion, but for subqueries.
+    mutating func condition(_ node: QueryNode, in scope: QueryScope?) -> Predicate {
+        // Most conditions are one comparison.
+        if case .comparison(let name, let left, let right, let options) = node {
+            return comparison(name, left, right, options, scope)
+        }
+        var builder = ConditionBuilder<Predicate>()
+        // What comes next is last.
+        var pending = [Item.condition(node)]
+        while let item = pending.popLast() {
+            switch item {
+            case .not: builder.not()
+            case .and(let count): builder.and(count)
+            case .or(let count): builder.or(count)
+            case .condition(.and(let terms)):
+                pending.append(.and(terms.nodes.count))
+                pending += terms.nodes.reversed().map { .condition($0) }
+            case .condition(.or(let terms)):
+                pending.append(.or(terms.nodes.count))
+                pending += terms.nodes.reversed().map { .condition($0) }
+            case .condition(.not(let terms)):
+                if case .not(let inner) = terms.first {
+                    pending.append(.condition(inner.first))
+                } else if let path = terms.first.path {
+                    // As it is printed: `link.flag == false`, which no object without a link satisfies.
+                    builder.append(isTrue(scope?.path(path) ?? path, false))
+                } else {
+                    pending += [.not, .condition(terms.first)]
+                }
+            case .condition(let node): builder.append(leaf(node, scope))
+            }
+        }
+        return builder.build()
+    }
+
+    private mutating func leaf(_ node: QueryNode, _ scope: QueryScope?) -> Predicate {
         switch node {
-        case .element, .property, .path: return isTrue(node.path ?? QueryPath(names: []), true)
+        case .element, .property, .path:
+            let path = node.path ?? QueryPath(names: [])
+            return isTrue(scope?.path(path) ?? path, true)
         case .constant(let constant):
             guard let value = constant.value as? Bool else { misuse("A constant alone is no condition.") }
             return .constant(value)
-        case .not(.not(let child)): return condition(child)
-        case .not(let child):
-            // As it is printed: `link.flag == false`, which no object without a link satisfies.
-            if let path = child.path { return isTrue(path, false) }
-            return .not(condition(child))
-        case .and(let terms): return .and(terms.nodes.map { condition($0) })
-        case .or(let terms): return .or(terms.nodes.map { condition($0) })
         case .comparison(let name, let left, let right, let options):
-            if case .isIn = name, case .constant(let value) = left, let path = right.path {
-                return .comparison(
-                    Comparison(
-                        operand(path), .equal, .constant(constant(value)), options: options.lowered, modifier: .any))
-            }
-            let first = operand(left)
-            return .comparison(
-                Comparison(
-                    first, name.lowered, operand(right), options: options.lowered,
-                    modifier: left.needsAny || right.needsAny ? .any : .direct))
+            return comparison(name, left, right, options, scope)
         case .between(let subject, let lower, let upper):
             return .comparison(
                 Comparison(
-                    operand(subject), .between, .constant(.array([constant(lower), constant(upper)])),
-                    modifier: subject.needsAny ? .any : .direct))
+                    operand(subject, scope), .between, .constant(.array([constant(lower), constant(upper)])),
+                    modifier: needsAny(subject, scope) ? .any : .direct))
         case .subqueryCount: misuse("A count alone is no condition: compare it with a number.")
+        case .not, .and, .or: preconditionFailure("conditions within a condition")
         }
+    }
+
+    private mutating func comparison(
+        _ name: QueryNode.Operator, _ left: QueryNode, _ right: QueryNode, _ options: StringOptions,
+        _ scope: QueryScope?
+    ) -> Predicate {
+        if case .isIn = name, case .constant(let value) = left, right.path != nil {
+            return .comparison(
+                Comparison(
+                    operand(right, scope), .equal, .constant(constant(value)), options: options.lowered, modifier: .any)
+            )
+        }
+        let first = operand(left, scope)
+        return .comparison(
+            Comparison(
+                first, name.lowered, operand(right, scope), options: options.lowered,
+                modifier: needsAny(left, scope) || needsAny(right, scope) ? .any : .direct))
     }
 
     private func isTrue(_ path: QueryPath, _ wanted: Bool) -> Predicate {
@@ -60,23 +103,32 @@ private struct QueryLowering {
             Comparison(operand(path), .equal, .constant(.bool(wanted)), modifier: path.needsAny ? .any : .direct))
     }
 
-    private mutating func operand(_ node: QueryNode) -> Operand {
-        if let path = node.path { return operand(path) }
+    private mutating func operand(_ node: QueryNode, _ scope: QueryScope?) -> Operand {
+        if let path = node.path { return operand(scope?.path(path) ?? path) }
         switch node {
         case .constant(let value): return .constant(constant(value))
-        case .subqueryCount(let condition):
+        case .subqueryCount(let terms):
             subqueries += 1
-            let variable = "col\(subqueries)"
-            var collection = ""
-            let inner = condition.asSubquery(of: "$" + variable, collection: &collection)
+            depth += 1
+            defer { depth -= 1 }
+            if depth > PredicateParser.subqueryLimit { QueryNode.refuseSubqueries() }
+            let inner = QueryScope(terms.first, number: subqueries)
             return .subquery(
-                KeyPathOperand(collection), variable: variable, self.condition(inner),
-                suffix: [KeyPathSegment("@count")])
+                KeyPathOperand(inner.collection), variable: String(inner.variable.dropFirst()),
+                condition(terms.first, in: inner), suffix: [KeyPathSegment("@count")])
         default: misuse("Cannot apply a comparison to \(node.print().0)")
         }
     }
 
     private func operand(_ path: QueryPath) -> Operand { path.lowered ?? path.operand }
+
+    private func needsAny(_ node: QueryNode, _ scope: QueryScope?) -> Bool {
+        switch node {
+        case .property(let member): scope?.path(member.path).needsAny ?? member.path.needsAny
+        case .path(let path): scope?.path(path).needsAny ?? path.needsAny
+        default: false
+        }
+    }
 
     private func constant(_ constant: QueryConstant) -> Constant {
         switch constant {
@@ -98,22 +150,12 @@ extension QueryPath {
         var segments = names.map { KeyPathSegment($0) }
         for part in subscripts {
             switch part {
-            case .key(let key), .anyKey(let key): segments[segments.count - 1].subscripts.append(.key(key))
+            case .key(let key), .anyKey(let key): segments[segments.count - 1].subscripts.append(.exactKey(key))
             case .anyIndex(let index): segments[segments.count - 1].subscripts.append(.index(Int64(index)))
             case .anyElement: segments[segments.count - 1].subscripts.append(.any)
             }
         }
         return .keyPath(KeyPathOperand(segments))
-    }
-}
-
-extension QueryNode {
-    fileprivate var needsAny: Bool {
-        switch self {
-        case .property(let member): member.path.needsAny
-        case .path(let path): path.needsAny
-        default: false
-        }
     }
 }
 

@@ -121,14 +121,15 @@ enum QueryNode {
     case property(QueryMember)
     indirect case path(QueryPath)
     indirect case constant(QueryConstant)
-    indirect case not(QueryNode)
+    /// Of one condition.
+    indirect case not(QueryTerms)
     /// The conditions from the left, `((a && b) && c)`.
     indirect case and(QueryTerms)
     indirect case or(QueryTerms)
     indirect case comparison(Operator, QueryNode, QueryNode, StringOptions)
     indirect case between(QueryNode, QueryConstant, QueryConstant)
-    /// How many elements of the collection satisfy the condition.
-    indirect case subqueryCount(QueryNode)
+    /// How many elements of the collection satisfy the one condition.
+    indirect case subqueryCount(QueryTerms)
 
     /// What it is as a path; nil where it is none.
     var path: QueryPath? {
@@ -139,6 +140,48 @@ enum QueryNode {
         default: nil
         }
     }
+
+    /// True where it is true or false by itself and not a value that is compared.
+    var isCompound: Bool {
+        switch self {
+        case .not, .and, .or, .comparison, .between: true
+        case .element, .property, .path, .constant, .subqueryCount: false
+        }
+    }
+
+    static func and(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
+        if case .and(let terms) = left { return .and(terms.appending(right)) }
+        return .and(QueryTerms([left, right]))
+    }
+
+    static func or(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
+        if case .or(let terms) = left { return .or(terms.appending(right)) }
+        return .or(QueryTerms([left, right]))
+    }
+
+    static func not(_ node: QueryNode) -> QueryNode { .not(QueryTerms([node])) }
+
+    static func count(_ node: QueryNode) -> QueryNode { .subqueryCount(QueryTerms([node])) }
+
+    /// The terms within it, without those within these. A comparison has terms only where it compares counts.
+    fileprivate var terms: [QueryTerms] {
+        switch self {
+        case .not(let terms), .and(let terms), .or(let terms), .subqueryCount(let terms): [terms]
+        case .comparison(_, let left, let right, _): left.terms + right.terms
+        case .between(let subject, _, _): subject.terms
+        case .element, .property, .path, .constant: []
+        }
+    }
+
+    /// How many terms are within each other.
+    fileprivate var level: Int {
+        switch self {
+        case .not(let terms), .and(let terms), .or(let terms), .subqueryCount(let terms): terms.level
+        case .comparison(_, let left, let right, _): max(left.level, right.level)
+        case .between(let subject, _, _): subject.level
+        case .element, .property, .path, .constant: 0
+        }
+    }
 }
 
 /// What && or || join, from the left. Appending to the longest chain is done in place, so that a chain made of
@@ -146,15 +189,29 @@ enum QueryNode {
 struct QueryTerms {
     private final class Storage {
         var nodes: [QueryNode]
-        init(_ nodes: [QueryNode]) { self.nodes = nodes }
+        var level: Int
+
+        init(_ nodes: [QueryNode]) {
+            self.nodes = nodes
+            level = 1
+            for node in nodes { level = Swift.max(level, node.level + 1) }
+        }
+
+        /// Terms that are deeply nested are let go one after the other: not each by the one around it, which would take
+        /// the stack of a small thread.
+        deinit {
+            if level < 16 { return }
+            var pending = nodes.flatMap(\.terms).map(\.storage)
+            nodes = []
+            while var storage = pending.popLast() {
+                guard isKnownUniquelyReferenced(&storage) else { continue }
+                pending += storage.nodes.flatMap(\.terms).map(\.storage)
+                storage.nodes = []
+            }
+        }
     }
     private let storage: Storage
     private let count: Int
-
-    init(_ left: QueryNode, _ right: QueryNode) {
-        storage = Storage([left, right])
-        count = 2
-    }
 
     private init(_ storage: Storage, _ count: Int) {
         self.storage = storage
@@ -166,101 +223,156 @@ struct QueryTerms {
     func appending(_ node: QueryNode) -> QueryTerms {
         guard storage.nodes.count == count else { return QueryTerms(Array(nodes) + [node]) }
         storage.nodes.append(node)
+        storage.level = Swift.max(storage.level, node.level + 1)
         return QueryTerms(storage, count + 1)
     }
 
     var nodes: ArraySlice<QueryNode> { storage.nodes[..<count] }
+    var first: QueryNode { storage.nodes[0] }
+    fileprivate var level: Int { storage.level }
 }
 
 extension QueryNode {
-    /// How deep conditions may be nested in each other.
-    static let nestingLimit = 100
-    static func and(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
-        if case .and(let terms) = left { return .and(terms.appending(right)) }
-        return .and(QueryTerms(left, right))
-    }
-
-    static func or(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
-        if case .or(let terms) = left { return .or(terms.appending(right)) }
-        return .or(QueryTerms(left, right))
-    }
-
-    static func refuseDepth() -> Never {
-        misuse(
-            "The query is nested more than \(nestingLimit) deep. Join conditions from the left, as "
-                + "`a || b || c` does, or ask for several values with `in`.")
+    static func refuseSubqueries() -> Never {
+        misuse("Subqueries are nested more than \(PredicateParser.subqueryLimit) deep.")
     }
 
     /// The predicate as text with its arguments, as RealmSwift prints it.
     func print() -> (String, [Any]) {
         var printer = QueryPrinter()
-        printer.appendCondition(self)
+        printer.append(self, in: nil)
         return (printer.text, printer.arguments)
+    }
+}
+
+/// Where a condition of a subquery leads its paths through: the variable instead of the collection.
+struct QueryScope {
+    let variable: String
+    let collection: String
+
+    /// `number`: of the subquery in the whole query. The first path through a collection decides which one it is.
+    init(_ condition: QueryNode, number: Int) {
+        variable = "$col\(number)"
+        collection = Self.collection(of: condition)
+    }
+
+    private static func collection(of condition: QueryNode) -> String {
+        var found: String?
+        var pending = [condition]
+        while let node = pending.popLast() {
+            switch node {
+            case .constant, .subqueryCount: break
+            case .not(let terms), .and(let terms), .or(let terms): pending += terms.nodes.reversed()
+            case .comparison(_, let left, let right, _): pending += [right, left]
+            case .between(let subject, _, _): pending.append(subject)
+            case .element, .property, .path:
+                guard let path = node.path else { continue }
+                if let first = path.subscripts.first {
+                    misuse("Subqueries do not support \(first.isIntoAny ? "AnyRealmValue" : "map") subscripts.")
+                }
+                guard path.startsWithCollection, let first = path.names.first else { continue }
+                if let found, found != first {
+                    misuse(
+                        "Subqueries must contain a keypath starting with a collection. All key paths of a subquery "
+                            + "that go through a collection must go through '\(found)'; '\(path.text)' does not.")
+                }
+                found = first
+            }
+        }
+        guard let found else { misuse("Subqueries must contain a keypath starting with a collection.") }
+        return found
+    }
+
+    /// A path of the condition. Those that do not go through a collection are of the object that the query is about.
+    func path(_ path: QueryPath) -> QueryPath {
+        guard path.startsWithCollection else { return path }
+        var path = path
+        path.names[0] = variable
+        path.startsWithCollection = false
+        path.collectionCount -= 1
+        return path
     }
 }
 
 /// Turns a tree into text. The rules are RealmSwift's, but for NOT, which is never lost.
 private struct QueryPrinter {
+    private enum Item {
+        case text(String)
+        case condition(QueryNode, prefix: String)
+    }
+
     var text = ""
     var arguments: [Any] = []
     var subqueries = 0
     var depth = 0
 
-    /// Appends something that is true or false; a bare path means "is true".
-    mutating func appendCondition(_ node: QueryNode, prefix: String = "") {
-        depth += 1
-        defer { depth -= 1 }
-        if depth > QueryNode.nestingLimit { QueryNode.refuseDepth() }
+    /// Appends something that is true or false; a bare path means "is true". Without recursion, but for subqueries.
+    mutating func append(_ node: QueryNode, in scope: QueryScope?) {
+        // What comes next is last.
+        var pending = [Item.condition(node, prefix: "")]
+        while let item = pending.popLast() {
+            switch item {
+            case .text(let word): text += word
+            case .condition(let node, let prefix): pending += parts(of: node, prefix, scope)
+            }
+        }
+    }
+
+    /// Appends what a condition begins with, and gives what is left of it, the next one last.
+    private mutating func parts(of node: QueryNode, _ prefix: String, _ scope: QueryScope?) -> [Item] {
         switch node {
         case .element, .property, .path:
-            appendOperand(node)
+            appendOperand(node, scope)
             text += prefix.isEmpty ? " == true" : " == false"
         case .constant(let constant): append(constant)
-        case .not(let child):
-            if case .not(let inner) = child { return appendCondition(inner, prefix: prefix) }
-            appendCondition(child, prefix: prefix.isEmpty ? "NOT " : "")
-        case .and(let terms): appendCompound(terms, " && ", prefix)
-        case .or(let terms): appendCompound(terms, " || ", prefix)
+        case .not(let terms):
+            if case .not(let inner) = terms.first { return [.condition(inner.first, prefix: prefix)] }
+            return [.condition(terms.first, prefix: prefix.isEmpty ? "NOT " : "")]
+        case .and(let terms): return parts(of: terms, " && ", prefix)
+        case .or(let terms): return parts(of: terms, " || ", prefix)
         case .comparison(let name, let left, let right, let options):
             text += "(" + prefix
-            appendOperand(left)
+            appendOperand(left, scope)
             text += " " + name.rawValue + options.modifier + " "
-            appendOperand(right)
+            appendOperand(right, scope)
             text += ")"
         case .between(let subject, let lower, let upper):
             text += "(" + prefix
-            appendOperand(subject)
+            appendOperand(subject, scope)
             text += " BETWEEN {"
             append(lower)
             text += ", "
             append(upper)
             text += "})"
-        case .subqueryCount: appendOperand(node)
+        case .subqueryCount: appendOperand(node, scope)
         }
+        return []
     }
 
-    private mutating func appendCompound(_ terms: QueryTerms, _ name: String, _ prefix: String) {
-        text += prefix + String(repeating: "(", count: terms.nodes.count - 1)
+    private func parts(of terms: QueryTerms, _ name: String, _ prefix: String) -> [Item] {
+        var items = [Item.text(prefix + String(repeating: "(", count: terms.nodes.count - 1))]
         for (index, node) in terms.nodes.enumerated() {
-            if index > 0 { text += name }
-            appendCondition(node)
-            if index > 0 { text += ")" }
+            if index > 0 { items.append(.text(name)) }
+            items.append(.condition(node, prefix: ""))
+            if index > 0 { items.append(.text(")")) }
         }
+        return items.reversed()
     }
 
-    private mutating func appendOperand(_ node: QueryNode) {
-        if let path = node.path { return appendPath(path) }
+    private mutating func appendOperand(_ node: QueryNode, _ scope: QueryScope?) {
+        if let path = node.path { return appendPath(scope?.path(path) ?? path) }
         switch node {
         case .constant(let constant): append(constant)
-        case .subqueryCount(let condition):
+        case .subqueryCount(let terms):
             subqueries += 1
-            let variable = "$col\(subqueries)"
-            var collection = ""
-            let inner = condition.asSubquery(of: variable, collection: &collection)
-            text += "SUBQUERY(\(collection), \(variable), "
-            appendCondition(inner)
+            depth += 1
+            if depth > PredicateParser.subqueryLimit { QueryNode.refuseSubqueries() }
+            let inner = QueryScope(terms.first, number: subqueries)
+            text += "SUBQUERY(\(inner.collection), \(inner.variable), "
+            append(terms.first, in: inner)
             text += ").@count"
-        default: appendCondition(node)
+            depth -= 1
+        default: append(node, in: scope)
         }
     }
 
@@ -276,54 +388,5 @@ private struct QueryPrinter {
         text += "%@"
         // A nil of an optional type is `NSNull` too.
         arguments.append(constant.value.flatMap { unwrapped($0) } ?? NSNull())
-    }
-}
-
-extension QueryNode {
-    /// The condition with every path through `collection` led through the variable instead. The first path decides
-    /// which collection it is.
-    func asSubquery(of variable: String, collection: inout String, depth: Int = 0) -> QueryNode {
-        if depth > Self.nestingLimit { Self.refuseDepth() }
-        let depth = depth + 1
-        switch self {
-        case .element, .property, .path:
-            guard var path else { return self }
-            if let first = path.subscripts.first {
-                misuse("Subqueries do not support \(first.isIntoAny ? "AnyRealmValue" : "map") subscripts.")
-            }
-            guard path.startsWithCollection, let first = path.names.first else {
-                misuse("Subqueries must contain a keypath starting with a collection.")
-            }
-            if collection.isEmpty { collection = first }
-            guard collection == first else {
-                misuse(
-                    "Subqueries must contain a keypath starting with a collection. All key paths of a subquery "
-                        + "must go through '\(collection)'; '\(path.text)' does not.")
-            }
-            path.names[0] = variable
-            path.startsWithCollection = false
-            path.collectionCount -= 1
-            return .path(path)
-        case .constant: return self
-        case .not(let child):
-            return .not(child.asSubquery(of: variable, collection: &collection, depth: depth))
-        case .and(let terms):
-            return .and(
-                QueryTerms(
-                    terms.nodes.map { $0.asSubquery(of: variable, collection: &collection, depth: depth) }))
-        case .or(let terms):
-            return .or(
-                QueryTerms(
-                    terms.nodes.map { $0.asSubquery(of: variable, collection: &collection, depth: depth) }))
-        case .comparison(let name, let left, let right, let options):
-            let first = left.asSubquery(of: variable, collection: &collection, depth: depth)
-            return .comparison(
-                name, first, right.asSubquery(of: variable, collection: &collection, depth: depth), options)
-        case .between(let subject, let lower, let upper):
-            return .between(
-                subject.asSubquery(of: variable, collection: &collection, depth: depth), lower, upper)
-        case .subqueryCount(let condition):
-            return .subqueryCount(condition)
-        }
     }
 }

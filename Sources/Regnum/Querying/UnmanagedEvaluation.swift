@@ -51,7 +51,7 @@ private struct UnmanagedObject: PlainObject {
 
     func value(_ column: Int) -> Value {
         let property = property(column)
-        return property.get(object).flatMap { property.coercedRaw($0)?.value ?? property.storable($0) } ?? .null
+        return property.get(object).flatMap { property.coercedRaw($0)?.plainValue ?? property.storable($0) } ?? .null
     }
 
     func link(_ column: Int) -> (any PlainObject)? { Self.plain(property(column).get(object)) }
@@ -108,10 +108,85 @@ extension RealmCollection {
     /// Of an unmanaged collection of objects: the position of the first that satisfies the predicate.
     func unmanagedIndex(matching predicate: QueryPredicate) -> Int? {
         guard let target = Element._shape.target, !Element._shape.isCustom else {
-            misuse(
-                "Querying is currently only implemented for arrays of Realm Objects. Use `firstIndex { }` for values.")
+            return unmanagedValueIndex(matching: predicate)
         }
         let test = UnmanagedPredicate(predicate, for: target)
         return firstIndex { element in Element._toRaw(element).object.map { test.isSatisfied(by: $0) } ?? false }
+    }
+
+    /// As `unmanagedIndex`, of values, which a predicate calls SELF.
+    private func unmanagedValueIndex(matching predicate: QueryPredicate) -> Int? {
+        guard let schema = UnmanagedValueSchema(Element._shape) else {
+            misuse(
+                "Querying is currently only implemented for arrays of Realm Objects and of values that are stored as "
+                    + "they are. Use `firstIndex { }` for others.")
+        }
+        let bound: BoundPredicate
+        do throws(QueryError) {
+            bound = try PredicateBinder.bind(predicate, to: UnmanagedValueSchema.table, in: schema)
+        } catch { misuse(error.message) }
+        return firstIndex { element in
+            guard let holds = bound.isSatisfied(by: UnmanagedValue(value: Element._toRaw(element).plainValue)) else {
+                misuse("Searches of texts and places need objects that are managed.")
+            }
+            return holds
+        }
+    }
+}
+
+/// Values as if each were an object with one property, SELF.
+private struct UnmanagedValueSchema: QuerySchema {
+    static let table = TableKey(0)
+    private let properties: [String: QueryProperty]
+
+    /// Nil for values that are stored as objects.
+    init?(_ shape: _PropertyShape) {
+        guard shape.target == nil else { return nil }
+        let property = QueryProperty.column(
+            0,
+            ColumnDefinition(
+                key: ColumnKey(0), name: "self", type: shape.type.columnType, collection: .none,
+                isNullable: shape.isOptional || shape.type == .any, target: nil))
+        properties = ["self": property, "SELF": property, "Self": property]
+    }
+
+    func queryClass(_ table: TableKey) -> QueryClass? {
+        QueryClass(name: "SELF", table: table, properties: properties)
+    }
+}
+
+private struct UnmanagedValue: PlainObject {
+    let value: Value
+
+    func value(_ column: Int) -> Value { value }
+    func link(_ column: Int) -> (any PlainObject)? { nil }
+    func links(_ column: Int) -> [any PlainObject] { [] }
+    func elements(_ column: Int) -> [Value] { [] }
+    func keys(_ column: Int) -> [String] { [] }
+    func entry(_ column: Int, _ key: String) -> Value { .null }
+    func link(_ column: Int, _ key: String) -> (any PlainObject)? { nil }
+}
+
+extension _RawValue {
+    /// The value, of one of any type with what is in its collections.
+    fileprivate var plainValue: Value { mixed.map { Self.plain($0, depth: 0) } ?? value }
+
+    private static func plain(_ value: AnyRealmValue, depth: Int) -> Value {
+        if let scalar = value.scalar { return scalar }
+        if depth > MixedCodec.depthLimit {
+            misuse("Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep.")
+        }
+        switch value {
+        case .list(let list): return .list(list.map { plain($0, depth: depth + 1) })
+        case .dictionary(let map):
+            var entries = map.pairs.map { DictionaryEntry(key: $0.key, value: plain($0.value, depth: depth + 1)) }
+            entries.sort { MixedOrder.compare($0.key, $1.key) < 0 }
+            return .dictionary(entries)
+        case .object(let object):
+            // One that is in no Realm is like no object that a predicate can name.
+            guard object.realm != nil, !object.isInvalidated else { return .link(ObjectKey(.max)) }
+            return .typedLink(object.binding.tableKey, object.rowKey)
+        default: return .null
+        }
     }
 }

@@ -65,8 +65,9 @@ extension RealmCollection where Element: ObjectBase {
     }
 }
 
-extension RealmCollection where Element.PersistedType: SortableType {
-    /// The values, in order, in sections of those for which the block gives the same key.
+extension RealmCollection {
+    /// The values, in order, in sections of those for which the block gives the same key. Of collections of values;
+    /// misuse for objects, which have no order of their own: give sort descriptors.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping (Element) -> Key, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {

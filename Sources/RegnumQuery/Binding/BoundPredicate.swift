@@ -22,6 +22,27 @@ package indirect enum BoundPredicate: Sendable, Hashable {
     case text(BoundPath, TextSearch)
     /// Some embedded object at the end of the path lies in the area.
     case geo(BoundPath, GeoTest)
+    /// See `Condition`.
+    case pieces([BoundPredicate])
+    case piece(Int)
+}
+
+extension BoundPredicate: Condition {
+    package static func makeAnd(_ parts: [BoundPredicate]) -> BoundPredicate { .and(parts) }
+    package static func makeOr(_ parts: [BoundPredicate]) -> BoundPredicate { .or(parts) }
+    package static func makeNot(_ part: BoundPredicate) -> BoundPredicate { .not(part) }
+    package static func makePieces(_ pieces: [BoundPredicate]) -> BoundPredicate { .pieces(pieces) }
+    package static func makePiece(_ index: Int) -> BoundPredicate { .piece(index) }
+    package var shape: ConditionShape<BoundPredicate> {
+        switch self {
+        case .and(let parts): .and(parts)
+        case .or(let parts): .or(parts)
+        case .not(let part): .not(part)
+        case .pieces(let pieces): .pieces(pieces)
+        case .piece(let index): .piece(index)
+        default: .leaf
+        }
+    }
 }
 
 extension BoundPredicate {
@@ -29,8 +50,8 @@ extension BoundPredicate {
     /// about.
     var asksOwnColumnsOnly: Bool {
         switch self {
-        case .constant: true
-        case .and(let parts), .or(let parts): parts.allSatisfy(\.asksOwnColumnsOnly)
+        case .constant, .piece: true
+        case .and(let parts), .or(let parts), .pieces(let parts): parts.allSatisfy(\.asksOwnColumnsOnly)
         case .not(let part): part.asksOwnColumnsOnly
         case .test(let path, _): path.steps.isEmpty
         default: false
@@ -53,6 +74,7 @@ package enum PathStep: Sendable, Hashable {
         case .backlinks(let origin, _): origin
         }
     }
+    var isEntry: Bool { if case .entry = self { true } else { false } }
     var isToMany: Bool {
         switch self {
         case .link, .entry: false

@@ -183,6 +183,11 @@ struct ConstantBinder {
             return comparison == .notEqual ? .isNotNull : .isNull
         }
         guard path.isNullable || path.isToMany && !path.bound.steps.isEmpty else { throw mismatch(.null) }
+        if type == .string || type == .data {
+            // Null is less than every text and all data; other types have no order with it.
+            if comparison == .greater { return .isNotNull }
+            if comparison == .greaterOrEqual { return .always }
+        }
         switch comparison {
         case .equal, .lessOrEqual, .greaterOrEqual, .like: return .isNull
         case .notEqual: return .isNotNull
@@ -202,16 +207,8 @@ struct ConstantBinder {
 
     private func mixed(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {
         let isTextual = [.beginsWith, .endsWith, .contains, .like].contains(comparison)
-        if case .object(let object) = constant, !isTextual {
-            if object.isOfOtherRealm {
-                throw QueryError(.argument, "Object must be from the Realm being queried.")
-            }
-            guard let table = object.table, !object.isDeleted else {
-                return comparison == .notEqual ? .always : .never
-            }
-            return .mixed(MixedTest(comparison, .typedLink(table, object.key), options))
-        }
-        guard let value = constant.value else { throw mismatch(constant) }
+        if case .object = constant, isTextual { throw mismatch(constant) }
+        guard let value = try mixedValue(constant) else { return comparison == .notEqual ? .always : .never }
         if isTextual {
             switch value {
             case .string, .data: break
@@ -219,6 +216,37 @@ struct ConstantBinder {
             }
         }
         return .mixed(MixedTest(comparison, value, options))
+    }
+
+    /// The constant as a value of any type. Nil where an object is in it that is in no Realm: no stored value has that.
+    private func mixedValue(_ constant: Constant) throws(QueryError) -> Value? {
+        switch constant {
+        case .object(let object):
+            if object.isOfOtherRealm {
+                throw QueryError(.argument, "Object must be from the Realm being queried.")
+            }
+            guard let table = object.table, !object.isDeleted else { return nil }
+            return .typedLink(table, object.key)
+        case .array(let constants):
+            var values: [Value] = []
+            values.reserveCapacity(constants.count)
+            for constant in constants {
+                guard let value = try mixedValue(constant) else { return nil }
+                values.append(value)
+            }
+            return .list(values)
+        case .dictionary(let members):
+            var entries: [DictionaryEntry] = []
+            for member in members {
+                guard let value = try mixedValue(member.value) else { return nil }
+                entries.append(DictionaryEntry(key: member.name, value: value))
+            }
+            entries.sort { MixedOrder.compare($0.key, $1.key) < 0 }
+            return .dictionary(entries)
+        default:
+            guard let value = constant.value else { throw mismatch(constant) }
+            return value
+        }
     }
 
     private func link(_ comparison: ComparisonOperator, _ constant: Constant) throws(QueryError) -> ValueTest {

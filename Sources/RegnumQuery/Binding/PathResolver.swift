@@ -62,6 +62,9 @@ extension [KeyPathSegment] {
 }
 
 extension PredicateBinder {
+    /// How many properties a key path may have. Evaluation follows links by recursion.
+    package static let pathLimit = 100
+
     func resolve(_ written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> ResolvedPath {
         do {
             let (first, outer) = try origin(of: written, start)
@@ -76,7 +79,20 @@ extension PredicateBinder {
     }
 
     private func resolve(_ written: KeyPathOperand, from start: QueryClass) throws(QueryError) -> ResolvedPath {
-        let segments = written.segments
+        var segments = written.segments
+        guard segments.count <= Self.pathLimit else {
+            throw QueryError(
+                .keyPath,
+                "Invalid keypath: it has \(segments.count) parts, and a key path may have \(Self.pathLimit) at most.")
+        }
+        // SELF is the object queried, within a SUBQUERY too.
+        if written.variable == nil, let first = segments.first, first.subscripts.isEmpty,
+            segments.count > 1 || !scopes.isEmpty, first.name.uppercased() == "SELF",
+            start.properties[first.name] == nil
+        {
+            segments.removeFirst()
+            if segments.isEmpty { return Self.object("SELF", start) }
+        }
         var current = start
         var steps: [PathStep] = []
         var result: ResolvedPath?
@@ -109,22 +125,20 @@ extension PredicateBinder {
         guard let variable = written.variable else {
             throw QueryError(.keyPath, "Invalid keypath '': no key name before '.'")
         }
-        // The variable alone: the object itself.
-        return ResolvedPath(
-            segments: [KeyPathSegment("$" + variable)], bound: BoundPath(end: .object), property: "$" + variable,
-            className: start.name, type: .link, isNullable: false, targetClass: start)
+        return Self.object("$" + variable, start)
+    }
+
+    /// The object itself.
+    private static func object(_ name: String, _ queryClass: QueryClass) -> ResolvedPath {
+        ResolvedPath(
+            segments: [KeyPathSegment(name)], bound: BoundPath(end: .object), property: name,
+            className: queryClass.name, type: .link, isNullable: false, targetClass: queryClass)
     }
 
     /// The class that a path starts at, and how many SUBQUERYs outwards its objects are. Inside a SUBQUERY, paths start
-    /// with its variable or with that of one around it; outside, with none.
+    /// with its variable or with that of one around it; a path without a variable starts at the object queried.
     private func origin(of written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> (QueryClass, Int) {
-        guard let variable = written.variable else {
-            guard let innermost = scopes.last else { return (start, 0) }
-            throw QueryError(
-                .keyPath,
-                "Inside of SUBQUERY key paths start with its variable: write "
-                    + "$\(innermost.variable).\(written.segments.written).")
-        }
+        guard let variable = written.variable else { return (root ?? start, scopes.count) }
         guard let place = scopes.lastIndex(where: { $0.variable == variable }) else {
             throw QueryError(.keyPath, "The variable $\(variable) is not that of a SUBQUERY around the key path.")
         }
@@ -217,7 +231,10 @@ extension PredicateBinder {
                 "Invalid subscript size '\(segments.written)': nested dictionaries queries are only allowed in "
                     + "mixed properties.")
         }
-        guard case .key(let key) = segment.subscripts[0] else {
+        let key: String
+        switch segment.subscripts[0] {
+        case .key(let text), .exactKey(let text): key = text
+        case .index, .any, .other:
             throw QueryError(
                 .unsupported,
                 "Invalid subscript type '\(segments.written)': only string keys are allowed as subscripts of "
@@ -250,7 +267,7 @@ extension PredicateBinder {
             switch part {
             // RealmSwift's spelling of `[#any]` where the subscript is a string.
             case .key("#any"): nested.append(.any)
-            case .key(let key): nested.append(.key(key))
+            case .key(let key), .exactKey(let key): nested.append(.key(key))
             case .index(let index): nested.append(.index(index))
             case .any: nested.append(.any)
             case .other(let shown):

@@ -8,6 +8,8 @@ package struct PredicateBinder {
     let schema: any QuerySchema
     /// The SUBQUERYs around, innermost last.
     var scopes: [Scope] = []
+    /// The class queried, where there are SUBQUERYs around.
+    var root: QueryClass?
 
     /// The variable of a SUBQUERY and the class of the objects that it stands for.
     struct Scope {
@@ -26,21 +28,17 @@ package struct PredicateBinder {
         guard let queryClass = schema.queryClass(table) else {
             throw QueryError(.keyPath, "The class queried is not in the schema.")
         }
-        return try binder.bind(predicate, queryClass, depth: 0)
+        return try binder.bind(predicate, queryClass)
     }
 
-    func bind(_ predicate: Predicate, _ queryClass: QueryClass, depth: Int) throws(QueryError)
-        -> BoundPredicate
-    {
-        guard depth <= 2 * PredicateParser.nestingLimit else {
-            throw QueryError(
-                .unsupported, "The predicate is nested more than \(2 * PredicateParser.nestingLimit) deep.")
-        }
+    func bind(_ predicate: Predicate, _ queryClass: QueryClass) throws(QueryError) -> BoundPredicate {
         switch predicate {
         case .constant(let value): return .constant(value)
-        case .and(let parts): return .and(try bindAll(parts, queryClass, depth))
-        case .or(let parts): return .or(try bindAll(parts, queryClass, depth))
-        case .not(let part): return .not(try bind(part, queryClass, depth: depth + 1))
+        case .and(let parts): return .and(try bindAll(parts, queryClass))
+        case .or(let parts): return .or(try bindAll(parts, queryClass))
+        case .not(let part): return .not(try bind(part, queryClass))
+        case .pieces(let pieces): return .pieces(try bindAll(pieces, queryClass))
+        case .piece(let index): return .piece(index)
         case .comparison(let comparison):
             do {
                 return try bind(comparison, queryClass)
@@ -52,12 +50,10 @@ package struct PredicateBinder {
         }
     }
 
-    private func bindAll(
-        _ parts: [Predicate], _ queryClass: QueryClass, _ depth: Int
-    ) throws(QueryError) -> [BoundPredicate] {
+    private func bindAll(_ parts: [Predicate], _ queryClass: QueryClass) throws(QueryError) -> [BoundPredicate] {
         var bound: [BoundPredicate] = []
         bound.reserveCapacity(parts.count)
-        for part in parts { bound.append(try bind(part, queryClass, depth: depth + 1)) }
+        for part in parts { bound.append(try bind(part, queryClass)) }
         return bound
     }
 
@@ -280,9 +276,11 @@ package struct PredicateBinder {
         else {
             throw QueryError(.keyPath, "Subqueries must contain a keypath starting with a collection.")
         }
+        guard scopes.count < PredicateParser.subqueryLimit else { throw PredicateParser.tooManySubqueries }
         var inner = self
+        if scopes.isEmpty { inner.root = queryClass }
         inner.scopes.append(Scope(variable: variable, queryClass: targetClass))
-        let bound = try inner.bind(predicate, targetClass, depth: scopes.count)
+        let bound = try inner.bind(predicate, targetClass)
         let count = ResolvedAggregate(kind: .count, column: nil, type: .int, property: path.written)
         let test = try ConstantBinder.aggregateTest(count, comparison.comparison, constant)
         return .subquery(path.bound, bound, test)

@@ -13,6 +13,10 @@ struct Evaluator {
     var statistics: UnsafeMutablePointer<ScanStatistics>? = nil
     /// The objects for which SUBQUERYs ask about others, innermost last; only where those ask about them too.
     var scopes: [Scope] = []
+    /// Of the pieces of a condition that were evaluated already: the rows of the group, one bitmap after the other, or
+    /// whether they hold for one object.
+    var pieceRows: RowBitmap?
+    var pieceAnswers: [Bool] = []
 
     struct Scope {
         let table: Table
@@ -49,6 +53,11 @@ struct Evaluator {
             try evaluate(part, group, mask: mask, out: scratch, scratch: scratch + 32)
             out.copyRows(mask)
             out.subtractRows(scratch)
+        case .pieces(let pieces): try evaluate(pieces, group, mask: mask, out: out, scratch: scratch)
+        case .piece(let index):
+            guard let pieceRows else { preconditionFailure("a piece outside of its condition") }
+            out.copyRows(pieceRows + 16 * index)
+            out.andRows(mask)
         case .column(let column, let type, let test):
             try scan(group, column, type, test, out, scratch)
             out.andRows(mask)
@@ -57,20 +66,7 @@ struct Evaluator {
             for row in 0..<count where mask.hasRow(row) {
                 if test.matches(int: Int64(bitPattern: group.pointee.key(at: row))) { out.insertRow(row) }
             }
-        case .text(let text):
-            statistics?.pointee.hasRead = true
-            out.clearRows()
-            let passing = try passingTexts(text, table)
-            for row in 0..<count where mask.hasRow(row) {
-                let key = group.pointee.key(at: row)
-                var passes = false
-                if let passing {
-                    passes = passing.contains(key)
-                } else {
-                    passes = try table.hasTerm(text.term, ObjectKey(key), inTextIndexOf: text.column)
-                }
-                if passes { out.insertRow(row) }
-            }
+        case .text(let text): try evaluate(text, group, mask: mask, out: out)
         case .through(let through):
             statistics?.pointee.hasRead = true
             try follow(through, group, mask: mask, out: out)
@@ -86,6 +82,36 @@ struct Evaluator {
             for row in 0..<count where mask.hasRow(row) {
                 if try holds(node, table, RowLocation(group: group, row: row)) { out.insertRow(row) }
             }
+        }
+    }
+
+    private func evaluate(
+        _ pieces: [PlanNode], _ group: Group, mask: RowBitmap, out: RowBitmap, scratch: RowBitmap
+    ) throws(EngineError) {
+        var evaluator = self
+        evaluator.pieceRows = scratch
+        let rest = scratch + 16 * pieces.count
+        for (index, piece) in pieces.enumerated() {
+            try evaluator.evaluate(piece, group, mask: mask, out: scratch + 16 * index, scratch: rest)
+        }
+        out.copyRows(scratch + 16 * (pieces.count - 1))
+    }
+
+    private func evaluate(
+        _ text: TextNode, _ group: Group, mask: RowBitmap, out: RowBitmap
+    ) throws(EngineError) {
+        statistics?.pointee.hasRead = true
+        out.clearRows()
+        let passing = try passingTexts(text, table)
+        for row in 0..<group.pointee.count where mask.hasRow(row) {
+            let key = group.pointee.key(at: row)
+            var passes = false
+            if let passing {
+                passes = passing.contains(key)
+            } else {
+                passes = try table.hasTerm(text.term, ObjectKey(key), inTextIndexOf: text.column)
+            }
+            if passes { out.insertRow(row) }
         }
     }
 
@@ -189,11 +215,7 @@ struct Evaluator {
         _ through: Through, _ group: Group, mask: RowBitmap, out: RowBitmap
     ) throws(EngineError) {
         let count = group.pointee.count
-        if through.passing == nil {
-            through.passing = try passingObjects(through)
-            // No object has the key 0, which stands for a null link.
-            if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
-        }
+        if through.passing == nil { try findPassing(through) }
         out.clearRows()
         guard let passing = through.passing else {
             for row in 0..<count where mask.hasRow(row) {
@@ -219,6 +241,23 @@ struct Evaluator {
         case .entry:
             preconditionFailure("entries are followed row by row")
         case .backlinks: passing.copyRows(of: group, mask: mask, to: out)
+        }
+    }
+
+    /// Sets `passing` of a link and of those behind it: of the last one first, so that none has to find that of the next.
+    private func findPassing(_ first: Through) throws(EngineError) {
+        var links: [(through: Through, evaluator: Evaluator)] = [(first, self)]
+        var last = (through: first, evaluator: self)
+        while case .through(let next) = last.through.inner, next.passing == nil, !last.through.step.isEntry,
+            let other = session.table(last.through.step.target), other.count / 16 <= last.evaluator.expectedRows
+        {
+            last = (next, Evaluator(session: session, table: other, expectedRows: other.count))
+            links.append(last)
+        }
+        for (through, evaluator) in links.reversed() {
+            through.passing = try evaluator.passingObjects(through)
+            // No object has the key 0, which stands for a null link.
+            if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
         }
     }
 
@@ -415,6 +454,8 @@ extension PlanNode {
         switch self {
         case .and(let parts), .or(let parts): 1 + (parts.map(\.depth).max() ?? 0)
         case .not(let part): 1 + part.depth
+        // Two bitmaps are a level.
+        case .pieces(let pieces): 1 + pieces.count / 2 + (pieces.map(\.depth).max() ?? 0)
         case .column(_, _, let test): test.depth
         default: 1
         }

@@ -24,15 +24,16 @@ package protocol PlainObject {
 
 extension BoundPredicate {
     /// Whether the object satisfies the predicate; nil where that cannot be told without a table.
-    package func isSatisfied(by object: any PlainObject) -> Bool? { isSatisfied([object]) }
+    package func isSatisfied(by object: any PlainObject) -> Bool? { isSatisfied([object], []) }
 
-    /// `objects`: the one that is asked about, before it those for which SUBQUERYs ask about it.
-    private func isSatisfied(_ objects: [any PlainObject]) -> Bool? {
+    /// `objects`: the one that is asked about, before it those for which SUBQUERYs ask about it. `pieces`: whether the
+    /// pieces before this one are satisfied.
+    private func isSatisfied(_ objects: [any PlainObject], _ pieces: [Bool?]) -> Bool? {
         switch self {
         case .constant(let value): return value
-        case .and(let parts): return Self.all(parts, objects, true)
-        case .or(let parts): return Self.all(parts, objects, false)
-        case .not(let part): return part.isSatisfied(objects).map { !$0 }
+        case .and(let parts): return Self.all(parts, objects, pieces, true)
+        case .or(let parts): return Self.all(parts, objects, pieces, false)
+        case .not(let part): return part.isSatisfied(objects, pieces).map { !$0 }
         case .test(let path, let test): return path.contains(path.start(objects), test)
         case .aggregate(let aggregate, let test):
             return aggregate.value(aggregate.path.start(objects)).map { test.matches($0) }
@@ -49,18 +50,25 @@ extension BoundPredicate {
         case .subquery(let path, let inner, let test):
             var count: Int64 = 0
             for other in path.objects(path.start(objects)).compactMap({ $0 }) {
-                guard let holds = inner.isSatisfied(objects + [other]) else { return nil }
+                guard let holds = inner.isSatisfied(objects + [other], []) else { return nil }
                 if holds { count += 1 }
             }
             return test.matches(int: count)
         case .text, .geo: return nil
+        case .pieces(let parts):
+            var known: [Bool?] = []
+            for part in parts { known.append(part.isSatisfied(objects, known)) }
+            return known.last ?? true
+        case .piece(let index): return pieces[index]
         }
     }
 
     /// Whether all parts hold, or with `kind` false whether one does.
-    private static func all(_ parts: [BoundPredicate], _ objects: [any PlainObject], _ kind: Bool) -> Bool? {
+    private static func all(
+        _ parts: [BoundPredicate], _ objects: [any PlainObject], _ pieces: [Bool?], _ kind: Bool
+    ) -> Bool? {
         for part in parts {
-            guard let holds = part.isSatisfied(objects) else { return nil }
+            guard let holds = part.isSatisfied(objects, pieces) else { return nil }
             if holds != kind { return !kind }
         }
         return kind

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // From text and arguments to a predicate: the grammar of NSPredicate as far as RealmSwift takes it.
 
-/// Recursive descent; nesting is limited, so that no text overflows the stack. O(length of the text).
+/// Conditions are parsed without recursion; operands, of which a SUBQUERY has conditions within, by recursive descent to
+/// a limit, so that no text overflows the stack. O(length of the text).
 package struct PredicateParser {
-    /// Levels of parentheses, NOT and SUBQUERY.
-    package static let nestingLimit = 100
+    /// Levels of parentheses and NOT.
+    package static let nestingLimit = 20_000
+    /// SUBQUERYs within each other.
+    package static let subqueryLimit = 16
+    /// Levels of `{ }`.
+    private static let listLimit = 100
 
     private var lexer: Lexer
     private var token = Token.end
@@ -12,6 +17,8 @@ package struct PredicateParser {
     private var arguments: [Constant]
     private var argumentIndex = 0
     private var depth = 0
+    private var subqueryDepth = 0
+    private var listDepth = 0
 
     /// Parses `format`, whose placeholders stand for `arguments` in order. `%K` takes a string. Arguments that
     /// no placeholder asks for are passed over.
@@ -71,47 +78,93 @@ package struct PredicateParser {
 
     private mutating func enter() throws(QueryError) {
         depth += 1
-        guard depth <= Self.nestingLimit else {
-            throw QueryError(
-                .syntax,
-                "Unable to parse the format string: nested more than \(Self.nestingLimit) deep at position "
-                    + "\(position).", position: position)
-        }
+        if depth > Self.nestingLimit { throw tooDeep(Self.nestingLimit) }
     }
+
+    private func tooDeep(_ limit: Int) -> QueryError {
+        QueryError(
+            .syntax,
+            "Unable to parse the format string: nested more than \(limit) deep at position \(position).",
+            position: position)
+    }
+
+    package static let tooManySubqueries = QueryError(
+        .unsupported, "SUBQUERYs are nested more than \(subqueryLimit) deep.")
 
     // MARK: Compounds
 
+    /// What is between two parentheses, as far as it is parsed.
+    private struct Group {
+        /// Joined by OR.
+        var termCount = 0
+        /// Of the term that is being parsed, joined by AND.
+        var factorCount = 0
+        /// NOTs before the factor that is being parsed.
+        var notCount = 0
+    }
+
     private mutating func disjunction() throws(QueryError) -> Predicate {
-        var parts = [try conjunction()]
-        while try takeEither("||", "OR") { parts.append(try conjunction()) }
-        return parts.count == 1 ? parts[0] : .or(parts)
-    }
-
-    private mutating func conjunction() throws(QueryError) -> Predicate {
-        var parts = [try negation()]
-        while try takeEither("&&", "AND") { parts.append(try negation()) }
-        return parts.count == 1 ? parts[0] : .and(parts)
-    }
-
-    private mutating func negation() throws(QueryError) -> Predicate {
-        try enter()
-        defer { depth -= 1 }
-        if try takeEither("!", "NOT") { return .not(try negation()) }
-        if try take("(") {
-            let inner = try disjunction()
-            try require(")")
-            return inner
+        var builder = ConditionBuilder<Predicate>()
+        var groups = [Group()]
+        while true {
+            var notCount = 0
+            while try takeEither("!", "NOT") {
+                try enter()
+                notCount += 1
+            }
+            groups[groups.count - 1].notCount = notCount
+            if try take("(") {
+                try enter()
+                groups.append(Group())
+                continue
+            }
+            try factor(&builder)
+            if try end(&groups, &builder) { return builder.build() }
         }
+    }
+
+    /// Goes on behind a factor, up to where the next one begins; true where there is none.
+    private mutating func end(
+        _ groups: inout [Group], _ builder: inout ConditionBuilder<Predicate>
+    ) throws(QueryError) -> Bool {
+        while var group = groups.popLast() {
+            for _ in 0..<group.notCount { builder.not() }
+            depth -= group.notCount
+            group.notCount = 0
+            group.factorCount += 1
+            if try takeEither("&&", "AND") {
+                groups.append(group)
+                return false
+            }
+            builder.and(group.factorCount)
+            group.factorCount = 0
+            group.termCount += 1
+            if try takeEither("||", "OR") {
+                groups.append(group)
+                return false
+            }
+            builder.or(group.termCount)
+            if groups.isEmpty { return true }
+            try require(")")
+            depth -= 1
+        }
+        return true
+    }
+
+    private mutating func factor(_ builder: inout ConditionBuilder<Predicate>) throws(QueryError) {
         if token == .placeholder("@"), argumentIndex < arguments.count,
             case .predicate(let predicate) = arguments[argumentIndex]
         {
             argumentIndex += 1
             try advance()
-            return predicate
+            builder.append(tree: predicate)
+        } else if try takeKeyword("TRUEPREDICATE") {
+            builder.append(.constant(true))
+        } else if try takeKeyword("FALSEPREDICATE") {
+            builder.append(.constant(false))
+        } else {
+            builder.append(.comparison(try comparison()))
         }
-        if try takeKeyword("TRUEPREDICATE") { return .constant(true) }
-        if try takeKeyword("FALSEPREDICATE") { return .constant(false) }
-        return .comparison(try comparison())
     }
 
     // MARK: Comparisons
@@ -257,31 +310,27 @@ package struct PredicateParser {
         }
     }
 
+    /// The number behind a minus sign; further signs may stand before it.
     private mutating func negated() throws(QueryError) -> Constant {
-        defer { depth -= 1 }
-        try enter()
+        var isNegative = true
+        while try take("-") { isNegative.toggle() }
         switch token {
         case .int(let value):
             try advance()
-            return .int(0 &- value)
+            return .int(isNegative ? 0 &- value : value)
         case .double(let value):
             try advance()
+            if !isNegative { return .double(value) }
             // The lowest Int64 is a double without its sign.
             return value == 9_223_372_036_854_775_808 ? .int(.min) : .double(-value)
-        case .symbol("-"):
-            try advance()
-            switch try negated() {
-            case .int(let value): return .int(0 &- value)
-            case .double(let value): return .double(-value)
-            default: return .null
-            }
         default: throw unexpected(["a number"])
         }
     }
 
     private mutating func list() throws(QueryError) -> Operand {
-        try enter()
-        defer { depth -= 1 }
+        listDepth += 1
+        defer { listDepth -= 1 }
+        if listDepth > Self.listLimit { throw tooDeep(Self.listLimit) }
         try advance()
         var operands: [Operand] = []
         if token != .symbol("}") {
@@ -317,8 +366,9 @@ package struct PredicateParser {
     }
 
     private mutating func subquery() throws(QueryError) -> Operand {
-        try enter()
-        defer { depth -= 1 }
+        subqueryDepth += 1
+        defer { subqueryDepth -= 1 }
+        if subqueryDepth > Self.subqueryLimit { throw tooDeep(Self.subqueryLimit) }
         try advance()
         try require("(")
         let start = position

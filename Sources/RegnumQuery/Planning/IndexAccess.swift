@@ -89,6 +89,10 @@ extension Access {
             }
             whole.rest = isExact ? nil : predicate
             return whole
+        case .pieces(let pieces):
+            guard let last = pieces.last, var access = try through(last, table) else { return nil }
+            if let rest = access.rest { access.rest = .pieces(pieces.dropLast() + [rest]) }
+            return access
         case .test(let path, let test):
             guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number) else {
                 return nil

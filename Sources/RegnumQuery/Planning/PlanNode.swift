@@ -32,6 +32,9 @@ indirect enum PlanNode {
     case text(TextNode)
     /// The embedded object itself lies in an area.
     case geo(GeoTest)
+    /// See `Condition`.
+    case pieces([PlanNode])
+    case piece(Int)
 }
 
 /// One step of a path. A class, as it keeps what one run found out about all objects at its other end.
@@ -82,6 +85,8 @@ enum Planner {
         case .and(let parts): return .and(ordered(parts.flatMap { flatten($0, isAnd: true) }.map(plan)))
         case .or(let parts): return .or(ordered(parts.flatMap { flatten($0, isAnd: false) }.map(plan)))
         case .not(let part): return .not(plan(part))
+        case .pieces(let pieces): return .pieces(pieces.map(plan))
+        case .piece(let index): return .piece(index)
         case .test(let path, let test):
             return plan(path.steps[...], path.end, test, isToMany: path.isToMany).outward(path.outer)
         case .aggregate(var aggregate, let test):
@@ -175,8 +180,8 @@ enum Planner {
     // MARK: Order
 
     private static func ordered(_ parts: [PlanNode]) -> [PlanNode] {
-        parts.enumerated().sorted { ($0.element.cost, $0.offset) < ($1.element.cost, $1.offset) }.map(
-            \.element)
+        let costs = parts.map(\.cost)
+        return parts.indices.sorted { (costs[$0], $0) < (costs[$1], $1) }.map { parts[$0] }
     }
 }
 
@@ -184,8 +189,8 @@ extension BoundPredicate {
     /// Some part of it asks about an object around a SUBQUERY.
     fileprivate var asksOutward: Bool {
         switch self {
-        case .constant: false
-        case .and(let parts), .or(let parts): parts.contains(where: \.asksOutward)
+        case .constant, .piece: false
+        case .and(let parts), .or(let parts), .pieces(let parts): parts.contains(where: \.asksOutward)
         case .not(let part): part.asksOutward
         case .test(let path, _), .text(let path, _), .geo(let path, _): path.outer > 0
         case .aggregate(let aggregate, _): aggregate.path.outer > 0
@@ -203,8 +208,8 @@ extension PlanNode {
     /// About ns a row, and a little less for what lets few rows through.
     var cost: Double {
         switch self {
-        case .constant: 0
-        case .and(let parts), .or(let parts): parts.reduce(0) { $0 + $1.cost }
+        case .constant, .piece: 0
+        case .and(let parts), .or(let parts), .pieces(let parts): parts.reduce(0) { $0 + $1.cost }
         case .not(let part): part.cost
         case .column(_, let type, let test): Self.cost(type, test)
         case .key: 2

@@ -36,6 +36,12 @@ package struct SortKey: Sendable, Hashable {
         }
         var links: [PathStep] = []
         let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        if names.count > PredicateBinder.pathLimit {
+            throw QueryError(
+                .keyPath,
+                "Cannot \(verb) on a key path of \(names.count) parts: a key path may have "
+                    + "\(PredicateBinder.pathLimit) at most.")
+        }
         for (index, name) in names.enumerated() {
             if verb == "sort", index == names.count - 1, let key = entry(name, of: current, links, isAscending) {
                 return key

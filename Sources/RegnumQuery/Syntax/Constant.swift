@@ -12,16 +12,19 @@ package struct ObjectArgument: Sendable {
     package var isDeleted: Bool
     /// True where the object is of another realm than the one queried.
     package var isOfOtherRealm: Bool
+    /// The object, for who knows its class. Touched only where predicates are made and used, as the argument is.
+    package nonisolated(unsafe) var object: AnyObject?
 
     package init(
         table: TableKey?, key: ObjectKey, className: String, isDeleted: Bool = false,
-        isOfOtherRealm: Bool = false
+        isOfOtherRealm: Bool = false, object: AnyObject? = nil
     ) {
         self.table = table
         self.key = key
         self.className = className
         self.isDeleted = isDeleted
         self.isOfOtherRealm = isOfOtherRealm
+        self.object = object
     }
 }
 
@@ -43,6 +46,8 @@ package enum Constant: Sendable {
     /// Compared member by member.
     case embedded(EmbeddedArgument)
     case array([Constant])
+    /// A dictionary with text keys, in any order.
+    case dictionary([EmbeddedArgument.Member])
     /// Stands on the right of IN.
     case geo(GeoShape)
     /// A whole predicate, which stands where a comparison could.
@@ -92,6 +97,7 @@ extension Constant {
         case .object(let object): object.className
         case .embedded(let value): value.typeName
         case .array: "Array"
+        case .dictionary: "Dictionary"
         case .geo: "a shape"
         case .predicate: "NSPredicate"
         case .unsupported(let typeName, _): typeName
@@ -115,6 +121,8 @@ extension Constant {
         case .object(let object): "\(object.className) \(object.key.rawValue)"
         case .embedded(let value): value.shown
         case .array(let values): "{" + values.map(\.shown).joined(separator: ", ") + "}"
+        case .dictionary(let members):
+            "{" + members.map { "\($0.name): \($0.value.shown)" }.joined(separator: ", ") + "}"
         case .geo(let shape): shape.shown
         case .predicate(let predicate): predicate.description
         case .unsupported(_, let description): description

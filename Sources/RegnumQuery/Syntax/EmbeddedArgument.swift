@@ -4,7 +4,7 @@
 /// A value that is stored as an embedded object. No object in the file is the same one: what can be asked is whether
 /// one has the same members.
 package struct EmbeddedArgument: Sendable {
-    /// One property of the embedded class.
+    /// One property of the embedded class, or one entry of a dictionary.
     package struct Member: Sendable {
         package var name: String
         package var value: Constant

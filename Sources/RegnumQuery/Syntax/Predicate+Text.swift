@@ -25,29 +25,49 @@ struct PredicatePrinter {
     var text = ""
     var arguments: [Constant] = []
 
+    private enum Item {
+        case text(String)
+        case predicate(Predicate, pieces: [Predicate])
+    }
+
+    /// Without recursion, but for SUBQUERYs: conditions may be nested deeply.
     mutating func text(_ predicate: Predicate) {
-        switch predicate {
-        case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
-        case .and(let parts): printCompound(parts, " AND ", empty: "TRUEPREDICATE")
-        case .or(let parts): printCompound(parts, " OR ", empty: "FALSEPREDICATE")
-        case .not(let part):
-            text += "NOT ("
-            text(part)
-            text += ")"
-        case .comparison(let comparison): text(comparison)
+        // What comes next is last.
+        var pending = [Item.predicate(predicate, pieces: [])]
+        while let item = pending.popLast() {
+            guard case .predicate(let predicate, let pieces) = item else {
+                if case .text(let word) = item { text += word }
+                continue
+            }
+            switch predicate {
+            case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+            case .and(let parts):
+                pending += Self.compound(parts, " AND ", empty: "TRUEPREDICATE", pieces).reversed()
+            case .or(let parts):
+                pending += Self.compound(parts, " OR ", empty: "FALSEPREDICATE", pieces).reversed()
+            case .not(let part):
+                pending += [.text(")"), .predicate(part, pieces: pieces), .text("NOT (")]
+            case .comparison(let comparison): text(comparison)
+            case .pieces(let inner): if let last = inner.last { pending.append(.predicate(last, pieces: inner)) }
+            case .piece(let index): pending.append(.predicate(pieces[index], pieces: pieces))
+            }
         }
     }
 
-    private mutating func printCompound(_ parts: [Predicate], _ word: String, empty: String) {
-        if parts.isEmpty { text += empty }
+    private static func compound(
+        _ parts: [Predicate], _ word: String, empty: String, _ pieces: [Predicate]
+    ) -> [Item] {
+        if parts.isEmpty { return [.text(empty)] }
+        var items: [Item] = []
         for (index, part) in parts.enumerated() {
-            if index > 0 { text += word }
-            var needsParentheses = true
-            if case .comparison = part { needsParentheses = false }
-            if needsParentheses { text += "(" }
-            text(part)
-            if needsParentheses { text += ")" }
+            if index > 0 { items.append(.text(word)) }
+            if case .comparison = part {
+                items.append(.predicate(part, pieces: pieces))
+            } else {
+                items += [.text("("), .predicate(part, pieces: pieces), .text(")")]
+            }
         }
+        return items
     }
 
     private mutating func text(_ comparison: Comparison) {
@@ -102,7 +122,7 @@ struct PredicatePrinter {
         for part in segment.subscripts {
             text += "["
             switch part {
-            case .key(let key): text(Constant.string(key))
+            case .key(let key), .exactKey(let key): text(Constant.string(key))
             case .index(let index): text += String(index)
             case .any: text += "#any"
             case .other(let other): text += other

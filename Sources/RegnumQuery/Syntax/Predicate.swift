@@ -9,6 +9,27 @@ package indirect enum Predicate: Sendable {
     case or([Predicate])
     case not(Predicate)
     case comparison(Comparison)
+    /// See `Condition`.
+    case pieces([Predicate])
+    case piece(Int)
+}
+
+extension Predicate: Condition {
+    package static func makeAnd(_ parts: [Predicate]) -> Predicate { .and(parts) }
+    package static func makeOr(_ parts: [Predicate]) -> Predicate { .or(parts) }
+    package static func makeNot(_ part: Predicate) -> Predicate { .not(part) }
+    package static func makePieces(_ pieces: [Predicate]) -> Predicate { .pieces(pieces) }
+    package static func makePiece(_ index: Int) -> Predicate { .piece(index) }
+    package var shape: ConditionShape<Predicate> {
+        switch self {
+        case .constant, .comparison: .leaf
+        case .and(let parts): .and(parts)
+        case .or(let parts): .or(parts)
+        case .not(let part): .not(part)
+        case .pieces(let pieces): .pieces(pieces)
+        case .piece(let index): .piece(index)
+        }
+    }
 }
 
 package enum ComparisonOperator: String, Sendable, CaseIterable {
@@ -132,6 +153,8 @@ package struct KeyPathSegment: Sendable {
 
 package enum KeyPathSubscript: Sendable, Equatable {
     case key(String)
+    /// A key that is never taken for `#any`.
+    case exactKey(String)
     case index(Int64)
     /// `#any`
     case any
