@@ -22,6 +22,7 @@ struct ReferenceEvaluator {
         case .and(let parts): return parts.allSatisfy { matches($0, row) }
         case .or(let parts): return parts.contains { matches($0, row) }
         case .not(let part): return !matches(part, row)
+        case .pieces, .piece: preconditionFailure("a predicate that is nested so deeply is not made here")
         case .comparison(let comparison):
             let found = compare(comparison, row)
             return comparison.modifier == .none ? !found : found
