@@ -191,7 +191,7 @@ import Testing
                 let friends = ids(things.filter("ANY " + Self.path("friends", "id") + " == 4"))
                 let fans = ids(things.filter("ANY " + Self.path("fans", "id") + " == 4"))
                 let chosen = things.filter("id > 0").sorted(byKeyPath: Self.path("best", "id")).last?.id ?? 0
-                let one = things[3].matches(Self.path("best", "id") + " == 4")
+                let one = things[3].matches(String(repeating: "best.", count: 15) + "id == 4")
                 let equal = ids(
                     things.filter(Self.path("best", "id") + " == " + Self.path("best", "n") + " OR id == 4"))
                 let counted = ids(things.filter(Self.path("friends", "friends") + ".@count == 1"))

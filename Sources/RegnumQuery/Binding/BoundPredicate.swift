@@ -74,7 +74,6 @@ package enum PathStep: Sendable, Hashable {
         case .backlinks(let origin, _): origin
         }
     }
-    var isEntry: Bool { if case .entry = self { true } else { false } }
     var isToMany: Bool {
         switch self {
         case .link, .entry: false

@@ -4,67 +4,16 @@
 import RegnumEngine
 
 extension Evaluator {
-    /// Conditions within conditions and links after links are functions of their own: this is what recurses, so its frame
-    /// has to be small.
     func holds(_ node: PlanNode, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
         switch node {
-        case .and(let parts): return try all(parts, true, table, location)
-        case .or(let parts): return try !all(parts, false, table, location)
-        case .not(let part): return try !holds(part, table, location)
-        case .pieces(let pieces): return try holds(pieces, table, location)
-        case .through(let through): return try holds(through, table, location)
-        default: return try leafHolds(node, table, location)
-        }
-    }
-
-    /// Whether each part comes to `wanted`.
-    private func all(
-        _ parts: [PlanNode], _ wanted: Bool, _ table: Table, _ location: RowLocation
-    ) throws(EngineError) -> Bool {
-        for part in parts where try holds(part, table, location) != wanted { return false }
-        return true
-    }
-
-    private func holds(_ pieces: [PlanNode], _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
-        var evaluator = self
-        evaluator.pieceAnswers = []
-        for piece in pieces {
-            let holds = try evaluator.holds(piece, table, location)
-            evaluator.pieceAnswers.append(holds)
-        }
-        return evaluator.pieceAnswers.last ?? true
-    }
-
-    private func holds(_ through: Through, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
-        var (through, table, location) = (through, table, location)
-        // Links to one object are followed without recursion.
-        while case .link(let number, let target) = through.step {
-            let key = UInt64(bitPattern: location.group.columns[number].integer(location.row))
-            if key == 0 { return through.matchesNull }
-            guard let other = session.table(target), let place = try other.locate(ObjectKey(key)) else { return false }
-            guard case .through(let next) = through.inner else { return try holds(through.inner, other, place) }
-            (through, table, location) = (next, other, place)
-        }
-        if try isMissing(through.step, table, location) { return through.matchesNull }
-        let inner = through.inner
-        return try !forEachObject(through.step, table, location) { other, place throws(EngineError) in
-            try !holds(inner, other, place)
-        }
-    }
-
-    /// True of the entry of a dictionary that has none, or a null one.
-    private func isMissing(_ step: PathStep, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
-        guard case .entry(let number, let key, _) = step else { return false }
-        return try link(key, number, table, location) == nil
-    }
-
-    private func leafHolds(
-        _ node: PlanNode, _ table: Table, _ location: RowLocation
-    ) throws(EngineError) -> Bool {
-        switch node {
         case .constant(let value): return value
-        case .and, .or, .not, .pieces, .through: return try holds(node, table, location)
-        case .piece(let index): return pieceAnswers[index]
+        case .and(let parts):
+            for part in parts where try !holds(part, table, location) { return false }
+            return true
+        case .or(let parts):
+            for part in parts where try holds(part, table, location) { return true }
+            return false
+        case .not(let part): return try !holds(part, table, location)
         case .column(let number, let type, let test): return try passes(table, location, number, type, test)
         case .key(let test): return test.matches(int: Int64(bitPattern: location.key.rawValue))
         case .elements(let number, let type, let test):
@@ -83,6 +32,20 @@ extension Evaluator {
             } ?? test.matchesNull
         case .nested(let number, let steps, let test):
             return try !forEachNested(number, steps, table, location) { !test.matches($0) }
+        case .through(let through):
+            if case .entry(let number, let key, _) = through.step,
+                try self.link(key, number, table, location) == nil
+            {
+                return through.matchesNull
+            }
+            if case .link(let number, _) = through.step,
+                location.group.columns[number].integer(location.row) == 0
+            {
+                return through.matchesNull
+            }
+            return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
+                try !holds(through.inner, other, place)
+            }
         case .aggregate(let aggregate):
             return aggregate.test.matches(try value(aggregate.aggregate, table, location))
         case .comparePaths(let left, let comparison, let right, let options):
@@ -92,7 +55,11 @@ extension Evaluator {
             let other = aggregate.counterpart(try value(path, table, location))
             return Self.compare(found, comparison, other, [], isMixed: path.isMixed)
         case .subquery(let path, let inner, let test, let isCorrelated):
-            return try holds(path, inner, test, isCorrelated, table, location)
+            var evaluator = self
+            if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
+            let start = start(of: path, table, location)
+            return test.matches(
+                int: try evaluator.count(path.steps[...], start, inner, upTo: test.decidedCount))
         case .outer(let levels, let node):
             // What it asks of that object asks no further ones, so the scopes may stay.
             let scope = scopes[scopes.count - levels]
@@ -101,17 +68,19 @@ extension Evaluator {
             if let passing = try passingTexts(text, table) { return passing.contains(location.key.rawValue) }
             return try table.hasTerm(text.term, location.key, inTextIndexOf: text.column)
         case .geo(let test): return try lies(test, table, location)
+        case .pieces(let pieces): return try holds(pieces, table, location)
+        case .piece(let index): return pieceAnswers[index]
         }
     }
 
-    private func holds(
-        _ path: BoundPath, _ inner: PlanNode, _ test: ValueTest, _ isCorrelated: Bool, _ table: Table,
-        _ location: RowLocation
-    ) throws(EngineError) -> Bool {
+    private func holds(_ pieces: [PlanNode], _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
         var evaluator = self
-        if isCorrelated { evaluator.scopes.append(Scope(table: table, location: location)) }
-        let start = start(of: path, table, location)
-        return test.matches(int: try evaluator.count(path.steps[...], start, inner, upTo: test.decidedCount))
+        evaluator.pieceAnswers = []
+        for piece in pieces {
+            let holds = try evaluator.holds(piece, table, location)
+            evaluator.pieceAnswers.append(holds)
+        }
+        return evaluator.pieceAnswers.last ?? true
     }
 
     /// How many of the objects that the steps lead to pass; counts no further than `enough`.
@@ -190,38 +159,19 @@ extension Evaluator {
         _ steps: ArraySlice<PathStep>, _ table: Table, _ location: RowLocation,
         _ body: (Table, RowLocation) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
-        var (steps, table, location) = (steps, table, location)
-        // Links to one object are followed without recursion.
-        while case .link(let number, let target)? = steps.first {
-            let key = UInt64(bitPattern: location.group.columns[number].integer(location.row))
-            guard key != 0, let other = session.table(target), let place = try other.locate(ObjectKey(key)) else {
-                return true
-            }
-            (steps, table, location) = (steps.dropFirst(), other, place)
-        }
         guard let step = steps.first else { return try body(table, location) }
-        let rest = steps.dropFirst()
-        return try forEachObject(step, table, location) { other, place throws(EngineError) in
-            try forEachObject(rest, other, place, body)
-        }
-    }
-
-    /// As `forEachObject`, of one step.
-    private func forEachObject(
-        _ step: PathStep, _ table: Table, _ location: RowLocation,
-        _ body: (Table, RowLocation) throws(EngineError) -> Bool
-    ) throws(EngineError) -> Bool {
         guard let other = session.table(step.target) else { return true }
+        let rest = steps.dropFirst()
         switch step {
         case .link(let number, _):
             let key = UInt64(bitPattern: location.group.columns[number].integer(location.row))
             guard key != 0, let place = try other.locate(ObjectKey(key)) else { return true }
-            return try body(other, place)
+            return try forEachObject(rest, other, place, body)
         case .links(let number, _):
             return try table.forEachLeaf(number, location) { list throws(EngineError) in
                 for index in 0..<list.count where !list.isNull(index) {
                     guard let place = try other.locate(ObjectKey(list.integer(index))) else { continue }
-                    guard try body(other, place) else { return false }
+                    guard try forEachObject(rest, other, place, body) else { return false }
                 }
                 return true
             }
@@ -229,11 +179,11 @@ extension Evaluator {
             guard let target = try link(key, number, table, location), let place = try other.locate(target) else {
                 return true
             }
-            return try body(other, place)
+            return try forEachObject(rest, other, place, body)
         case .backlinks(_, let number):
             for key in try table.backlinks(to: location.key, from: other, column: number) {
                 guard let place = try other.locate(key) else { continue }
-                guard try body(other, place) else { return false }
+                guard try forEachObject(rest, other, place, body) else { return false }
             }
             return true
         }

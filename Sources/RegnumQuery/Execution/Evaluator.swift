@@ -215,7 +215,11 @@ struct Evaluator {
         _ through: Through, _ group: Group, mask: RowBitmap, out: RowBitmap
     ) throws(EngineError) {
         let count = group.pointee.count
-        if through.passing == nil { try findPassing(through) }
+        if through.passing == nil {
+            through.passing = try passingObjects(through)
+            // No object has the key 0, which stands for a null link.
+            if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
+        }
         out.clearRows()
         guard let passing = through.passing else {
             for row in 0..<count where mask.hasRow(row) {
@@ -241,23 +245,6 @@ struct Evaluator {
         case .entry:
             preconditionFailure("entries are followed row by row")
         case .backlinks: passing.copyRows(of: group, mask: mask, to: out)
-        }
-    }
-
-    /// Sets `passing` of a link and of those behind it: of the last one first, so that none has to find that of the next.
-    private func findPassing(_ first: Through) throws(EngineError) {
-        var links: [(through: Through, evaluator: Evaluator)] = [(first, self)]
-        var last = (through: first, evaluator: self)
-        while case .through(let next) = last.through.inner, next.passing == nil, !last.through.step.isEntry,
-            let other = session.table(last.through.step.target), other.count / 16 <= last.evaluator.expectedRows
-        {
-            last = (next, Evaluator(session: session, table: other, expectedRows: other.count))
-            links.append(last)
-        }
-        for (through, evaluator) in links.reversed() {
-            through.passing = try evaluator.passingObjects(through)
-            // No object has the key 0, which stands for a null link.
-            if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
         }
     }
 
