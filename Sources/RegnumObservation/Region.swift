@@ -116,8 +116,16 @@ package final class RegionWalk {
     private var reached: [Asked: Set<ObjectKey>] = [:]
     /// Objects whose backlinks were asked for. For tests.
     private(set) var backlinkCount = 0
-    /// Modified objects of regions with key paths that lead over links; held, as another one could come to its address.
+    /// Modified objects of regions with key paths; held, as another one could come to its address.
     private var pathed: [ObjectIdentifier: (region: Region, modified: Set<ObjectKey>)] = [:]
+    private struct AskedStep: Hashable {
+        let region: ObjectIdentifier
+        let step: Region.Step
+    }
+
+    /// Objects from which a step of such a region, which is in `pathed`, leads to a change.
+    private var stepped: [AskedStep: Set<ObjectKey>] = [:]
+    private var retargetedObjects: [Region.Step: Set<ObjectKey>] = [:]
 
     package init(older: Session, newer: Session, changes: [TableChanges]) {
         self.older = older
@@ -128,14 +136,13 @@ package final class RegionWalk {
     /// The objects of the region's table that count as modified. They may have been inserted, never deleted.
     package func modified(_ region: Region) throws(EngineError) -> Set<ObjectKey> {
         if region.columns == nil { return try everything(region.table, region.remainingDepth) }
-        if !region.isKept { return own(region) }
         if let known = pathed[ObjectIdentifier(region)] { return known.modified }
         var found = own(region)
         for (step, below) in region.steps {
-            found.formUnion(try over(step, from: region.table, try modified(below)))
-            if case .backlinks(let origin, let column) = step {
-                found.formUnion(try retargeted(origin, column))
-            }
+            let reached = try over(step, from: region.table, try modified(below))
+            stepped[AskedStep(region: ObjectIdentifier(region), step: step)] = reached
+            found.formUnion(reached)
+            if case .backlinks = step { found.formUnion(try retargeted(step)) }
         }
         pathed[ObjectIdentifier(region)] = (region, found)
         return found
@@ -241,7 +248,21 @@ package final class RegionWalk {
         return found
     }
 
-    /// The objects whose backlinks from that column differ between the versions.
+    /// The objects from which a step of a region with key paths leads to a change. Found once for all observers.
+    private func reached(by step: Region.Step, _ region: Region) throws(EngineError) -> Set<ObjectKey> {
+        _ = try modified(region)
+        return stepped[AskedStep(region: ObjectIdentifier(region), step: step)] ?? []
+    }
+
+    /// The objects whose backlinks by that step differ between the versions.
+    private func retargeted(_ step: Region.Step) throws(EngineError) -> Set<ObjectKey> {
+        guard case .backlinks(let origin, let column) = step else { return [] }
+        if let known = retargetedObjects[step] { return known }
+        let found = try retargeted(origin, column)
+        retargetedObjects[step] = found
+        return found
+    }
+
     private func retargeted(_ origin: TableKey, _ column: Int) throws(EngineError) -> Set<ObjectKey> {
         guard let changes = changes[origin] else { return [] }
         var found: Set<ObjectKey> = []
@@ -276,9 +297,9 @@ package final class RegionWalk {
         if let changed = changes[region.table]?.columns(of: key) {
             for column in changed.columns where region.columns?.contains(column) ?? true { found.insert(column) }
         }
-        for (step, below) in region.steps {
+        for (step, _) in region.steps {
             guard case .forward(let column, _) = step else { continue }
-            if try over(step, from: region.table, try modified(below)).contains(key) { found.insert(column) }
+            if try reached(by: step, region).contains(key) { found.insert(column) }
         }
         return found
     }
@@ -287,10 +308,8 @@ package final class RegionWalk {
 extension RegionWalk {
     /// True where the object's backlinks by that step count as changed in the region.
     package func isReached(_ key: ObjectKey, by step: Region.Step, _ region: Region) throws(EngineError) -> Bool {
-        guard case .backlinks(let origin, let column) = step,
-            let below = region.steps.first(where: { $0.step == step })?.region
-        else { return false }
-        if try retargeted(origin, column).contains(key) { return true }
-        return try over(step, from: region.table, try modified(below)).contains(key)
+        guard case .backlinks = step, region.steps.contains(where: { $0.step == step }) else { return false }
+        if try retargeted(step).contains(key) { return true }
+        return try reached(by: step, region).contains(key)
     }
 }

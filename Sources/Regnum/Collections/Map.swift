@@ -128,13 +128,13 @@ extension Map: RealmKeyedCollection {
     /// The keys, of a managed map ascending by their UTF-8 bytes.
     public var keys: [Key] {
         guard let place = checkedPlace() else { return entries.keys.map { Key(_mapKey: $0.text) } }
-        return place.entries().map { Key(_mapKey: $0.key) }
+        return place.entries(isDeep: false).map { Key(_mapKey: $0.key) }
     }
 
     /// The values, in the order of the keys.
     public var values: [Value] {
         guard let place = checkedPlace() else { return Array(entries.values) }
-        return place.entries().map { place.element($0.value, as: Value.self, at: .key($0.key)) }
+        return place.entries(isDeep: false).map { place.element($0.value, as: Value.self, at: .key($0.key)) }
     }
 
     /// The value of a key, or nil where there is none. Assigning nil removes the entry; where values may be nil,
@@ -169,7 +169,7 @@ extension Map: RealmKeyedCollection {
     /// The pairs of now.
     var pairs: [(key: Key, value: Value)] {
         guard let place = checkedPlace() else { return entries.map { (Key(_mapKey: $0.key.text), $0.value) } }
-        return place.entries().map {
+        return place.entries(isDeep: false).map {
             (Key(_mapKey: $0.key), place.element($0.value, as: Value.self, at: .key($0.key)))
         }
     }

@@ -236,6 +236,10 @@ extension _StoredCollection {
             }
         }
         if let traced { return tracedElement(traced) }
+        if let place, place.path != nil {
+            guard let value = place.nestedElement(at: position, Self.words) else { refuseIndex(position, count) }
+            return place.element(value, as: Element.self, at: .index(position))
+        }
         guard let place = checkedPlace() else {
             checkIndex(position, count: items.count)
             return items[position]
@@ -273,7 +277,7 @@ extension _StoredCollection {
         if let target = Element._shape.target, !Element._shape.isCustom {
             return RLMIterator(ObjectCursor(place.targetKeys(location), of: place.target(target)))
         }
-        return RLMIterator(Self.elements(place.values(), place))
+        return RLMIterator(Self.elements(place.shallowValues(), place))
     }
 
     private static func elements(_ values: [Value], _ place: ManagedPlace) -> [Element] {

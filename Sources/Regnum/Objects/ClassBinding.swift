@@ -4,6 +4,7 @@
 
 internal import Observation
 public import RegnumEngine
+internal import RegnumObservation
 internal import RegnumSystem
 
 /// What every accessor of one class in one Realm points at. Never moves while an accessor exists.
@@ -88,6 +89,8 @@ package final class ClassBinding {
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
     /// Last key of the table after each roll-back; see `RealmCore.noteRollback`.
     @exclusivity(unchecked) var rollbackFloors: [UInt64] = []
+    /// What key paths that were observed stand for; see `region`.
+    var regions: [[String]: Region] = [:]
     /// The property that an `IndexedEquality` was asked of last, and where it lies if that can be asked.
     @exclusivity(unchecked) var lastAsked: (member: QueryMember, place: (column: Int, type: ColumnType)?)?
     @exclusivity(unchecked) private var insertPlan: InsertPlan? {

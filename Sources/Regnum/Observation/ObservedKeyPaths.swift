@@ -9,7 +9,12 @@ extension ClassBinding {
     /// Misuse for a name that is none.
     func region(_ keyPaths: [String]?, depth: Int) -> Region {
         guard let keyPaths else { return .everything(tableKey, depth: depth) }
-        return .keyPaths(tableKey, keyPaths.map { path($0) })
+        // Observers that ask for the same share what a delivery finds out for one of them.
+        if let known = regions[keyPaths] { return known }
+        let made = Region.keyPaths(tableKey, keyPaths.map { path($0) })
+        if regions.count >= 64 { regions.removeAll() }
+        regions[keyPaths] = made
+        return made
     }
 
     private func path(_ keyPath: String) -> (steps: [Region.Step], column: Int?) {

@@ -29,19 +29,23 @@ final class RealmNotifier: @unchecked Sendable {
     private var beginners: [WeakEntry] = []
     /// Observers of the Realm as a whole. Their blocks may hold the Realm, so only the tokens keep them.
     private var realmEntries: [WeakEntry] = []
+    /// With so many of them those that have ended are dropped.
+    private var realmEntryLimit = 16
     /// Nil while nobody observes.
     private var baseline: Session?
     /// Equal queries of several observers are one.
     let queries = ObservedQueries()
     /// Which of `entries` look at which tables; nil after observers came or went.
     private var watched: WatchedTables?
-    private(set) var work = DeliveryWork()
+    var work = DeliveryWork()
     /// True where all changes since `baseline` were made through this Realm.
     private var isLocal = true
     /// True where the Realm has moved on and its observers have not heard of it.
     private var owesChange = false
     /// True where one of `entries` has begun at another version than `baseline`.
     private var hasLatecomer = false
+    /// The version that such observers share.
+    private var lateStart: Session?
     /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
     private var pending: [DueCall] = []
     private var isDelivering = false
@@ -79,28 +83,38 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Begins to observe; the first call comes at the next turn.
     func add(_ entry: ObservationEntry) {
-        entries.append(WeakEntry(entry: entry))
+        append(entry)
         beginners.append(WeakEntry(entry: entry))
-        watched = nil
         schedule()
+    }
+
+    private func append(_ entry: ObservationEntry) {
+        entries.append(WeakEntry(entry: entry))
+        guard let session = core?.session, watched?.schema == session.schemaStamp else {
+            watched = nil
+            return
+        }
+        entry.tables = entry.observer.tables(in: session)
+        watched?.add(entries.count - 1, entry.tables)
     }
 
     /// Begins to observe what differs from the version shown now.
     func addFromNow(_ entry: ObservationEntry) {
         guard let core else { return }
-        dropEnded()
+        // The new one is counted already. Few ended ones wait for the next turn, so that n observers cost O(n).
+        if core.livingObservations - 1 <= (entries.count + realmEntries.count) / 2 { dropEnded() }
         engine { () throws(EngineError) in
             if baseline == nil {
                 baseline = try shownVersion(core)
             } else if baseline?.version != core.session.version {
                 // The others are still behind; they are told at the next turn.
-                entry.start = try shownVersion(core)
+                if lateStart?.shows(versionOf: core.session) != true { lateStart = try shownVersion(core) }
+                entry.start = lateStart
                 hasLatecomer = true
             }
         }
         entry.hasBegun = true
-        entries.append(WeakEntry(entry: entry))
-        watched = nil
+        append(entry)
         // What was committed before this Realm was listening has asked for no turn.
         if core.settings.autorefresh, core.session.version < core.session.database.newestVersion { schedule() }
     }
@@ -124,8 +138,11 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Adds an entry whose observer is a `RealmObserver`.
     func add(ofRealm entry: ObservationEntry) {
-        // Nobody else may come by: own commits tell these without a turn.
-        realmEntries.removeAll { $0.entry?.isEnded ?? true }
+        // Without other observers no turn drops those that have ended: own commits tell these without a turn.
+        if realmEntries.count >= realmEntryLimit {
+            realmEntries.removeAll { $0.entry?.isEnded ?? true }
+            realmEntryLimit = max(16, realmEntries.count * 2)
+        }
         realmEntries.append(WeakEntry(entry: entry))
         entry.hasBegun = true
     }
@@ -135,7 +152,7 @@ final class RealmNotifier: @unchecked Sendable {
         let living = core?.livingObservations
         if living != entries.count + realmEntries.count {
             let count = entries.count
-            work.visited += count
+            work.visited += count + realmEntries.count
             entries.removeAll { $0.entry?.isEnded ?? true }
             if entries.count != count {
                 watched = nil
@@ -505,6 +522,8 @@ final class RealmNotifier: @unchecked Sendable {
         // A latecomer is asked whatever has changed.
         let asksAll = hasLatecomer
         hasLatecomer = false
+        lateStart = nil
+        var lateWalk: RegionWalk?
         let walk = if let made { made } else { try walk(from: baseline, core) }
         let changes = walk.changes
         work.comparedTables += changes.count
@@ -514,7 +533,7 @@ final class RealmNotifier: @unchecked Sendable {
         work.visited += places.count
         for place in places {
             guard let entry = entries[place].entry, entry.hasBegun, !entry.isEnded else { continue }
-            let own = try walkOf(entry, core)
+            let own = try walkOf(entry, core, &lateWalk)
             if own == nil {
                 if changes.isEmpty { continue }
                 if let tables = entry.tables, tables.isDisjoint(with: walk.changes.keys) { continue }
@@ -558,10 +577,15 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     /// The first walk of an observer that began at another version than the others; nil for all others.
-    private func walkOf(_ entry: ObservationEntry, _ core: RealmCore) throws(EngineError) -> RegionWalk? {
+    /// `last`: the one that was made last, which serves all that began at the same version.
+    private func walkOf(
+        _ entry: ObservationEntry, _ core: RealmCore, _ last: inout RegionWalk?
+    ) throws(EngineError) -> RegionWalk? {
         guard let start = entry.start else { return nil }
         entry.start = nil
-        return RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
+        if let last, last.older === start { return last }
+        last = RegionWalk(older: start, newer: core.session, changes: try core.session.changes(since: start))
+        return last
     }
 }
 

@@ -75,6 +75,8 @@ package final class ResultsState {
     /// The first keys, where only they were asked for.
     private var head: (stamp: UInt64, keys: [ObjectKey])?
     private var tail: (stamp: UInt64, key: ObjectKey?)?
+    /// Positions of backlinks that were looked up one by one.
+    private var ranked: (stamp: UInt64, lookups: Int) = (0, 0)
     /// Of `.values`: what the last evaluation found, and where each value lies in the collection.
     var valueCache: (stamp: UInt64, values: [Value], places: [Int])?
     /// What `steps` come to; nil where there are none.
@@ -277,6 +279,10 @@ package final class ResultsState {
             counted = (now, count)
             return count
         }
+        if let count = plainBacklinkCount() {
+            counted = (now, count)
+            return count
+        }
         if case .table = source, let query {
             let count = observed(query)?.count ?? run(query) { () throws(EngineError) in try query.count() }
             counted = (now, count)
@@ -293,11 +299,38 @@ package final class ResultsState {
         if position < Self.headLimit, let keys = headKeys(position + 1), position < keys.count {
             return keys[position]
         }
+        if let key = plainBacklink(at: position) { return key }
         return currentKeys()[position]
+    }
+
+    /// Backlinks as they are, while few of them have been asked for by their positions: the tree that holds them counts.
+    private func plainBacklink(at position: Int) -> ObjectKey? {
+        guard case .backlinks(let owner, let column) = source, let binding, query == nil else { return nil }
+        return realm.alone {
+            let now = renewed()
+            if stamp == now { return nil }
+            if ranked.stamp != now { ranked = (now, 0) }
+            if ranked.lookups >= Self.rankedLimit { return nil }
+            ranked.lookups += 1
+            return engine { () throws(EngineError) in
+                try owner.binding.table.backlink(to: owner.key, from: binding.table, column: column, at: position)
+            }
+        }
+    }
+
+    private func plainBacklinkCount() -> Int? {
+        guard case .backlinks(let owner, let column) = source, let binding, query == nil else { return nil }
+        if !owner.exists { return 0 }
+        return engine { () throws(EngineError) in
+            try owner.binding.table.backlinkCount(to: owner.key, from: binding.table, column: column)
+        }
     }
 
     /// Positions below this are answered without evaluating the rest.
     private static let headLimit = 256
+
+    /// After so many positions of backlinks all are fetched: a loop over them costs less then.
+    private static let rankedLimit = 64
 
     /// The first keys, `count` of them or all; nil where all are known already or no query can stop early.
     private func headKeys(_ count: Int) -> [ObjectKey]? { realm.alone { madeHead(count) } }

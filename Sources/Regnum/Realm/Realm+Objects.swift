@@ -149,10 +149,6 @@ extension RealmCore {
 
     /// All or, where a delete rule denies it, none.
     func delete(_ objects: [ObjectBase]) {
-        if !session.hasDeleteRules {
-            for object in objects { delete(object) }
-            return
-        }
         let rows = objects.map { rowToDelete($0) }
         engine { () throws(EngineError) in try session.delete(rows) }
     }

@@ -95,6 +95,9 @@ final class ElementLeaf {
         values[index] = value
     }
 
+    /// Of mixed values. `body` gives by how many bytes the element has grown.
+    func change(_ index: Int, _ body: (inout Value) -> Int) { heap &+= body(&values[index]) }
+
     func remove(_ range: Range<Int>) {
         for i in range {
             heap &-= heapByteCount(values[i])
@@ -102,6 +105,19 @@ final class ElementLeaf {
         }
         values.removeSubrange(range)
         if isDictionary { keys.removeSubrange(range) }
+    }
+
+    /// Puts element `i`, or another value in its place, at `target`, where nothing is needed any more.
+    func take(_ i: Int, as value: Value?, to target: Int) {
+        if let value { values[target] = value } else if target != i { values[target] = values[i] }
+        if isDictionary, target != i { keys[target] = keys[i] }
+    }
+
+    /// After `take`: drops all from `count` on.
+    func truncate(_ count: Int) {
+        values.removeSubrange(count...)
+        if isDictionary { keys.removeSubrange(count...) }
+        measure()
     }
 
     func append(_ other: ElementLeaf) { append(other, 0..<other.count) }

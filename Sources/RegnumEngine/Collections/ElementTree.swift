@@ -92,7 +92,7 @@ struct ElementTree {
     }
 
     /// Counts a visit to a block.
-    private static func visit(_ ref: BlockRef, _ left: inout Int) throws(EngineError) {
+    static func visit(_ ref: BlockRef, _ left: inout Int) throws(EngineError) {
         left -= 1
         guard left >= 0 else { throw corrupted("a tree of elements is too large", page: ref.page) }
     }

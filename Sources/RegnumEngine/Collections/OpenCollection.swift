@@ -97,6 +97,14 @@ final class OpenCollection {
         return old
     }
 
+    /// Changes an element in place. `body` gives by how many bytes it has grown.
+    func change(_ index: Int, _ body: (inout Value) -> Int) throws(EngineError) {
+        let leaf = try seek(index, isInsert: false)
+        let held = leaf.changedByteCount
+        leaf.change(index - leafStart, body)
+        grew(0, leaf, from: held, isAtEnd: false)
+    }
+
     /// `removed` is called with the values that go.
     func remove(
         _ range: Range<Int>, _ removed: (ArraySlice<Value>) throws(EngineError) -> Void
@@ -123,6 +131,13 @@ final class OpenCollection {
         root = .leaf(ElementLeaf(tree.type, isDictionary: tree.isDictionary))
         (count, leaf, lastRead, isChanged) = (0, nil, nil, true)
         path.removeAll()
+    }
+
+    /// After a pass that has changed what lies under the root.
+    func replacedRoot(count: Int) {
+        (self.count, leaf, lastRead, leafStart, isChanged) = (count, nil, nil, 0, true)
+        path.removeAll()
+        collapse()
     }
 
     private func free(_ child: ElementChild) throws(EngineError) {

@@ -32,6 +32,11 @@ package final class LinkTree {
         try settled().remove(value: target, key: origin)
     }
 
+    /// Removes every link to the target, and appends the objects that hold them, ascending, each as often as it links.
+    func removeAll(target: UInt64, into origins: inout [UInt64]) throws(EngineError) {
+        try settled().removeAll(value: target, into: &origins)
+    }
+
     /// The tree with everything in it.
     @discardableResult
     func settled() throws(EngineError) -> IndexTree {

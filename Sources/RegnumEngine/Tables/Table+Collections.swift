@@ -118,7 +118,15 @@ extension Table {
     /// Writes the open collections back into their objects.
     @inline(__always)
     func flushOpenCollections() throws(EngineError) {
+        if openMixed != nil { try writeBackMixed() }
         if !openCollections.isEmpty { try writeBackAll() }
+    }
+
+    /// As above, where a collection of the object is open. O(collections of the object).
+    func flushOpenCollections(of key: ObjectKey) throws(EngineError) {
+        if openMixed?.key == key { try writeBackMixed() }
+        if openCollections.isEmpty { return }
+        for column in byteColumns where openCollections.find(column, key) != nil { return try writeBackAll() }
     }
 
     private func writeBackAll() throws(EngineError) {
@@ -136,7 +144,7 @@ extension Table {
     /// See `Session.writeBackIndexed`. Whatever columns the open collections are of: who asks an index of contents or
     /// backlinks writes back any, and that moves rows.
     func flushIndexedCollections() throws(EngineError) {
-        guard !openCollections.isEmpty,
+        guard !openCollections.isEmpty || openMixed != nil,
             contentIndexes.contains(where: { $0 != nil }) || backlinkTrees.contains(where: { $0 != nil })
         else { return }
         try flushOpenCollections()

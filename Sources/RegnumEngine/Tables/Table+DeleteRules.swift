@@ -121,15 +121,16 @@ extension Session {
     /// transaction cannot be committed any more.
     package func delete(_ roots: [RowKey]) throws(EngineError) {
         precondition(isWriting)
-        let plan = try planDelete(roots)
-        if let denial = plan.denials.first { return refuse(.deniedDelete, denial) }
-        try change { () throws(EngineError) in
-            for row in plan.rows {
-                // What another one owned is gone with it.
-                guard let table = table(row.table), try table.contains(row.key) else { continue }
-                try table.deletePlainly(row.key)
-            }
+        try relieveIfDue()
+        var rows: [TableKey: [ObjectKey]] = [:]
+        if hasDeleteRules {
+            let plan = try planDelete(roots)
+            if let denial = plan.denials.first { return refuse(.deniedDelete, denial) }
+            for row in plan.rows { rows[row.table, default: []].append(row.key) }
+        } else {
+            for row in roots { rows[row.table, default: []].append(row.key) }
         }
+        try deleteTogether(rows)
     }
 
     /// Links to the objects of the plan from others, which its delete would clear: objects by "class.property".

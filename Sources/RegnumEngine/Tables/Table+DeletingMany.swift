@@ -9,62 +9,76 @@
 
 import RegnumSystem
 
-/// Object keys that lie close together.
-struct KeySet {
-    private let first: UInt64
-    private let words: [UInt64]
-
-    /// Of ascending keys; nil where they lie so far apart that the set would be large.
-    init?(_ keys: [UInt64]) {
-        guard let first = keys.first, let last = keys.last else { return nil }
-        let span = last &- first
-        guard span < 64 &* UInt64(keys.count) else { return nil }
-        var words = [UInt64](repeating: 0, count: Int(span >> 6) + 1)
-        for key in keys {
-            let place = key &- first
-            words[Int(place >> 6)] |= 1 << (place & 63)
+extension Session {
+    /// Deletes objects with all that they own, whatever the rules say; those that are not there are ignored. O(k log n),
+    /// of a sixteenth of a table O(n), and the collections that hold links to the objects.
+    func deleteTogether(_ roots: [TableKey: [ObjectKey]]) throws(EngineError) {
+        try change { () throws(EngineError) in
+            let rows = try withOwned(roots)
+            let gone = Dictionary(uniqueKeysWithValues: rows.map { ($0.table.definition.key, WordSet($0.keys)) })
+            for (table, keys) in rows {
+                for origin in table.origins { try table.clearLinks(to: keys, from: origin, except: gone[origin.table]) }
+            }
+            // Open collections are of objects that stay, but a row is removed only while none is open.
+            for (table, _) in rows { try table.flushOpenCollections() }
+            for (table, keys) in rows { try table.removeTogether(keys) }
         }
-        self.first = first
-        self.words = words
     }
 
-    @inline(__always)
-    func contains(_ key: UInt64) -> Bool {
-        let place = key &- first
-        let word = Int(truncatingIfNeeded: place &>> 6)
-        guard place &>> 6 < UInt64(words.count) else { return false }
-        return words[word] &>> (place & 63) & 1 == 1
+    /// The objects that are there, and what they own, and so on: by table, keys ascending.
+    private func withOwned(
+        _ roots: [TableKey: [ObjectKey]]
+    ) throws(EngineError) -> [(table: Table, keys: [UInt64])] {
+        var rows: [TableKey: [UInt64]] = [:]
+        var owned: [OwnedRow] = []
+        for (tableKey, objects) in roots {
+            guard let table = table(tableKey) else { continue }
+            try table.flushOpenCollections()
+            var keys: [UInt64] = []
+            keys.reserveCapacity(objects.count)
+            for key in objects where try table.contains(key) { keys.append(key.rawValue) }
+            if zip(keys, keys.dropFirst()).contains(where: { $0 >= $1 }) { keys = Set(keys).sorted() }
+            if table.ownsRows { for key in keys { try table.collectOwned(by: ObjectKey(key), into: &owned) } }
+            rows[tableKey] = keys
+        }
+        if !owned.isEmpty { try add(&owned, to: &rows) }
+        var found: [(table: Table, keys: [UInt64])] = []
+        for (tableKey, keys) in rows where !keys.isEmpty {
+            if let table = table(tableKey) { found.append((table, keys)) }
+        }
+        return found.sorted { $0.table.definition.key < $1.table.definition.key }
+    }
+
+    private func add(
+        _ owned: inout [OwnedRow], to rows: inout [TableKey: [UInt64]]
+    ) throws(EngineError) {
+        var known: [TableKey: Set<UInt64>] = [:]
+        while let row = owned.popLast() {
+            let tableKey = row.table.definition.key
+            if known[tableKey] == nil {
+                known[tableKey] = Set(rows[tableKey] ?? [])
+                try row.table.flushOpenCollections()
+            }
+            guard try row.table.contains(row.key), known[tableKey]?.insert(row.key.rawValue).inserted == true
+            else { continue }
+            try row.table.collectOwned(by: row.key, into: &owned)
+        }
+        for (tableKey, keys) in known { rows[tableKey] = keys.sorted() }
     }
 }
 
 extension Table {
-    /// Fewer are deleted one by one.
-    private static let manyCount = 32
     /// One of so many is much: then all leaves and groups are gone through.
     private static let muchOf = 16
 
-    /// Deletes objects that are there, whatever the rules say. O(k log n), of a sixteenth of the table O(n).
+    /// As `Session.deleteTogether`.
     func deletePlainly(_ objects: [ObjectKey]) throws(EngineError) {
-        try session.change { () throws(EngineError) in
-            if ownsRows || objects.count < Self.manyCount {
-                for key in objects where try contains(key) { try deletePlainly(key) }
-            } else {
-                try deleteMany(objects)
-            }
-        }
+        if objects.count != 1 { return try session.deleteTogether([definition.key: objects]) }
+        if try contains(objects[0]) { try deletePlainly(objects[0]) }
     }
 
-    private func deleteMany(_ objects: [ObjectKey]) throws(EngineError) {
-        try flushOpenCollections()
-        var keys: [UInt64] = []
-        keys.reserveCapacity(objects.count)
-        for key in objects where try contains(key) { keys.append(key.rawValue) }
-        if zip(keys, keys.dropFirst()).contains(where: { $0 >= $1 }) { keys = Set(keys).sorted() }
-        for origin in origins where session.table(origin.table)?.backlinkTrees[origin.column]?.count ?? 0 > 0 {
-            for key in keys { try clearLinks(to: ObjectKey(key), from: origin) }
-        }
-        // Links of these objects to each other: what was cleared of them must not be written into rows that are gone.
-        try flushOpenCollections()
+    /// Removes rows to which no link leads, keys ascending.
+    fileprivate func removeTogether(_ keys: [UInt64]) throws(EngineError) {
         let passed = hasGuards ? try removeInOnePass(keys) : PassedTrees()
         try removeRows(keys, passed)
     }

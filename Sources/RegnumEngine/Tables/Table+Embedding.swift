@@ -120,7 +120,7 @@ private struct Embedding {
         for origin in table.origins {
             guard let other = session.table(origin.table) else { continue }
             if other.definition.columns[origin.column].type == .mixed {
-                try table.clearLinks(to: key, from: origin)
+                try table.clearLinks(to: [key.rawValue], from: origin)
                 continue
             }
             for object in try table.backlinks(to: key, from: other, column: origin.column) {
@@ -216,7 +216,8 @@ private struct Embedding {
 }
 
 extension Session {
-    fileprivate func links(of origin: (table: TableKey, column: Int)) -> UInt64 {
+    /// Links in a column of any table.
+    func links(of origin: LinkOrigin) -> UInt64 {
         table(origin.table)?.backlinkTrees[origin.column]?.count ?? 0
     }
 }

@@ -202,39 +202,4 @@ extension Table {
             }
         }
     }
-
-    /// The target of a link goes away: lists and sets lose the elements that lead there, and so do lists within mixed
-    /// values; in dictionaries the link becomes null. O(n).
-    func clearLinks(inCollection column: Int, to word: UInt64, of key: ObjectKey) throws(EngineError) {
-        var places: [Int] = []
-        var start = 0
-        _ = try elementTree(column).forEachLeaf(try collection(column, try place(key))) { leaf in
-            for i in 0..<leaf.count where leaf.value(i).leads(to: word) { places.append(start + i) }
-            start += leaf.count
-            return true
-        }
-        if places.isEmpty { return }
-        guard try start == listCount(column, of: key) else { throw corrupted("the counts of a collection are wrong") }
-        let kind = definition.columns[column].collection
-        for place in places.reversed() {
-            let value = try listValue(column, of: key, at: place)
-            // What else is in a set has its place by its value, which must not change.
-            if kind == .set || kind == .list && value.isLink(to: word) {
-                try removeElements(place..<place + 1, column, of: key)
-            } else {
-                try replaceElement(value.clearingLinks(to: word), column, of: key, at: place)
-            }
-        }
-    }
-}
-
-extension Value {
-    fileprivate func leads(to word: UInt64) -> Bool {
-        switch self {
-        case .link, .typedLink: isLink(to: word)
-        case .list(let values): values.contains { $0.leads(to: word) }
-        case .dictionary(let entries): entries.contains { $0.value.leads(to: word) }
-        default: false
-        }
-    }
 }

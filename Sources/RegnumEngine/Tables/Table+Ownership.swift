@@ -62,7 +62,7 @@ extension Table {
     /// The rows that the row owns directly.
     func collectOwned(by key: ObjectKey, into rows: inout [OwnedRow]) throws(EngineError) {
         if !ownsRows { return }
-        try flushOpenCollections()
+        try flushOpenCollections(of: key)
         guard let location = try locate(key) else { return }
         for column in definition.columns.indices where owns[column] {
             guard let target = definition.columns[column].target.flatMap({ session.table($0) }) else { continue }

@@ -51,6 +51,7 @@ extension Table {
     /// The object's group with all its columns ready for stores; nil where there is no such object.
     package func makeWritable(_ key: ObjectKey) throws(EngineError) -> RowLocation? {
         try session.relieveIfDue()
+        if openMixed != nil { try writeBackMixed() }
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return nil }
         for column in definition.columns.indices { group.makeWritable(column) }
         return RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
@@ -73,6 +74,7 @@ extension Table {
     /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
+        if openMixed != nil { try writeBackMixed() }
         if !groups.guarded[column] { return try storeAlone(value, column, of: key) }
         try session.change { () throws(EngineError) in
             guard owns[column] else { return try replace(value, column, of: key) }
@@ -100,8 +102,11 @@ extension Table {
         store(value, column, group, row)
     }
 
-    /// As `set`, whoever owns what.
-    private func replace(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
+    /// As `set`, whoever owns what. `withBacklinks`: false where the backlink tree has the links of the new value.
+    func replace(
+        _ value: Value, _ column: Int, of key: ObjectKey, withBacklinks: Bool = true
+    ) throws(EngineError) {
+        if openMixed != nil { try writeBackMixed() }
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
             throw Self.missing(key)
         }
@@ -113,7 +118,7 @@ extension Table {
         if text != nil, try self.value(column, at: location) == value { text = nil }
         try text?.remove(location, column, key.rawValue, self)
         for unique in uniques where unique.hasTree(of: column) { try leave(location, key.rawValue, from: unique) }
-        if let tree = backlinkTrees[column], definition.columns[column].collection == .none {
+        if withBacklinks, let tree = backlinkTrees[column], definition.columns[column].collection == .none {
             if tree.count > 0 {
                 for old in try links(column, location) { _ = try tree.remove(target: old, origin: key.rawValue) }
             }
@@ -230,10 +235,9 @@ extension Table {
 
     /// As `delete`, whatever the rules say.
     func deletePlainly(_ key: ObjectKey) throws(EngineError) {
-        try flushOpenCollections()
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         try session.change { () throws(EngineError) in
-            for origin in origins { try clearLinks(to: key, from: origin) }
+            for origin in origins { try clearLinks(to: [key.rawValue], from: origin) }
             var owned: [OwnedRow] = []
             try collectOwned(by: key, into: &owned)
             try removeRow(key)
@@ -243,7 +247,7 @@ extension Table {
 
     /// Deletes a row to which no link leads.
     func removeRow(_ key: ObjectKey) throws(EngineError) {
-        try flushOpenCollections()
+        try flushOpenCollections(of: key)
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
         let location = RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
         if hasGuards { try leave(location, key.rawValue) }
@@ -296,25 +300,6 @@ extension Table {
         return words
     }
 
-    func clearLinks(to key: ObjectKey, from origin: (table: TableKey, column: Int)) throws(EngineError) {
-        guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column] else { return }
-        try table.flushOpenCollections()
-        if tree.count == 0 { return }
-        let column = table.definition.columns[origin.column]
-        let word = targetWord(key, in: table, origin.column)
-        var last = ObjectKey.none
-        for object in try backlinks(to: key, from: table, column: origin.column) {
-            if object == last { continue }
-            last = object
-            if column.collection != .none {
-                try table.clearLinks(inCollection: origin.column, to: word, of: object)
-            } else {
-                let old = try table.value(origin.column, of: object)
-                try table.replace(old.clearingLinks(to: word), origin.column, of: object)
-            }
-        }
-    }
-
     /// Deletes every object of the table with all that they own. Delete rules are followed: see `Session.delete`.
     package func deleteAll() throws(EngineError) {
         if deleteRules.isEmpty { return try deleteAllPlainly() }
@@ -329,10 +314,8 @@ extension Table {
     }
 
     private func deleteAllObjects() throws(EngineError) {
-        for origin in origins where origin.table != definition.key {
-            guard let table = session.table(origin.table), let tree = table.backlinkTrees[origin.column], tree.count > 0
-            else { continue }
-            for key in try allKeys() { try clearLinks(to: ObjectKey(key), from: origin) }
+        for origin in origins where origin.table != definition.key && session.links(of: origin) > 0 {
+            try clearLinks(to: try allKeys(), from: origin)
         }
         var owned: [OwnedRow] = []
         if ownsRows {
@@ -389,6 +372,8 @@ extension Table {
     /// Bytes of memory that the changes of the transaction take, about.
     var changedByteCount: Int {
         var count = groups.changedByteCount + openCollections.sum(\.changedByteCount)
+        // Unpacked, a number takes about three times its bytes.
+        if let openMixed { count += 3 * openMixed.byteCount }
         for i in definition.columns.indices {
             count += indexes[i]?.tree.changedByteCount ?? 0
             count += contentIndexes[i]?.tree.changedByteCount ?? 0
@@ -435,6 +420,7 @@ extension Table {
     func adopt(_ record: TableRecord) {
         groups.dropPendingGroups()
         groups.reset(root: record.root)
+        dropOldGroups()
         for i in treeColumns {
             let key = definition.columns[i].key
             if let tree = indexes[i]?.tree,
@@ -461,7 +447,7 @@ extension Table {
     /// After a rollback: nothing of the transaction may be left.
     func abandon() {
         openCollections.removeAll()
-        lastLeaf = nil
+        (lastLeaf, openMixed, lastNested) = (nil, nil, nil)
         groups.dropPendingGroups()
     }
 }

@@ -41,6 +41,11 @@ package final class Table {
     /// The collections that were changed and not written back.
     @exclusivity(unchecked) package internal(set) var openCollections = OpenCollections()
     @exclusivity(unchecked) var lastLeaf: LastLeaf?
+    /// The value of a mixed column that was changed within and not written back; see Table+NestedValues.
+    @exclusivity(unchecked) var openMixed: OpenMixedValue?
+    @exclusivity(unchecked) var lastNested: LastNested?
+    /// A hint only: see Table+ClearingLinks.
+    @exclusivity(unchecked) var lastCleared: LastCleared?
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
         self.definition = definition
@@ -106,11 +111,11 @@ package final class Table {
     /// Points at another version of the same definition.
     func show(_ record: TableRecord) {
         groups.reset(root: record.root)
-        if groups.decodedGroupCount > 256 + Int(record.count) / 256 { groups.dropDecodedGroups() }
         nextKey = record.nextObjectKey
         count = Int(record.count)
+        dropOldGroups()
         openCollections.removeAll()
-        lastLeaf = nil
+        (lastLeaf, openMixed, lastNested) = (nil, nil, nil)
         let trees = TreeRecords(record)
         for i in treeColumns {
             let key = definition.columns[i].key
@@ -124,6 +129,14 @@ package final class Table {
         }
         for unique in uniques { unique.show(trees.first(unique.definition.key, .unique)) }
     }
+
+    /// Decoded groups of versions that are gone pile up: drops all where they outgrow the table. The epoch must move then.
+    func dropOldGroups() {
+        if groups.decodedGroupCount > 256 + count / 256 { groups.dropDecodedGroups() }
+    }
+
+    /// For tests.
+    package var decodedGroupCount: Int { groups.decodedGroupCount }
 
     /// Which columns of which tables may lead here: links to this table, and all mixed values. Called when the
     /// session's tables change. `links` lead to this table alone, `mixed` anywhere; both are in order.
@@ -214,6 +227,7 @@ package final class Table {
         case .string: return .string(try withBytes(column, at: location) { StoredText.string($0) })
         case .data: return .data(try withBytes(column, at: location) { [UInt8]($0) })
         case .mixed:
+            if let openMixed, openMixed.column == column, openMixed.key == location.key { return openMixed.value }
             var bytes = view.bytes(row)
             if view.isBlob(row) { bytes = try blob(bytes) }
             return try MixedCodec.decode(bytes)
@@ -321,9 +335,19 @@ package final class Table {
         return keys
     }
 
+    /// Object `position` of those that `backlinks` gives. O(log n).
+    package func backlink(
+        to target: ObjectKey, from origin: Table, column: Int, at position: Int
+    ) throws(EngineError) -> ObjectKey? {
+        guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
+        try origin.flushOpenCollections()
+        return try tree.settled().key(value: targetWord(target, in: origin, column), at: position).map { ObjectKey($0) }
+    }
+
     /// False where a column of links or mixed values has no link.
     package func hasLinks(in column: Int) -> Bool { backlinkTrees[column].map { $0.count > 0 } ?? false }
 
+    /// How many `backlinks` gives. O(log n).
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
         try origin.flushOpenCollections()

@@ -144,6 +144,14 @@ struct IndexNode {
         count -= 1
     }
 
+    /// Removes entries of a leaf of a `fixed` tree that are not null.
+    mutating func remove(_ range: Range<Int>) {
+        let tail = count - range.upperBound
+        (values + range.lowerBound).update(from: values + range.upperBound, count: tail)
+        (keys + range.lowerBound).update(from: keys + range.upperBound, count: tail)
+        count -= range.count
+    }
+
     /// Removes the entries of a leaf whose keys are in the set; how many there were.
     mutating func removeAll(_ set: KeySet) -> Int {
         var target = 0

@@ -191,6 +191,15 @@ extension IndexTree {
         }
     }
 
+    /// The key of entry `position` of those with the value; nil where there are fewer. O(log n).
+    package func key(value: UInt64, at position: Int) throws(EngineError) -> UInt64? {
+        let first = IndexProbe(value: value, key: 0)
+        var cursor = IndexCursor(self)
+        let isThere =
+            position == 0 ? try cursor.seek(first) : try cursor.seek(rank: try rank(first) + position)
+        return isThere && cursor.isAt(first, withKey: false) ? cursor.key : nil
+    }
+
     /// Entries with that value, O(log n).
     package func count(value: UInt64) throws(EngineError) -> Int {
         try count(equalTo: IndexProbe(value: value, key: 0), isBytes: false)

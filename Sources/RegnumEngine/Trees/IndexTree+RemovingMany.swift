@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removing the entries of many objects from an index in one pass through its leaves.
+// Removing many entries from an index at once: those of many objects in one pass through its leaves, or those of one value.
 
 extension IndexTree {
     /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves become blocks at once.
@@ -50,6 +50,55 @@ extension IndexTree {
             }
             let gone = try removeAll(
                 keys, below: try dirtyChild(node, slot), packing: packing, isEnd: isEnd && slot == count - 1, &left)
+            links[slot].entryCount = max(links[slot].entryCount - gone, 0)
+            removed += gone
+        }
+        return removed
+    }
+
+    /// Of a `fixed` tree: removes every entry that has the value, and appends their keys, ascending. O(log n) and what
+    /// is removed.
+    func removeAll(value: UInt64, into keys: inout [UInt64]) throws(EngineError) {
+        let first = IndexProbe(value: value, key: 0)
+        do {
+            var cursor = IndexCursor(self)
+            guard try cursor.seek(first), cursor.isAt(first, withKey: false) else { return }
+        }
+        state.pointee.tail = nil
+        var left = blockLimit
+        let removed = try removeAll(first, below: try dirtyRoot(), into: &keys, &left)
+        state.pointee.count = max(state.pointee.count - removed, 0)
+    }
+
+    private func removeAll(
+        _ first: IndexProbe, below node: IndexNodePointer, into keys: inout [UInt64], _ left: inout Int
+    ) throws(EngineError) -> Int {
+        let start = node.pointee.bound(first, orEqual: false)
+        let end = node.pointee.bound(IndexProbe(value: first.value, key: .max), orEqual: true)
+        guard let links = node.pointee.links else {
+            keys.append(contentsOf: UnsafeBufferPointer(start: node.pointee.keys + start, count: end - start))
+            node.pointee.remove(start..<end)
+            return end - start
+        }
+        var removed = 0
+        for slot in max(start - 1, 0)..<max(end, 1) {
+            if links[slot].node == nil {
+                try visit(&left)
+                if node.pointee.level == 1 {
+                    let leaf = IndexLeafView(try view(links[slot].ref, parentLevel: 1).bytes)
+                    let found = leaf.lowerBound(first, isBytes: false)
+                    guard found < leaf.count, leaf.hasValue(found, first, isBytes: false) else { continue }
+                    if found == 0, leaf.hasValue(leaf.count - 1, first, isBytes: false) {
+                        for i in 0..<leaf.count { keys.append(leaf.key(i)) }
+                        removed += leaf.count
+                        space.free(links[slot].ref)
+                        let empty = IndexNode.make(level: 0, isBytes: false, capacity: 0)
+                        links[slot] = IndexLink(ref: .none, node: empty, entryCount: 0)
+                        continue
+                    }
+                }
+            }
+            let gone = try removeAll(first, below: try dirtyChild(node, slot), into: &keys, &left)
             links[slot].entryCount = max(links[slot].entryCount - gone, 0)
             removed += gone
         }

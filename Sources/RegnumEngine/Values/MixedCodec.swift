@@ -159,10 +159,14 @@ package enum MixedCodec {
         /// Behind the tag.
         private let payload: UnsafeRawBufferPointer
         private let parts: Int
+        /// With the tag.
+        let whole: UnsafeRawBufferPointer
 
-        package init(_ bytes: UnsafeRawBufferPointer) throws(EngineError) {
+        /// Checks all of a list or dictionary, O(n); with `isLook` only its length, O(1): then its parts are read by
+        /// `checkedPart`.
+        package init(_ bytes: UnsafeRawBufferPointer, isLook: Bool = false) throws(EngineError) {
             guard let first = bytes.first else {
-                (tag, count, payload, parts) = (nil, 0, bytes, 0)
+                (tag, count, payload, parts, whole) = (nil, 0, bytes, 0, bytes)
                 return
             }
             guard let tag = Tag(rawValue: first) else { throw corrupted("a mixed value of unknown kind") }
@@ -176,11 +180,12 @@ package enum MixedCodec {
                 guard payload.count >= 4 else { throw corrupted("a mixed value ends too soon") }
                 count = Int(payload.loadUnaligned(as: UInt32.self))
                 parts = tag == .list ? count : 2 * count
-                isWhole = Self.areInside(parts, payload)
+                isWhole = isLook ? payload.count - 4 >= parts * 4 : Self.areInside(parts, payload)
             default: isWhole = payload.count == Self.byteCount(tag)
             }
             guard isWhole else { throw corrupted("a mixed value has the wrong length") }
             (self.tag, self.count, self.payload, self.parts) = (tag, count, payload, parts)
+            whole = bytes
         }
 
         private static func byteCount(_ tag: Tag) -> Int {
@@ -215,6 +220,15 @@ package enum MixedCodec {
             let heap = 4 + parts * 4
             let range = bounds(i)
             return UnsafeRawBufferPointer(rebasing: payload[heap + range.lowerBound..<heap + range.upperBound])
+        }
+
+        /// As `part`, where not all parts have been checked.
+        func checkedPart(_ i: Int) throws(EngineError) -> UnsafeRawBufferPointer {
+            let range = UnsafeRawBufferPointer(rebasing: payload[(4 + parts * 4)...])
+            let start = i == 0 ? 0 : Int(payload.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self))
+            let end = Int(payload.loadUnaligned(fromByteOffset: 4 + i * 4, as: UInt32.self))
+            guard start <= end, end <= range.count else { throw corrupted("a mixed value has the wrong length") }
+            return UnsafeRawBufferPointer(rebasing: range[start..<end])
         }
 
         /// The bytes of a string or data.

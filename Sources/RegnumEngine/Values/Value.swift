@@ -57,24 +57,34 @@ extension Value {
         }
     }
 
-    /// True for the link itself, not for a collection that has it.
-    func isLink(to word: UInt64) -> Bool {
+    /// True for a link to one of the targets itself, not for a collection that has it.
+    func isLink(to targets: WordSet) -> Bool {
         switch self {
-        case .link(let key): key.rawValue == word
-        case .typedLink(let table, let key): Value.targetWord(table, key) == word
+        case .link(let key): targets.contains(key.rawValue)
+        case .typedLink(let table, let key): targets.contains(Value.targetWord(table, key))
         default: false
         }
     }
 
-    /// The value without the links to `word`: lists lose them, elsewhere they become null.
-    func clearingLinks(to word: UInt64) -> Value {
+    /// How many links in the value, nested ones too, lead to the targets.
+    func linkCount(to targets: WordSet) -> Int {
         switch self {
-        case .link, .typedLink: isLink(to: word) ? .null : self
+        case .link, .typedLink: isLink(to: targets) ? 1 : 0
+        case .list(let values): values.reduce(0) { $0 + $1.linkCount(to: targets) }
+        case .dictionary(let entries): entries.reduce(0) { $0 + $1.value.linkCount(to: targets) }
+        default: 0
+        }
+    }
+
+    /// The value without the links to the targets: lists lose them, elsewhere they become null.
+    func clearingLinks(to targets: WordSet) -> Value {
+        switch self {
+        case .link, .typedLink: isLink(to: targets) ? .null : self
         case .list(let values):
-            .list(values.compactMap { $0.isLink(to: word) ? nil : $0.clearingLinks(to: word) })
+            .list(values.compactMap { $0.isLink(to: targets) ? nil : $0.clearingLinks(to: targets) })
         case .dictionary(let entries):
             .dictionary(
-                entries.map { DictionaryEntry(key: $0.key, value: $0.value.clearingLinks(to: word)) })
+                entries.map { DictionaryEntry(key: $0.key, value: $0.value.clearingLinks(to: targets)) })
         default: self
         }
     }

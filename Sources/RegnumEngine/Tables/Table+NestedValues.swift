@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collections in mixed values of an object: finding and changing what a path leads to. The path begins at the value of a
+// mixed column, or at an element of a collection of mixed values.
+
+/// The value of a mixed column that the running transaction changes, unpacked. Its row has the bytes that it was.
+final class OpenMixedValue {
+    let column: Int
+    let key: ObjectKey
+    @exclusivity(unchecked) var value: Value
+    @exclusivity(unchecked) var isChanged = false
+    /// Bytes that it takes when it is packed.
+    @exclusivity(unchecked) var byteCount: Int
+
+    init(_ column: Int, _ key: ObjectKey, _ value: Value) {
+        (self.column, self.key, self.value) = (column, key, value)
+        byteCount = MixedCodec.byteCount(value)
+    }
+}
+
+/// What a path led to last, in the file: loops over one collection do not go the way again.
+struct LastNested {
+    var column: Int
+    var key: ObjectKey
+    var changeCount: UInt64
+    /// Held, so that the address of its elements stays its own.
+    var path: [NestedStep]
+    var look: NestedLook
+}
+
+extension Table {
+    /// Calls nothing: gives what the path leads to; nil where it leads nowhere. O(depth), O(1) where it was asked for last.
+    package func nested(
+        _ column: Int, of key: ObjectKey, at location: RowLocation, _ path: [NestedStep]
+    ) throws(EngineError) -> NestedLook? {
+        if let lastNested, let found = known(lastNested, column, key, path) { return found }
+        guard var (look, rest) = try nestedRoot(column, key, location, path) else { return nil }
+        while let step = rest.popFirst() {
+            guard let next = try look.step(step) else { return nil }
+            look = next
+        }
+        if !session.isFrozen, !path.isEmpty, case .stored = look {
+            lastNested = LastNested(
+                column: column, key: key, changeCount: session.changeCount, path: path, look: look)
+        }
+        return look
+    }
+
+    @inline(__always)
+    private func known(_ last: LastNested, _ column: Int, _ key: ObjectKey, _ path: [NestedStep]) -> NestedLook? {
+        guard last.key == key, last.column == column, last.changeCount == session.changeCount, !path.isEmpty,
+            path.withUnsafeBufferPointer({ path in
+                last.path.withUnsafeBufferPointer { $0.baseAddress == path.baseAddress && $0.count == path.count }
+            })
+        else { return nil }
+        return last.look
+    }
+
+    private func nestedRoot(
+        _ column: Int, _ key: ObjectKey, _ location: RowLocation, _ path: [NestedStep]
+    ) throws(EngineError) -> (look: NestedLook, rest: ArraySlice<NestedStep>)? {
+        let kind = definition.columns[column].collection
+        if kind == .none {
+            if let open = openMixed, open.column == column, open.key == key { return (.memory(open.value), path[...]) }
+            let view = location.group.columns[column]
+            if view.isNull(location.row) { return (.memory(.null), path[...]) }
+            var bytes = view.bytes(location.row)
+            if view.isBlob(location.row) { bytes = try blob(bytes) }
+            return (.stored(try MixedCodec.Reader(bytes, isLook: true)), path[...])
+        }
+        guard let index = try nestedIndex(column, key, path.first), index < (try elementCount(column, location)) else {
+            return nil
+        }
+        let (leaf, start) = try leaf(column, of: key, location, at: index)
+        switch leaf {
+        case .memory(let leaf): return (.memory(leaf.values[index - start]), path.dropFirst())
+        case .stored(let leaf):
+            if leaf.values.isNull(index - start) { return (.memory(.null), path.dropFirst()) }
+            let bytes = leaf.values.bytes(index - start)
+            return (.stored(try MixedCodec.Reader(bytes, isLook: true)), path.dropFirst())
+        }
+    }
+
+    /// The place of the element of a collection that a path begins with.
+    private func nestedIndex(
+        _ column: Int, _ key: ObjectKey, _ step: NestedStep?
+    ) throws(EngineError) -> Int? {
+        switch (definition.columns[column].collection, step) {
+        case (.list, .index(let index)?): return index >= 0 ? index : nil
+        case (.dictionary, .key(let name)?): return try dictionaryIndex(of: name, column, of: key)
+        default: return nil
+        }
+    }
+
+    // MARK: Changing
+
+    /// Changes the collection that the path leads to; nothing where it leads to none. O(depth), and what the change costs
+    /// in an array; O(the whole value) for the first change after somebody has asked for its bytes, and of indexed columns.
+    package func changeNested(
+        _ change: NestedChange, _ column: Int, of key: ObjectKey, _ path: [NestedStep]
+    ) throws(EngineError) {
+        try session.relieveIfDue()
+        if definition.columns[column].collection != .none { return try changeElement(change, column, of: key, path) }
+        if indexes[column] != nil || uniques.contains(where: { $0.hasTree(of: column) }) {
+            var value = try value(column, of: key)
+            if change.apply(to: &value, at: path[...]) != nil { try set(value, column, of: key) }
+            return
+        }
+        let open = try openMixedValue(column, key)
+        try session.change { () throws(EngineError) in
+            guard let effect = change.apply(to: &open.value, at: path[...]) else { return }
+            open.isChanged = true
+            open.byteCount += effect.growth
+            try note(effect, column, key)
+        }
+    }
+
+    private func changeElement(
+        _ change: NestedChange, _ column: Int, of key: ObjectKey, _ path: [NestedStep]
+    ) throws(EngineError) {
+        guard let index = try nestedIndex(column, key, path.first), index < (try listCount(column, of: key)) else {
+            return
+        }
+        let open = try open(column, key)
+        try session.change { () throws(EngineError) in
+            var effect: NestedEffect?
+            try open.change(index) { value in
+                effect = change.apply(to: &value, at: path.dropFirst())
+                return effect?.growth ?? 0
+            }
+            if let effect { try note(effect, column, key) }
+        }
+    }
+
+    private func note(_ effect: NestedEffect, _ column: Int, _ key: ObjectKey) throws(EngineError) {
+        try unlink(column, key, effect.removed)
+        try link(column, key, effect.added)
+        session.changeCount &+= UInt64(max(effect.added.count + effect.removed.count, 1))
+        noteIfLong(.mixed, effect.added)
+    }
+
+    private func openMixedValue(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenMixedValue {
+        if let openMixed, openMixed.column == column, openMixed.key == key { return openMixed }
+        try writeBackMixed()
+        let open = OpenMixedValue(column, key, try value(column, of: key))
+        openMixed = open
+        return open
+    }
+
+    /// Writes the value that is unpacked back into its row.
+    func writeBackMixed() throws(EngineError) {
+        guard let open = openMixed else { return }
+        openMixed = nil
+        guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
+        let row = group.view.pointee.row(of: open.key.rawValue)
+        try session.change { () throws(EngineError) in
+            try freeBlob(open.column, RowLocation(group: group.view, row: row))
+            group.makeWritable(open.column)
+            store(open.value, open.column, group, row)
+        }
+        session.changeCount &+= 1
+    }
+}

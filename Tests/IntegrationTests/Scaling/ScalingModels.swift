@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The classes of the tests of growth, and how the work of an operation on n things is compared with that on 4n.
+
+import Foundation
+import RealmSwift
+import Regnum
+import Testing
+
+enum Scaling {
+    class Part: EmbeddedObject {
+        @Persisted var value = 0
+        @Persisted var link: Item?
+        @Persisted var parts: List<Part>
+
+        convenience init(_ value: Int) {
+            self.init()
+            self.value = value
+        }
+    }
+
+    class Item: Object {
+        @Persisted(primaryKey: true) var id = 0
+        @Persisted var name = ""
+        @Persisted(indexed: true) var group = 0
+        @Persisted var any: AnyRealmValue
+        @Persisted var next: Item?
+        @Persisted(originProperty: "next") var previous: LinkingObjects<Item>
+
+        convenience init(_ id: Int) {
+            self.init()
+            (self.id, name, group) = (id, "item \(id)", id % 7)
+        }
+    }
+
+    class Owner: Object {
+        @Persisted var items: List<Item>
+        @Persisted var itemSet: MutableSet<Item>
+        @Persisted var itemMap: Map<String, Item?>
+        @Persisted var numbers: List<Int>
+        @Persisted var numberSet: MutableSet<Int>
+        @Persisted var numberMap: Map<String, Int>
+        @Persisted var values: List<AnyRealmValue>
+        @Persisted var valueSet: MutableSet<AnyRealmValue>
+        @Persisted var valueMap: Map<String, AnyRealmValue>
+        @Persisted var any: AnyRealmValue
+        @Persisted var part: Part?
+        @Persisted var parts: List<Part>
+        @Persisted var partMap: Map<String, Part?>
+    }
+
+    static let types: [ObjectBase.Type] = [Part.self, Item.self, Owner.self]
+
+    static func realm() throws -> Realm {
+        try Realm(configuration: Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: types))
+    }
+
+    /// A Realm with `count` items and one owner of nothing.
+    static func filled(_ count: Int) throws -> (realm: Realm, owner: Owner, items: [Item]) {
+        let realm = try realm()
+        let owner = Owner()
+        try realm.write {
+            realm.add(owner)
+            for id in 0..<count { realm.add(Item(id)) }
+        }
+        return (realm, owner, Array(realm.objects(Item.self)))
+    }
+}
+
+/// An operation on n things: `prepare` gives what is measured. Each measurement prepares anew.
+struct ScalingCase: Sendable, CustomStringConvertible {
+    let description: String
+    /// n: large enough that work for each pair of things would show beside the rest.
+    let count: Int
+    let prepare: @Sendable (Int) throws -> () throws -> Void
+
+    init(_ description: String, _ count: Int = 600, _ prepare: @escaping @Sendable (Int) throws -> () throws -> Void) {
+        self.description = description
+        self.count = count
+        self.prepare = prepare
+    }
+
+    /// Processor time of this thread, the least of some runs: other threads and processes do not count.
+    private func work(_ count: Int, runs: Int) throws -> Double {
+        var least = Double.infinity
+        for _ in 0..<runs {
+            let body = try prepare(count)
+            let start = Self.now()
+            try body()
+            least = min(least, Self.now() - start)
+        }
+        return least
+    }
+
+    private static func now() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    }
+
+    /// How many times more work 4n take than n do. What is refused once is measured again: only what grows always is.
+    func growth(limit: Double) throws -> Double {
+        var least = Double.infinity
+        for round in 0..<4 where least > limit {
+            least = min(least, try work(4 * count, runs: 1 + round) / max(work(count, runs: 2 + round), 1e-6))
+        }
+        return least
+    }
+}
