@@ -42,6 +42,9 @@ package final class Database: @unchecked Sendable {
         /// How long the lock among processes is kept from one commit to the next while others may be waiting for it, in
         /// nanoseconds.
         package var longestHold: UInt64 = 10_000_000
+        /// How long an opening, and a write, wait for others, in nanoseconds; nil: an opening 30 seconds, a write as long as
+        /// it takes.
+        package var busyTimeout: UInt64?
         /// A bug to be found by a test; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
@@ -163,10 +166,14 @@ package final class Database: @unchecked Sendable {
     /// Waits until no other thread and no other process writes, and learns what others have committed.
     func enterWriter() throws(EngineError) {
         if offers.take() { return }
-        gate.enter(patience: WriterWait.patience) { wait in WriterWait.shared.during(self) { wait() } }
+        let (begin, deadline) = (options.busyTimeout == nil ? 0 : MonotonicClock.now(), options.writeDeadline)
+        let isEntered = gate.enter(patience: WriterWait.patience, until: deadline) { wait in
+            WriterWait.shared.during(self) { wait() }
+        }
         offers.hasEntered()
+        guard isEntered else { throw busyError(since: begin) }
         do throws(EngineError) {
-            _ = try lockWriter()
+            _ = try lockWriter(until: deadline, since: begin)
         } catch {
             leaveWriter()
             throw error
@@ -188,7 +195,9 @@ package final class Database: @unchecked Sendable {
 
     /// The lock among processes, where it is not held still for commits that stand in line. False where it is not to be
     /// waited for, and another process has it.
-    private func lockWriter(waits: Bool = true) throws(EngineError) -> Bool {
+    private func lockWriter(
+        waits: Bool = true, until deadline: UInt64 = Gate.never, since begin: UInt64 = 0
+    ) throws(EngineError) -> Bool {
         let (heldSince, isKnown) = line.monitor.withLock { () -> (UInt64?, Bool) in
             line.isWriterInside = true
             return (line.isLockHeld ? line.lockedAt : nil, line.isKnown)
@@ -215,7 +224,10 @@ package final class Database: @unchecked Sendable {
         }
         if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
             guard waits else { return false }
-            try WriterWait.shared.during(self) { () throws(EngineError) in try shared.lockWriter() }
+            let isLocked = try WriterWait.shared.during(self) { () throws(EngineError) in
+                try shared.lockWriter(until: deadline)
+            }
+            guard isLocked else { throw busyError(since: begin) }
         }
         let wasKnown = line.monitor.withLock {
             line.isLockHeld = shared != nil

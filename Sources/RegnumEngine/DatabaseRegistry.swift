@@ -177,7 +177,8 @@ final class DatabaseRegistry: Sendable {
                         return try !shared.hasOthers()
                     }
                     if canLock {
-                        return try shared.whileOpening { () throws(EngineError) -> R? in
+                        return try shared.whileOpening(until: Database.OpenOptions().openingDeadline) {
+                            () throws(EngineError) -> R? in
                             try look() ? body(true) : nil
                         }
                     }

@@ -21,6 +21,11 @@ package enum EngineError: Error, Equatable {
     /// While opening: other processes have the file open, and the file at `path`, by which processes agree, is not
     /// theirs any more.
     case lockFile(path: String)
+    /// While opening: the file at `path`, whose name is that of the lock file, is somebody else's. It is left as it is.
+    case foreignLockFile(path: String)
+    /// Another process, or another thread, did not let go of the file for as long as somebody waited for it. The sentence
+    /// says who.
+    case busy(String)
     /// While making a file: there is one at `path`.
     case fileExists(path: String)
     /// A value is over a limit of the format (`FormatLimits`).

@@ -23,8 +23,8 @@ public final class Inspector {
 
     /// Opens the file at `path`, which must exist.
     ///
-    /// With `isReadOnly` nothing is written, not even a lock file beside it: right for files that nobody
-    /// writes meanwhile, and for damaged ones, which opening for writing may repair. Where the catalog or the schema of
+    /// With `isReadOnly` nothing is written, not even a lock file beside it: right for damaged files, which opening for
+    /// writing may repair, and for those that may only be read. Others may write meanwhile: one version is shown. Where the catalog or the schema of
     /// the newest commit cannot be read, the commit before it is shown, and where no commit is whole, as in a file that
     /// was cut off, what is left of the newest one; `integrityFindings()` and `salvage` say so.
     /// Otherwise the file is opened as any other process would open it, and may be in use.

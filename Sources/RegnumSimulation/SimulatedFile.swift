@@ -136,6 +136,16 @@ final class SimulatedFile: File {
         node.locks.unlock(byte: byte, owner: ObjectIdentifier(self))
     }
 
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool {
+        try call("lock") { _ in }
+        return node.locks.tryLockShared(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
+        try call("lock") { _ in }
+        return node.locks.lockedBytes(in: bytes, except: ObjectIdentifier(self))
+    }
+
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {
         try call("lock") { _ in }
         return node.locks.isLocked(bytes: bytes, except: ObjectIdentifier(self))

@@ -51,7 +51,7 @@ package final class SimulatedFileSystem: FileSystem {
             disk.pending.append(.link(path: path, node))
             return (node, live)
         }
-        return SimulatedFile(self, node, live, path, isWritable: mode != .readOnly)
+        return SimulatedFile(self, node, live, path, isWritable: mode.writes)
     }
 
     package func status(_ path: String) throws(SystemError) -> FileStatus? {

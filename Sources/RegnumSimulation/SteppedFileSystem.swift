@@ -144,10 +144,28 @@ final class SteppedFile: File {
         while try !base.tryLock(byte: byte) { try fileSystem.schedule.wait(fileSystem.process) }
     }
 
+    func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
+        try step()
+        while try !(isShared ? base.tryLockShared(byte: byte) : base.tryLock(byte: byte)) {
+            try fileSystem.schedule.wait(fileSystem.process)
+        }
+        return true
+    }
+
     func unlock(byte: Int) {
         do throws(SystemError) { try step() } catch { return }
         base.unlock(byte: byte)
         fileSystem.schedule.wakeAll()
+    }
+
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool {
+        try step()
+        return try base.tryLockShared(byte: byte)
+    }
+
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
+        try step()
+        return try base.lockedBytes(in: bytes)
     }
 
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {

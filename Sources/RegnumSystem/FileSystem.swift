@@ -14,6 +14,8 @@ package enum OpenMode: Sendable, Equatable {
     case readWriteCreate
     /// The file must exist, and the last part of the path must be no symbolic link (`.io`).
     case readWriteNoFollow
+    /// As `readWriteNoFollow`; the file is never written.
+    case readOnlyNoFollow
     /// The file is made; `.exists` where anything is at the path, a symbolic link too. The permissions are those of
     /// POSIX, and none of the executable bits; the process may take away more.
     case createNew(permissions: UInt32)
@@ -24,9 +26,12 @@ extension OpenMode {
     package var makesFiles: Bool {
         switch self {
         case .readWriteCreate, .createNew: true
-        case .readOnly, .readWrite, .readWriteNoFollow: false
+        case .readOnly, .readWrite, .readWriteNoFollow, .readOnlyNoFollow: false
         }
     }
+
+    /// False for the modes that only read.
+    package var writes: Bool { self != .readOnly && self != .readOnlyNoFollow }
 }
 
 /// What a sync must achieve before it returns.
@@ -45,7 +50,12 @@ package struct FileStatus: Sendable, Equatable {
     /// Who may read and write it, as POSIX writes it.
     package var permissions: UInt32
     package var identity: FileIdentity?
-    package init(kind: Kind, byteCount: Int, permissions: UInt32 = 0o644, identity: FileIdentity? = nil) {
+    /// How many names the file has.
+    package var linkCount: Int
+    package init(
+        kind: Kind, byteCount: Int, permissions: UInt32 = 0o644, identity: FileIdentity? = nil, linkCount: Int = 1
+    ) {
+        self.linkCount = linkCount
         self.kind = kind
         self.byteCount = byteCount
         self.permissions = permissions
@@ -80,11 +90,15 @@ package protocol FileSystem: AnyObject, Sendable {
     func syncDirectory(containing path: String) throws(SystemError)
     /// Random bytes for seeds, identifiers and nonces. Deterministic in a simulation.
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
+    /// Files, deleted or not, that processes which have locked some of `bytes` of `file` have open, and locked there too.
+    /// None where the system does not show what others have open.
+    func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File]
     /// True where several processes can open one file, so that the shared file `<path>.lock` is kept.
     var isShared: Bool { get }
 }
 
 extension FileSystem {
+    package func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] { [] }
     package func linked(_ path: String) -> String { path }
 }
 
@@ -101,6 +115,9 @@ package protocol File: AnyObject, Sendable {
     /// Makes the file at least `byteCount` long with space reserved, zeros in the new part. All or nothing:
     /// `.noSpace` leaves the length as it was.
     func allocate(_ byteCount: Int) throws(SystemError)
+    /// Reserves space for the holes of the first `byteCount` bytes: what is mapped of a hole ends the program where the
+    /// disk is full. `.noSpace` changes nothing.
+    func fillHoles(_ byteCount: Int) throws(SystemError)
     /// Cuts the file (never lengthens it).
     func truncate(_ byteCount: Int) throws(SystemError)
     /// Returns when everything written before the call is durable. After an error nothing is known of it,
@@ -122,9 +139,17 @@ package protocol File: AnyObject, Sendable {
     func tryLock(byte: Int) throws(SystemError) -> Bool
     /// As `tryLock`, but waits.
     func lock(byte: Int) throws(SystemError)
+    /// As `lock`, or `tryLockShared` where it is shared; false where it was not to be had before `MonotonicClock` shows
+    /// `deadline`.
+    func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool
+    /// Takes a shared lock of one byte, which several open files may hold at once, also files that are open for reading
+    /// only. False if another open file holds the exclusive lock of `tryLock`.
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool
     func unlock(byte: Int)
     /// True where another open file holds the lock of one of those bytes.
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
+    /// Of those bytes some that another open file has locked in one piece; nil if none is locked.
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>?
     /// Lets those who can use `other` use this file, just made for its owner alone and still empty, and nobody else, as
     /// far as the system's three kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where
     /// the process may give them, all permissions that this allows, and on Linux its access list; else the process's
@@ -139,9 +164,32 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+    package func fillHoles(_ byteCount: Int) throws(SystemError) {}
+
+    /// Waits by asking again, at first after 20 microseconds, later every millisecond.
+    package func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
+        var pause: UInt64 = 20_000
+        while try !(isShared ? tryLockShared(byte: byte) : tryLock(byte: byte)) {
+            if MonotonicClock.now() >= deadline { return false }
+            CurrentThread.sleep(nanoseconds: pause)
+            pause = min(pause * 2, 1_000_000)
+        }
+        return true
+    }
+
     package func beginWriteback(_ range: Range<Int>) {}
     package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
     package func takeAccess(of other: any File, asReplacement: Bool) -> Bool { true }
+
+    /// The lowest of those bytes that another open file has locked, with those after it that are locked in one piece.
+    package func firstLocked(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
+        var lowest: Range<Int>?
+        while let found = try lockedBytes(in: bytes.lowerBound..<(lowest?.lowerBound ?? bytes.upperBound)) {
+            lowest = found
+            if found.lowerBound == bytes.lowerBound { break }
+        }
+        return lowest
+    }
 
     /// True where another open file holds the lock of that byte.
     package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }

@@ -49,7 +49,7 @@ package final class MemoryFileSystem: FileSystem {
             state.files[path] = storage
             return storage
         }
-        return MemoryFile(storage, path, isWritable: mode != .readOnly)
+        return MemoryFile(storage, path, isWritable: mode.writes)
     }
 
     package func status(_ path: String) throws(SystemError) -> FileStatus? {
@@ -270,6 +270,16 @@ final class MemoryFile: File {
 
     func unlock(byte: Int) {
         storage.locks.unlock(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool {
+        try check("lock")
+        return storage.locks.tryLockShared(byte: byte, owner: ObjectIdentifier(self))
+    }
+
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
+        try check("lock")
+        return storage.locks.lockedBytes(in: bytes, except: ObjectIdentifier(self))
     }
 
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {

@@ -107,6 +107,10 @@ package final class PosixFileSystem: FileSystem {
         if synced < 0 { throw SystemError(code: Int32(-synced), "sync directory", directory) }
     }
 
+    package func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] {
+        LockHolder.paths(at: bytes, besides: file).compactMap { try? open($0, .readWrite) }
+    }
+
     package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
         SystemCalls.fillRandom(buffer)
     }
@@ -257,6 +261,13 @@ final class PosixFile: File {
         }
     }
 
+    func fillHoles(_ byteCount: Int) throws(SystemError) {
+        let descriptor = try descriptor("allocate")
+        if SystemCalls.isReserved(descriptor.number, byteCount) { return }
+        let result = SystemCalls.reserveSpace(descriptor.number, from: 0, count: byteCount)
+        if !SystemCalls.isUnsupported(result) { _ = try checked(result, "allocate") }
+    }
+
     func truncate(_ byteCount: Int) throws(SystemError) {
         let descriptor = try descriptor("truncate")
         if try lengthOf(descriptor) <= byteCount { return }
@@ -310,6 +321,19 @@ final class PosixFile: File {
         // After `close` there is nothing left to unlock.
         guard let descriptor = openDescriptor else { return }
         SystemCalls.unlock(descriptor.number, byte: byte)
+    }
+
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool {
+        let descriptor = try descriptor("lock")
+        return try checked(SystemCalls.lockShared(descriptor.number, byte: byte), "lock") == 0
+    }
+
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
+        if bytes.isEmpty { return nil }
+        let descriptor = try descriptor("lock")
+        var found = bytes
+        return try checked(SystemCalls.isLocked(descriptor.number, bytes: bytes, found: &found), "lock") == 1
+            ? found : nil
     }
 
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool {

@@ -43,6 +43,9 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         self.code = code
     }
 
+    /// True for a lock that was refused because the file system has none.
+    package var isUnsupportedLock: Bool { code != 0 && SystemCalls.isUnsupportedLock(-Int(code)) }
+
     /// One line for a person, as "Cannot open '/data/a.realm': no such file or directory (error 2)".
     package var description: String {
         let suffix = code == 0 ? "" : " (error \(code))"

@@ -433,7 +433,12 @@ extension DurabilityTests {
         // Leaves a lock file that fits.
         _ = try open("b.realm")
         var first: Database? = try open("a.realm")
-        #expect(throws: EngineError.self) { try open("b.realm") }
+        #if os(Linux)
+            // The lock file beside the other name is found among the open files.
+            #expect(try open("b.realm").pinsOfOthers().isEmpty)
+        #else
+            #expect(throws: EngineError.self) { try open("b.realm") }
+        #endif
         withExtendedLifetime(first) {}
         first = nil
         _ = try open("b.realm")

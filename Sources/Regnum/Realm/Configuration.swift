@@ -53,9 +53,8 @@ extension Realm {
         /// the last Realm of the file is closed.
         public var encryptionKey: Data?
         /// True where nothing may be written. The file must exist, or its `seedFilePath`, and be of this `schemaVersion`.
-        /// Nothing else may write to it while it is open so: it is no part of what processes tell each other, so that
-        /// its pages may be written over, and the end of the file cut off, which ends the program. A file that others
-        /// write to is opened as any other, and not written to.
+        /// Other processes may write to it meanwhile: the Realm shows the version that was the newest when it was opened,
+        /// and keeps it, which takes space in the file until it is closed. Read permission for the file is enough.
         public var readOnly: Bool
         /// The version of the schema; a file never goes back to a lower one.
         public var schemaVersion: UInt64
@@ -77,6 +76,8 @@ extension Realm {
         var storedDurability = Durability.full
         /// See `verify`.
         var storedVerification = FileVerification.onFirstUse
+        /// See `busyTimeout`.
+        var storedBusyTimeout: TimeInterval?
 
         /// Makes a configuration; where both are given the identifier wins over the file.
         public init(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a commit waits for, as programs choose it.
 
+public import Foundation
 internal import RegnumEngine
 
 /// What a write to a file has achieved when it returns. Every level is atomic: after a power loss a write is there as a
@@ -41,6 +42,23 @@ extension ConfigurationCare where Self == Realm.Configuration {
         set {
             var configuration: Realm.Configuration = self
             configuration.storedDurability = newValue
+            self = configuration
+        }
+    }
+
+    /// How long an opening and a write wait for other processes and threads, in seconds, before they throw `Realm.Error`
+    /// with the reason `.busy`, which names who was waited for. Nil, the default: an opening waits 30 seconds, and a write
+    /// as long as it takes, as in RealmSwift. `beginWrite()`, which cannot throw, ends the program after that time, so
+    /// programs that set a limit write with `write`. The first Realm of a file in the process decides. Without meaning for
+    /// Realms in memory.
+    public var busyTimeout: TimeInterval? {
+        get {
+            let configuration: Realm.Configuration = self
+            return configuration.storedBusyTimeout
+        }
+        set {
+            var configuration: Realm.Configuration = self
+            configuration.storedBusyTimeout = newValue
             self = configuration
         }
     }

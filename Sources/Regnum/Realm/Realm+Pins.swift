@@ -25,7 +25,7 @@ public struct VersionPin: Sendable, CustomStringConvertible {
     public let version: UInt64
     /// How many versions are newer.
     public let newerVersions: UInt64
-    /// The process that keeps it.
+    /// The process that keeps it; 0 for a read-only one, which is not known.
     public let processIdentifier: Int32
     /// Since when; nil for another process.
     public let since: Date?
@@ -43,7 +43,8 @@ public struct VersionPin: Sendable, CustomStringConvertible {
         case .realm: text += "by the Realm opened\(place)"
         case .frozenRealm: text += "by what was frozen of the Realm opened\(place)"
         case .library: text += "by the library"
-        case .otherProcess: text += "by process \(processIdentifier)"
+        case .otherProcess:
+            text += processIdentifier == 0 ? "by a process that only reads" : "by process \(processIdentifier)"
         }
         return text
     }

@@ -56,6 +56,7 @@ extension Realm.Error {
         case .corrupted(let damage): self = .damaged(damage, start, path)
         case .system(let system): self.init(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
+        case .busy(let words): self = make(.fail, .busy, words)
         case .limit(let words): self = make(.fail, .overLimit, words)
         case .lockFile(let lock):
             self = make(
@@ -63,6 +64,11 @@ extension Realm.Error {
                 "Other processes have it open, and '\(lock)', by which "
                     + "processes agree, was deleted, replaced or damaged since. Let those processes close the file, then "
                     + "open it again; never touch the lock file while a Realm is open.")
+        case .foreignLockFile(let lock):
+            self = make(
+                .incompatibleLockFile, .foreignLockFile,
+                "The file '\(lock)' has the name of the database's lock file, but is not one, and was left as it is. "
+                    + "Choose another name for the database, or remove that file if nobody needs it.")
         case .fileExists(let path): self = .fileExists(path)
         case .refused(let why, let words):
             self = .refused(why, words + " The file is as it was: change the objects in the `migrationBlock`.", path)
@@ -76,6 +82,7 @@ extension Realm.Error {
         case .corrupted(let damage): self = .damaged(damage, start, path)
         case .system(let system): self.init(system, start, path, readOnly: false)
         case .latched(let words): self = .latched(words, path)
+        case .busy(let words): self = Realm.Error(.fail, .busy, start + words, fileURL: URL(fileURLWithPath: path))
         case .limit(let words):
             self = Realm.Error(.fail, .overLimit, start + words, fileURL: URL(fileURLWithPath: path))
         case .refused(let why, let words):
@@ -176,7 +183,7 @@ extension EngineError {
     /// What the program ends with where nothing can be thrown.
     var lastWords: String {
         switch self {
-        case .limit(let words), .refused(_, let words): return words
+        case .limit(let words), .refused(_, let words), .busy(let words): return words
         default:
             var path: String?
             if case .corrupted(let damage) = self { path = damage.path }
@@ -193,8 +200,8 @@ extension EngineError {
             "\(error)."
         case .latched(let words):
             "\(words). An earlier commit failed: close all Realms of the file and open it again to write."
-        case .limit(let words), .refused(_, let words): words
-        case .notADatabase, .unsupported, .encryption, .lockFile, .fileExists: "\(self)."
+        case .limit(let words), .refused(_, let words), .busy(let words): words
+        case .notADatabase, .unsupported, .encryption, .lockFile, .foreignLockFile, .fileExists: "\(self)."
         }
     }
 }

@@ -151,6 +151,8 @@ extension Realm.Error {
         public static let tooManyVersions = Reason(rawValue: "tooManyVersions")
         /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
         public static let foreignLockFile = Reason(rawValue: "foreignLockFile")
+        /// Others did not let go of the file for as long as was waited.
+        public static let busy = Reason(rawValue: "busy")
         /// The file exists, and it must not.
         public static let fileExists = Reason(rawValue: "fileExists")
         /// The file is in use in this process.

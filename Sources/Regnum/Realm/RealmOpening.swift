@@ -35,6 +35,7 @@ enum RealmOpening {
         SchemaUpdate.refuseOwnMigration(place)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
+        try DispatchDescriptors.require(for: place.name)
         let write = OpenWrites.take(key, queue, actor)
         if let write, let setting = RealmCache.Setting.difference(write.configuration, configuration) {
             misuse(setting.words(place.name))
@@ -115,6 +116,7 @@ enum RealmOpening {
     static func options(_ configuration: Realm.Configuration) -> Database.OpenOptions {
         var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
         options.encryptionKey = configuration.engineKey
+        options.busyTimeout = configuration.storedBusyTimeout.map { UInt64(min(max($0, 0), 1e9) * 1e9) }
         if let limits = configuration.extras.spillLimits { options.spillLimits = limits }
         return options
     }

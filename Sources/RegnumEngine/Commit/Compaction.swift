@@ -60,7 +60,7 @@ extension Opening {
     ) throws(EngineError) -> R? {
         defer { file.close() }
         let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-        return try shared.whileOpening { () throws(EngineError) -> R? in
+        return try shared.whileOpening(until: options.openingDeadline) { () throws(EngineError) -> R? in
             guard try isAtPath() else {
                 isMoved = true
                 return nil

@@ -54,6 +54,12 @@ struct Opening {
             let status = try fileSystem.status(path)
             if let status, status.kind != .file { throw EngineError.notADatabase(path: path, why: .directory) }
             isMaking = status == nil
+            // Before the database is made: the name beside it may be taken.
+            if !options.isReadOnly, options.makesFile, fileSystem.isShared, isMaking,
+                try SharedFile.isTaken(path, fileSystem)
+            {
+                throw EngineError.foreignLockFile(path: path + ".lock")
+            }
             let mode: OpenMode = options.isReadOnly ? .readOnly : options.makesFile ? .readWriteCreate : .readWrite
             file = try fileSystem.open(path, mode)
         } catch let error as SystemError {
@@ -68,12 +74,20 @@ struct Opening {
     /// Nil where the path has come to lead to another file meanwhile: then it must be opened again.
     func makeDatabase() throws(EngineError) -> Database? {
         do throws(EngineError) {
-            // A read-only file may lie where nothing can be written: it is taken as nobody changes it.
-            guard fileSystem.isShared, !options.isReadOnly else { return try openAlone(nil) }
+            guard fileSystem.isShared else { return try openAlone(nil) }
+            if options.isReadOnly { return try openToRead() }
             // What is no database is refused before a lock file is put beside it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
             let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-            return try shared.whileOpening { () throws(EngineError) in
+            let deadline = options.openingDeadline
+            // Beside others who join too, so that none of them keeps anybody out.
+            let joined = try shared.whileOpening(isShared: true, until: deadline) {
+                () throws(EngineError) -> Database? in
+                guard try isAtPath(), try shared.hasOthers(), try shared.isLockFileInUse() else { return nil }
+                return try join(shared, try readHeader(try byteCount()))
+            }
+            if let joined { return joined }
+            return try shared.whileOpening(until: deadline) { () throws(EngineError) in
                 guard try isAtPath() else {
                     file.close()
                     return nil
@@ -83,7 +97,9 @@ struct Opening {
                     if try shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
                     looks += 1
                     // Its lock file has gone, or the database file has two names.
-                    if looks > Self.looksForOthers { throw .lockFile(path: path + ".lock") }
+                    if looks > Self.looksForOthers {
+                        return try join(shared, try readHeader(try byteCount()), isDeleted: true)
+                    }
                     CurrentThread.sleep(nanoseconds: 1_000_000)
                 }
                 return try openAlone(shared)
@@ -104,7 +120,7 @@ struct Opening {
     }
 
     /// Nobody else has the file open: makes it, or recovers what the last process left.
-    private func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
+    func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
         let isNew = try isNew()
         do throws(EngineError) {
             if isNew {
@@ -122,10 +138,16 @@ struct Opening {
     }
 
     /// Others have the file open and may be writing: their newest version counts, nothing is recovered.
-    private func join(_ shared: SharedFile, _ header: FileHeader) throws(EngineError) -> Database {
+    private func join(
+        _ shared: SharedFile, _ header: FileHeader, isDeleted: Bool = false
+    ) throws(EngineError) -> Database {
         let seal = try makeSeal(header)
         let reader = try makeReader(seal)
-        try shared.join(header)
+        if isDeleted {
+            guard try shared.joinDeleted(header) else { throw .lockFile(path: path + ".lock") }
+        } else {
+            try shared.join(header)
+        }
         while true {
             guard let number = shared.newest else { throw .lockFile(path: path + ".lock") }
             // Its blocks are looked at before any session pins it: writers must leave them alone meanwhile.
@@ -298,17 +320,23 @@ struct Opening {
 
     // MARK: Opening
 
-    func recover(_ shared: SharedFile?, isNew: Bool = false) throws(EngineError) -> Database {
-        let count = try byteCount()
+    /// `inUseBy`: others have the file open, and their newest version is shown.
+    func recover(
+        _ shared: SharedFile?, isNew: Bool = false, inUseBy others: SharedFile? = nil
+    ) throws(EngineError) -> Database {
+        var count = try byteCount()
         let header = try readHeader(count)
         let seal = try makeSeal(header)
         let reader = try makeReader(seal)
 
         var rejected: [CommitSlot.Placed] = []
         var passedOver: PassedCommit?
-        var slots = try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
-        let damagedSlot = try pageOfDamagedSlot(slots)
-        let settled = try readSettled(seal)
+        var (slots, damagedSlot, settled) = try findSlots(others, header, seal)
+        if others != nil {
+            // They may have made the file longer.
+            count = try byteCount()
+            try reader.extend(toPages: UInt64(count >> 12))
+        }
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
         if let mended { slots.insert(mended, at: 0) }
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
@@ -328,8 +356,9 @@ struct Opening {
             }
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
             let isLong = Self.isLong(slot, byteCount: count)
-            if !isLong || !isSettled && !holdsManifest(slot, reader) {
-                guard isSettled || lastDurable(shared, header) == slot.version else {
+            let isKnown = isSettled || others != nil
+            if !isLong || !isKnown && !holdsManifest(slot, reader) {
+                guard isKnown || lastDurable(shared, header) == slot.version else {
                     rejected.append(placed)
                     continue
                 }
@@ -376,7 +405,7 @@ struct Opening {
         }
     }
 
-    private func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
+    func readHeader(_ count: Int) throws(EngineError) -> FileHeader {
         guard count >= FileHeader.byteCount else {
             throw .notADatabase(path: path, why: try shortFile(count))
         }
@@ -423,7 +452,7 @@ struct Opening {
         return try FileHeader(reading: page, path: path)
     }
 
-    private func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
+    func readSlots(_ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
@@ -436,7 +465,7 @@ struct Opening {
     }
 
     /// The page of a slot that does not hold, and was not cleared.
-    private func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
+    func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
         for offset in CommitSlot.byteOffsets where !slots.contains(where: { $0.byteOffset == offset }) {
             let page = try readPage(at: offset)
             defer { page.deallocate() }
@@ -445,7 +474,7 @@ struct Opening {
         return nil
     }
 
-    private func readSettled(_ seal: FileSeal) throws(EngineError) -> CommitSlot.Placed? {
+    func readSettled(_ seal: FileSeal) throws(EngineError) -> CommitSlot.Placed? {
         do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
     }
 
@@ -499,12 +528,12 @@ struct Opening {
         } catch { throw .system(error) }
     }
 
-    private func byteCount() throws(EngineError) -> Int {
+    func byteCount() throws(EngineError) -> Int {
         do { return try file.byteCount() } catch { throw .system(error) }
     }
 
     /// 4,096 bytes from `offset`, zeros behind the end of the file. The caller deallocates.
-    private func readPage(at offset: Int) throws(EngineError) -> UnsafeMutableRawPointer {
+    func readPage(at offset: Int) throws(EngineError) -> UnsafeMutableRawPointer {
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
         Memory.zero(page, 4096)
         do {

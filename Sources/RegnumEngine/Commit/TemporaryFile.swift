@@ -91,3 +91,12 @@ package struct TemporaryFile: Sendable {
         file.close()
     }
 }
+
+extension FileSystem {
+    /// A path in the same directory that nobody has.
+    func unusedPath(beside path: String) -> String {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { fillRandom($0) }
+        return "\(path).\(String(word, radix: 16)).tmp"
+    }
+}

@@ -56,22 +56,22 @@ final class SharedFile: @unchecked Sendable {
     private static let writingWord = 65
     private static let bellOffset = 1024
     private static let lastWriterOffset = 528
-    private static let durableOffset = 536
+    static let durableOffset = 536
     private static let failuresOffset = 544
     private static let unsyncedFailuresOffset = 552
-    private static let magic: UInt64 = 0x0000_0005_4B43_4C52
-    private static let writerByte = 1 << 62
+    static let magic: UInt64 = 0x0000_0005_4B43_4C52
+    static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     private static let firstSlotByte = 1 << 62 + 1000
     private static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
 
-    private let path: String
-    private let fileSystem: any FileSystem
+    let path: String
+    let fileSystem: any FileSystem
     /// The database file, whose bytes are locked.
-    private let database: any File
+    let database: any File
     /// Set by `join` or `reset`, before anybody else sees this object.
-    private var file: (any File)?
-    private var base = ZeroBytes.base
+    private(set) var file: (any File)?
+    private(set) var base = ZeroBytes.base
     private(set) var slot = -1
     /// What `showFailed` has shown. Guard: the mutex of `VersionRegistry`.
     var failed = Failed()
@@ -113,9 +113,26 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Calls `body` while no other process opens the file.
-    func whileOpening<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
-        do { try database.lock(byte: Self.openingByte) } catch { throw .system(error) }
+    /// Calls `body` while no other process opens the file, or, where it is shared, while those who do join the ones that
+    /// have it open. Throws `.busy` where that does not begin before `deadline`.
+    func whileOpening<R>(
+        isShared: Bool = false, until deadline: UInt64, _ body: () throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        let begin = MonotonicClock.now()
+        do {
+            guard try database.lock(byte: Self.openingByte, isShared: isShared, until: deadline) else {
+                let seconds = (MonotonicClock.now() - begin) / 1_000_000_000
+                throw EngineError.busy(
+                    "It is being opened, compacted or deleted by \(holders(of: Self.openingByte)), or that process keeps "
+                        + "others from it. Waited \(seconds) s, as long as `busyTimeout` allows: try again later.")
+            }
+        } catch let error as EngineError {
+            throw error
+        } catch let error as SystemError {
+            throw .system(error)
+        } catch {
+            fatalError("an error of another type: \(error)")
+        }
         defer { database.unlock(byte: Self.openingByte) }
         return try body()
     }
@@ -124,7 +141,7 @@ final class SharedFile: @unchecked Sendable {
     func ifAlone(_ body: () -> Void) {
         guard isOurs, (try? database.tryLock(byte: Self.openingByte)) == true else { return }
         defer { database.unlock(byte: Self.openingByte) }
-        if (try? hasOthers()) == false { body() }
+        if (try? hasOthers()) == false, (try? hasReaders()) == false { body() }
     }
 
     /// True if another process has this very file open, so that its state here counts and must be joined.
@@ -151,6 +168,7 @@ final class SharedFile: @unchecked Sendable {
         do {
             try open()
         } catch {
+            if error.kind == .exists { throw .foreignLockFile(path: path) }
             if error.kind == .permissionDenied || error.kind == .tooManyFiles { throw .system(error) }
             throw .lockFile(path: path)
         }
@@ -158,38 +176,34 @@ final class SharedFile: @unchecked Sendable {
         try claimSlot()
     }
 
+    /// As `join`, with the lock file that the others have open although it is not at its path any more: it was deleted or
+    /// replaced. False where the system does not show it.
+    func joinDeleted(_ header: FileHeader) throws(EngineError) -> Bool {
+        for found in fileSystem.filesLocked(at: Self.slotBytes, besides: database.identity) {
+            guard (try? found.byteCount()) ?? 0 >= Self.byteCount, let mapped = try? found.mapShared(Self.byteCount),
+                isHead(mapped, of: found, header)
+            else {
+                found.close()
+                continue
+            }
+            (file, base) = (found, mapped)
+            try claimSlot()
+            return true
+        }
+        return false
+    }
+
     private func open() throws(SystemError) {
         let opened = try fileSystem.open(path, .readWriteNoFollow)
+        guard try Self.isLockFile(opened) else {
+            opened.close()
+            throw SystemError(.exists, "open", path)
+        }
         file = opened
         if try opened.byteCount() < Self.byteCount { try opened.allocate(Self.byteCount) }
+        try opened.fillHoles(Self.byteCount)
         base = try opened.mapShared(Self.byteCount)
     }
-
-    private func isValid(_ header: FileHeader) -> Bool { file.map { isHead(base, of: $0, header) } ?? false }
-
-    /// Whether such bytes are the head of a lock file of this database since the machine has started.
-    private func isHead(_ base: UnsafeRawPointer, of file: any File, _ header: FileHeader) -> Bool {
-        guard base.load(as: UInt64.self) == Self.magic,
-            base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
-            base.load(fromByteOffset: 16, as: UInt64.self) == header.identifierHigh,
-            base.load(fromByteOffset: 64, as: UInt64.self) == file.identity.device,
-            base.load(fromByteOffset: 72, as: UInt64.self) == file.identity.inode,
-            base.load(fromByteOffset: 80, as: UInt64.self) == database.identity.device,
-            base.load(fromByteOffset: 88, as: UInt64.self) == database.identity.inode
-        else { return false }
-        for (i, word) in Self.bootWords.enumerated()
-        where base.load(fromByteOffset: 24 + i * 8, as: UInt64.self) != word { return false }
-        return true
-    }
-
-    /// The boot identifier as it lies in the file.
-    private static let bootWords: [UInt64] = {
-        var words = [UInt64](repeating: 0, count: 5)
-        for (i, byte) in Machine.bootIdentifier.utf8.prefix(40).enumerated() {
-            words[i / 8] |= UInt64(byte) << UInt64(i % 8 * 8)
-        }
-        return words.map { UInt64(littleEndian: $0) }
-    }()
 
     /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's;
     /// `isDurable` says that the newest version is known to be on the medium, else what is left by the last process
@@ -211,7 +225,10 @@ final class SharedFile: @unchecked Sendable {
             } else {
                 try make()
             }
-        } catch { throw .system(error) }
+        } catch {
+            if error.kind == .exists { throw .foreignLockFile(path: path) }
+            throw .system(error)
+        }
         // Calls to the system lie behind the last look at it.
         guard isMapped else { throw .lockFile(path: path) }
         clear(header)
@@ -222,18 +239,6 @@ final class SharedFile: @unchecked Sendable {
         word(at: Self.unsyncedFailuresOffset).value = 0
         slotsInUse = 0
         try claimSlot()
-    }
-
-    /// The last version that earlier processes knew to be on the medium, where the lock file that they have left tells of
-    /// one since the machine has started. Below the opening lock, while nobody has the file open.
-    func lastDurable(_ header: FileHeader) -> UInt64? {
-        guard let left = try? fileSystem.open(path, .readWriteNoFollow) else { return nil }
-        defer { left.close() }
-        let head = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
-        defer { head.deallocate() }
-        guard let base = head.baseAddress, (try? left.read(head, at: 0)) == head.count, isHead(base, of: left, header)
-        else { return nil }
-        return Word(base, at: Self.durableOffset).checked
     }
 
     /// Zeros everything that was in use, as far as the head is one that says so. Not pages that are zero: the first store
@@ -262,20 +267,20 @@ final class SharedFile: @unchecked Sendable {
         base.storeBytes(of: Self.magic, as: UInt64.self)
     }
 
-    /// Opens what an earlier process has left; false where it is better replaced: it is a link, it can be read by
-    /// others than the database, or processes use it for a database file that once had this name. Those that have used
+    /// Opens what an earlier process has left; false where it is better replaced: it is a link, it has another name too,
+    /// it can be read by others than the database, or processes use it for a database file that once had this name. Those that have used
     /// it for this one are just leaving; what they have told must not be lost.
     private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             try open()
             guard let file else { return false }
-            let found = try fileSystem.status(path)?.permissions ?? permissions
-            if found & ~permissions == 0 {
+            let status = try fileSystem.status(path)
+            if status?.linkCount ?? 1 < 2, (status?.permissions ?? permissions) & ~permissions == 0 {
                 if isMapped, isValid(header) { return true }
                 if try !file.isLocked(bytes: Self.slotBytes) { return true }
             }
         } catch {
-            if error.kind == .permissionDenied || error.kind == .noSpace { throw error }
+            if [.permissionDenied, .noSpace, .exists].contains(error.kind) { throw error }
         }
         file?.close()
         file = nil
@@ -314,7 +319,8 @@ final class SharedFile: @unchecked Sendable {
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
-                if slotsInUse < i + 1 { slotsInUse = i + 1 }
+                // Others may join at this moment.
+                word(at: 520).update { $0.map { $0 < i + 1 } == true ? UInt64(i + 1) : nil }
                 return
             }
         } catch { throw .system(error) }
@@ -412,10 +418,17 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Waits for the writer's lock among processes.
-    func lockWriter() throws(EngineError) {
-        do { try database.lock(byte: Self.writerByte) } catch { throw .system(error) }
+    /// Waits for the writer's lock among processes; false where it is not to be had before `deadline`.
+    func lockWriter(until deadline: UInt64 = Gate.never) throws(EngineError) -> Bool {
+        do throws(SystemError) {
+            if deadline == Gate.never {
+                try database.lock(byte: Self.writerByte)
+            } else if try !database.lock(byte: Self.writerByte, isShared: false, until: deadline) {
+                return false
+            }
+        } catch { throw .system(error) }
         showWriting(true)
+        return true
     }
 
     /// As `lockWriter`; false where it would wait.
@@ -543,6 +556,11 @@ final class SharedFile: @unchecked Sendable {
     /// The pins of other processes. Pins of processes that have ended are cleared. Below the writer's lock where
     /// space is given away for it; for information at any time.
     func pinsOfOthers() throws(EngineError) -> [OtherPins] {
+        let readers = try pinsOfReaders()
+        return try pinsOfMembers() + (readers.map { [$0] } ?? [])
+    }
+
+    private func pinsOfMembers() throws(EngineError) -> [OtherPins] {
         guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
         // All that is there before the first call to the system: the file may be cut while such a call is made.
         typealias Shown = (slot: Int, process: UInt64, words: [UInt64?], failed: Failed)
@@ -570,14 +588,5 @@ final class SharedFile: @unchecked Sendable {
             }
         } catch { throw .system(error) }
         return others
-    }
-}
-
-extension FileSystem {
-    /// A path in the same directory that nobody has.
-    func unusedPath(beside path: String) -> String {
-        var word: UInt64 = 0
-        withUnsafeMutableBytes(of: &word) { fillRandom($0) }
-        return "\(path).\(String(word, radix: 16)).tmp"
     }
 }

@@ -113,7 +113,7 @@ package enum Machine {
 }
 
 /// Up to 4,096 bytes of a file the system makes up, or nil.
-private func smallFile(_ path: String) -> [UInt8]? {
+func smallFile(_ path: String) -> [UInt8]? {
     let descriptor = withUTF8Path(path) { SystemCalls.openFile($0, .readOnly) }
     guard descriptor >= 0 else { return nil }
     defer { SystemCalls.closeFile(Int32(descriptor)) }

@@ -15,9 +15,15 @@ package final class Gate: @unchecked Sendable {
 
     package init() {}
 
+    /// A deadline that never comes.
+    package static let never = UInt64(Int64.max)
+
     /// Waits for its turn, then holds the gate until `leave`. Where that takes more than `patience` nanoseconds, `whileLong`
-    /// is called, which waits for the rest by calling what it is given.
-    package func enter(patience: UInt64 = .max, whileLong: (_ wait: () -> Void) -> Void) {
+    /// is called, which waits for the rest by calling what it is given. False where it was not its turn before `deadline`.
+    @discardableResult
+    package func enter(
+        patience: UInt64 = .max, until deadline: UInt64 = never, whileLong: (_ wait: () -> Void) -> Void
+    ) -> Bool {
         let place = monitor.withLock { () -> Place? in
             if !isTaken {
                 isTaken = true
@@ -27,10 +33,22 @@ package final class Gate: @unchecked Sendable {
             queue.append(place)
             return place
         }
-        guard let place else { return }
-        let (now, never) = (MonotonicClock.now(), UInt64(Int64.max))
-        if wait(at: place, until: patience < never - now ? now + patience : never) { return }
-        whileLong { _ = wait(at: place, until: never) }
+        guard let place else { return true }
+        let now = MonotonicClock.now()
+        let first = min(deadline, patience < Self.never - now ? now + patience : Self.never)
+        if wait(at: place, until: first) { return true }
+        var isServed = false
+        if first < deadline { whileLong { isServed = wait(at: place, until: deadline) } }
+        return isServed || !giveUp(place)
+    }
+
+    /// False where it is its turn already.
+    private func giveUp(_ place: Place) -> Bool {
+        monitor.withLock {
+            if place.isServed { return false }
+            queue.removeAll { $0 === place }
+            return true
+        }
     }
 
     package func enter() { enter { wait in wait() } }
@@ -39,7 +57,7 @@ package final class Gate: @unchecked Sendable {
     private func wait(at place: Place, until deadline: UInt64) -> Bool {
         monitor.withLock {
             while !place.isServed {
-                if deadline == UInt64(Int64.max) {
+                if deadline == Self.never {
                     monitor.wait(on: place.signal)
                 } else {
                     if MonotonicClock.now() >= deadline { return false }

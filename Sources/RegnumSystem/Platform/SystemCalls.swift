@@ -40,6 +40,8 @@ enum SystemCalls {
             case .readWrite: O_RDWR
             case .readWriteCreate: O_RDWR | O_CREAT
             case .readWriteNoFollow: O_RDWR | O_NOFOLLOW
+            // A pipe would make the call wait for somebody who writes to it.
+            case .readOnlyNoFollow: O_RDONLY | O_NOFOLLOW | O_NONBLOCK
             case .createNew: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
             }
         var permissions: UInt32 = 0o644
@@ -110,11 +112,21 @@ enum SystemCalls {
         #endif
     }
 
+    /// True where the system has as much space for the file as so many bytes need.
+    static func isReserved(_ descriptor: Int32, _ byteCount: Int) -> Bool {
+        var raw = stat()
+        guard call({ fstat(descriptor, &raw) }) == 0 else { return false }
+        return Int(raw.st_blocks) * 512 >= byteCount
+    }
+
     /// True for what `reserveSpace` gives on a file system that cannot reserve.
     static func isUnsupported(_ result: Int) -> Bool {
         result == -Int(EOPNOTSUPP) || result == -Int(ENOTSUP) || result == -Int(ENOSYS)
             || result == -Int(EINVAL)
     }
+
+    /// True for what a lock gives on a file system that has none.
+    static func isUnsupportedLock(_ result: Int) -> Bool { result == -Int(ENOLCK) || isUnsupported(result) }
 
     static func syncFile(_ descriptor: Int32, _ kind: SyncKind) -> Int {
         #if canImport(Darwin)
@@ -214,7 +226,7 @@ extension SystemCalls {
                 inode: UInt64(truncatingIfNeeded: source.st_ino))
             status = FileStatus(
                 kind: kind, byteCount: Int(source.st_size), permissions: UInt32(source.st_mode) & 0o777,
-                identity: identity)
+                identity: identity, linkCount: Int(source.st_nlink))
         }
     }
 
@@ -328,6 +340,13 @@ extension SystemCalls {
         return !waits && (result == -Int(EAGAIN) || result == -Int(EACCES)) ? 1 : result
     }
 
+    /// 0 when the shared lock is taken, 1 when another open file holds the exclusive one.
+    static func lockShared(_ descriptor: Int32, byte: Int) -> Int {
+        var request = request(Int32(F_RDLCK), byte, 1)
+        let result = call { fcntl(descriptor, setLock, &request) }
+        return result == -Int(EAGAIN) || result == -Int(EACCES) ? 1 : result
+    }
+
     static func unlock(_ descriptor: Int32, byte: Int) {
         var request = request(Int32(F_UNLCK), byte, 1)
         _ = call { fcntl(descriptor, setLock, &request) }
@@ -345,5 +364,19 @@ extension SystemCalls {
         let result = call { fcntl(descriptor, testLock, &request) }
         if result < 0 { return result }
         return request.l_type == Int16(F_UNLCK) ? 0 : 1
+    }
+
+    /// As `isLocked`; `found` are the bytes of one of those locks, as far as they are asked for.
+    static func isLocked(_ descriptor: Int32, bytes: Range<Int>, found: inout Range<Int>) -> Int {
+        var request = request(Int32(F_WRLCK), bytes.lowerBound, bytes.count)
+        let result = call { fcntl(descriptor, testLock, &request) }
+        if result < 0 { return result }
+        if request.l_type == Int16(F_UNLCK) { return 0 }
+        let start = max(Int(request.l_start), bytes.lowerBound)
+        // A length of 0 means "to the end".
+        let (end, isOver) = Int(request.l_start).addingReportingOverflow(Int(request.l_len))
+        let isOpen = request.l_len <= 0 || isOver
+        found = start..<max(isOpen ? bytes.upperBound : min(end, bytes.upperBound), start + 1)
+        return 1
     }
 }

@@ -140,6 +140,8 @@ private final class KillingFile: File {
     func tryLock(byte: Int) throws(SystemError) -> Bool { try base.tryLock(byte: byte) }
     func lock(byte: Int) throws(SystemError) { try base.lock(byte: byte) }
     func unlock(byte: Int) { base.unlock(byte: byte) }
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool { try base.tryLockShared(byte: byte) }
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? { try base.lockedBytes(in: bytes) }
     func close() { base.close() }
 }

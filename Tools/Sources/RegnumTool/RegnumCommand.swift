@@ -38,7 +38,7 @@ struct FileArguments: ParsableArguments {
     @Flag(
         name: .long,
         help:
-            "Write nothing, not even a lock file beside it: for damaged files, and only where nobody writes meanwhile.")
+            "Write nothing, not even a lock file beside it: for damaged files. Others may write meanwhile.")
     var readOnly = false
 
     var url: URL { URL(fileURLWithPath: file) }

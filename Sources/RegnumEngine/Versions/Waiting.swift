@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long processes and threads wait for each other, and what the error says of those who were waited for.
+
+import RegnumSystem
+
+extension Database.OpenOptions {
+    /// How long an opening waits for others who open, compact or delete the file, unless something else is set.
+    static let openingTimeout: UInt64 = 30_000_000_000
+
+    /// `MonotonicClock` when an opening that begins now has waited long enough.
+    var openingDeadline: UInt64 { Self.deadline(busyTimeout ?? Self.openingTimeout) }
+
+    /// As `openingDeadline`, for a write.
+    var writeDeadline: UInt64 { busyTimeout.map { Self.deadline($0) } ?? Gate.never }
+
+    private static func deadline(_ timeout: UInt64) -> UInt64 {
+        let now = MonotonicClock.now()
+        return timeout < Gate.never - now ? now + timeout : Gate.never
+    }
+}
+
+extension SharedFile {
+    /// Who holds the lock of a byte of the database file, in words.
+    func holders(of byte: Int) -> String {
+        let holders = LockHolder.find(database.identity, byte: byte).map(\.words)
+        return holders.isEmpty ? "a process that this one may not look into" : holders.joined(separator: ", ")
+    }
+}
+
+extension Database {
+    /// Why a write that began to wait at `begin` does not wait any longer.
+    func busyError(since begin: UInt64) -> EngineError {
+        let now = MonotonicClock.now()
+        func seconds(_ since: UInt64) -> String {
+            let tenths = (now &- min(since, now)) / 100_000_000
+            return "\(tenths / 10).\(tenths % 10) s"
+        }
+        var words: String
+        switch writerNote.map({ ($0.holder, $0) }) {
+        case (.process(let process), let note)?:
+            words =
+                "\(LockHolder(process: Int32(truncatingIfNeeded: process)).words) has been writing for "
+                + seconds(note.since)
+        case (.thread(let thread), let note)?:
+            words = "thread \(String(thread, radix: 16)) of this process has been writing for \(seconds(note.since))"
+            if let origin = note.origin { words += ", in the Realm opened at \(origin.fileID):\(origin.line)" }
+        case (.offered, _)?: words = "an asynchronous write of this process has the turn"
+        case nil:
+            words = shared.map { "its lock is held by \($0.holders(of: SharedFile.writerByte))" } ?? "somebody writes"
+        }
+        return .busy(
+            "Others write to the file: \(words). Waited \(seconds(begin)), as long as `busyTimeout` allows. "
+                + "Nothing was changed: try again later.")
+    }
+}

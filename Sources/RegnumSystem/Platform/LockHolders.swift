@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which processes hold the lock of a byte of a file, for error messages. Linux only, and only of processes that this one
+// may look into; elsewhere nobody is found.
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// A process that holds a lock.
+package struct LockHolder: Sendable, Equatable {
+    package var process: Int32
+    /// Its command line; empty if the system does not say.
+    package var command: String
+
+    package init(process: Int32) {
+        self.process = process
+        #if os(Linux)
+            let words = smallFile("/proc/\(process)/cmdline")?.split(separator: 0) ?? []
+            command = words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+            if command.count > Self.commandLimit { command = command.prefix(Self.commandLimit) + "…" }
+        #else
+            command = ""
+        #endif
+    }
+
+    private static let commandLimit = 200
+
+    /// As in "process 12 ('server --port 80')".
+    package var words: String { command.isEmpty ? "process \(process)" : "process \(process) ('\(command)')" }
+
+    /// Reads what the system shows of each open file of each process: takes milliseconds.
+    package static func find(_ file: FileIdentity, byte: Int) -> [LockHolder] {
+        #if os(Linux)
+            return processes.filter { process in
+                locks(of: process).contains { $0.inode == file.inode && $0.bytes.contains(byte) }
+            }.map { LockHolder(process: $0) }
+        #else
+            return []
+        #endif
+    }
+
+    /// Where other files are open on which a process that has locked some of `bytes` of `file` has locked some of them too.
+    static func paths(at bytes: Range<Int>, besides file: FileIdentity) -> [String] {
+        #if os(Linux)
+            return processes.flatMap { process -> [String] in
+                let locks = locks(of: process).filter { bytes.overlaps($0.bytes) }
+                guard locks.contains(where: { $0.inode == file.inode }) else { return [] }
+                return locks.filter { $0.inode != file.inode }.map { "/proc/\(process)/fd/\($0.descriptor)" }
+            }
+        #else
+            return []
+        #endif
+    }
+
+    struct Lock: Equatable {
+        var descriptor: String
+        var inode: UInt64
+        var bytes: ClosedRange<Int>
+    }
+
+    /// What the lines about an open file say of locks, as "lock: 1: OFDLCK ADVISORY WRITE -1 fd:00:1234 0 EOF".
+    static func locks(in text: [UInt8], of descriptor: String) -> [Lock] {
+        text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let words = line.split { $0 == 32 || $0 == 9 }.map { String(decoding: $0, as: UTF8.self) }
+            guard words.count >= 9, words[0] == "lock:",
+                let inode = words[6].split(separator: ":").last.flatMap({ UInt64($0) }),
+                let start = Int(words[7]), let end = words[8] == "EOF" ? Int.max : Int(words[8]), start <= end
+            else { return nil }
+            return Lock(descriptor: descriptor, inode: inode, bytes: start...end)
+        }
+    }
+
+    #if os(Linux)
+        private static var processes: [Int32] { names(in: "/proc").compactMap { Int32($0) } }
+
+        private static func locks(of process: Int32) -> [Lock] {
+            let folder = "/proc/\(process)/fdinfo"
+            return names(in: folder).flatMap { name in
+                smallFile("\(folder)/\(name)").map { locks(in: $0, of: name) } ?? []
+            }
+        }
+
+        private static func names(in folder: String) -> [String] {
+            guard let directory = withUTF8Path(folder, { opendir($0) }) else { return [] }
+            defer { closedir(directory) }
+            var names: [String] = []
+            while let entry = readdir(directory) {
+                let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                    String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if !name.hasPrefix(".") { names.append(name) }
+            }
+            return names
+        }
+    #endif
+}

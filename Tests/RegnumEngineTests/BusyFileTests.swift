@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Others who do not let go of a file: openings and writes wait as long as they were told to, and say for whom. And a file
+// that has the lock file's name without being one.
+
+import Foundation
+@testable import RegnumEngine
+import RegnumSystem
+import Testing
+
+// A class: its end removes the folder.
+@Suite final class BusyFileTests {
+    private let files = PosixFileSystem.shared
+    private let folder: String
+    private var path: String { folder + "/a.realm" }
+    private static let opening = 1 << 62 + 1
+
+    init() throws {
+        var word: UInt64 = 0
+        withUnsafeMutableBytes(of: &word) { PosixFileSystem.shared.fillRandom($0) }
+        folder =
+            FileManager.default.temporaryDirectory.appendingPathComponent("regnum-busy-\(String(word, radix: 16))").path
+        try files.makeDirectories(folder)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    private func open(_ path: String? = nil, timeout: UInt64? = nil, readOnly: Bool = false) throws -> Database {
+        var options = Database.OpenOptions(isReadOnly: readOnly)
+        options.busyTimeout = timeout
+        return try Database.openAsOtherProcess(path: path ?? self.path, fileSystem: files, options: options)
+    }
+
+    private func insert(_ session: Session) throws {
+        try session.beginWrite()
+        if session.tables.isEmpty { try session.addTables([SpaceTests.rows]) }
+        let table = try #require(session.table(named: "Row"))
+        try SpaceTests.insert(table, table.count, 10)
+        try session.commitWrite()
+    }
+
+    private func words(of body: () throws -> Void) -> String? {
+        do { try body() } catch EngineError.busy(let words) { return words } catch { Issue.record(error) }
+        return nil
+    }
+
+    @Test("an opening that others keep out ends in an error that names them; beside others it needs no turn")
+    func openings() throws {
+        let first = try open()
+        try insert(try first.makeSession())
+        let holder = try files.open(path, .readWrite)
+        #expect(try holder.tryLock(byte: Self.opening))
+        let refused = try #require(words { _ = try open(timeout: 20_000_000) })
+        #if os(Linux)
+            #expect(refused.contains("process \(CurrentProcess.id) ("))
+        #endif
+        #expect(refused.contains("busyTimeout"))
+        holder.unlock(byte: Self.opening)
+        // As one that was stopped while it joined the others, and as one who may only read.
+        let reader = try files.open(path, .readOnly)
+        #expect(try reader.tryLockShared(byte: Self.opening))
+        try insert(try open(timeout: 20_000_000).makeSession())
+        #expect(try open(timeout: 20_000_000, readOnly: true).makeSession().table(named: "Row")?.count == 2)
+    }
+
+    @Test("who only reads needs no turn to open, whoever opens")
+    func reading() throws {
+        do { try insert(try open().makeSession()) }
+        let holder = try files.open(path, .readWrite)
+        #expect(try holder.tryLock(byte: Self.opening))
+        #expect(try open(timeout: 0, readOnly: true).makeSession().table(named: "Row")?.count == 1)
+    }
+
+    @Test("a write that another process keeps waiting ends in an error that names it, and goes through later")
+    func otherProcess() throws {
+        let (one, two) = (try open().makeSession(), try open(timeout: 20_000_000).makeSession())
+        try insert(one)
+        try one.beginWrite()
+        let refused = try #require(words { try two.beginWrite() })
+        #expect(refused.contains("process \(CurrentProcess.id) (") && refused.contains("has been writing for 0."))
+        #expect(!two.isWriting)
+        one.rollbackWrite()
+        try insert(two)
+        #expect(two.table(named: "Row")?.count == 2)
+        #expect(IntegrityCheck.run(two.database).isClean)
+    }
+
+    @Test("a write that a lock of a stranger keeps waiting ends in an error that names it")
+    func stranger() throws {
+        let session = try open(timeout: 20_000_000).makeSession()
+        try insert(session)
+        let reader = try files.open(path, .readOnly)
+        #expect(try reader.tryLockShared(byte: 1 << 62))
+        let refused = try #require(words { try session.beginWrite() })
+        #if os(Linux)
+            #expect(refused.contains("process \(CurrentProcess.id) ("))
+        #endif
+        reader.close()
+        try insert(session)
+        #expect(IntegrityCheck.run(session.database).isClean)
+    }
+
+    @Test("a write that a thread of this process keeps waiting ends in an error that names the place")
+    func otherThread() throws {
+        let database = try open(timeout: 20_000_000)
+        let one = try database.makeSession(origin: SessionOrigin(.opened, fileID: "App/Main.swift", line: 12))
+        try insert(one)
+        try one.beginWrite()
+        let two = try database.makeSession()
+        let refused = try #require(words { try two.beginWrite() })
+        #expect(refused.contains("in the Realm opened at App/Main.swift:12"))
+        one.rollbackWrite()
+        try insert(two)
+        #expect(two.table(named: "Row")?.count == 2)
+    }
+
+    // MARK: Names
+
+    @Test("a file of somebody else that has the lock file's name is left as it is, and no database is made beside it")
+    func foreign() throws {
+        let lock = path + ".lock"
+        for text in ["# yarn lockfile v1\n", "R", String(repeating: "x", count: SharedFile.byteCount)] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: lock))
+            #expect(throws: EngineError.foreignLockFile(path: lock)) { try open() }
+            #expect(try String(contentsOfFile: lock, encoding: .utf8) == text)
+            #expect(try files.status(path) == nil)
+            // Of a database that is there already, too.
+            try files.remove(lock)
+            do { try insert(try open().makeSession()) }
+            try Data(text.utf8).write(to: URL(fileURLWithPath: lock))
+            #expect(throws: EngineError.foreignLockFile(path: lock)) { try open() }
+            #expect(try String(contentsOfFile: lock, encoding: .utf8) == text)
+            #expect(try open(readOnly: true).makeSession().table(named: "Row")?.count == 1)
+            try files.remove(lock)
+            try files.remove(path)
+        }
+    }
+
+    @Test(
+        "an empty file, zeros, and the lock file of another database are taken",
+        arguments: [0, 100, SharedFile.byteCount])
+    func taken(count: Int) throws {
+        try Data(count: count).write(to: URL(fileURLWithPath: path + ".lock"))
+        do { try insert(try open().makeSession()) }
+        do { try insert(try open(folder + "/b.realm").makeSession()) }
+        try files.remove(path + ".lock")
+        try files.rename(folder + "/b.realm.lock", to: path + ".lock")
+        try insert(try open().makeSession())
+    }
+
+    @Test("a hard link planted at the lock file's name is replaced or refused, and never written to")
+    func hardLink() throws {
+        let victim = folder + "/victim"
+        for text in ["", "precious"] {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: victim))
+            try FileManager.default.linkItem(atPath: victim, toPath: path + ".lock")
+            if text.isEmpty {
+                try insert(try open().makeSession())
+            } else {
+                #expect(throws: EngineError.foreignLockFile(path: path + ".lock")) { try open() }
+            }
+            #expect(try String(contentsOfFile: victim, encoding: .utf8) == text)
+            try files.remove(victim)
+            try files.remove(path + ".lock")
+        }
+    }
+}
