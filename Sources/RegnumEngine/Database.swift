@@ -359,24 +359,12 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to read it once, apart from others of this process: where it has been opened to write, as one that
-    /// may write too, so that what is read stays although others write meanwhile; else as one that nobody changes.
+    /// Opens the file to read it once, apart from others of this process, who may write meanwhile. Nothing is written.
     package static func openToRead(
         path: String, fileSystem: any FileSystem, encryptionKey: EncryptionKey?
     ) throws(EngineError) -> Database {
-        var options = OpenOptions()
+        var options = OpenOptions(isReadOnly: true)
         options.encryptionKey = encryptionKey
-        options.syncDelay = nil
-        options.makesFile = false
-        do throws(EngineError) {
-            if (try? fileSystem.status(fileSystem.linked(path) + ".lock")) != nil {
-                return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
-            }
-        } catch {
-            guard case .system(let refusal) = error, [.permissionDenied, .noSpace, .notFound].contains(refusal.kind)
-            else { throw error }
-        }
-        options.isReadOnly = true
         return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
     }
 

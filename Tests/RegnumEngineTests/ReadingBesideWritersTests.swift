@@ -30,17 +30,29 @@ import Testing
         return try Database.openAsOtherProcess(path: path, fileSystem: files, options: options)
     }
 
+    private static let rows = NewTable(
+        name: "Row", columns: [NewColumn(name: "number", type: .int), NewColumn(name: "text", type: .string)])
+
+    private func insert(_ table: Table, _ count: Int, _ byteCount: Int) throws {
+        for _ in 0..<count {
+            let location = try table.insertRow()
+            let key = location.key
+            try table.finishInsert(location)
+            try table.set(.string(String(repeating: "x", count: byteCount)), 1, of: key)
+        }
+    }
+
     /// 600 rows, all of the same number.
     private func make(_ session: Session) throws {
         try session.beginWrite()
-        try session.addTables([SpaceTests.rows])
+        try session.addTables([Self.rows])
         let table = try #require(session.table(named: "Row"))
-        for i in 0..<600 { try SpaceTests.insert(table, i, 40) }
+        try insert(table, 600, 40)
         try session.commitWrite()
-        try change(session, to: 0, .full)
+        try Self.change(session, to: 0, .full)
     }
 
-    private func change(_ session: Session, to number: Int64, _ durability: CommitDurability) throws {
+    private static func change(_ session: Session, to number: Int64, _ durability: CommitDurability) throws {
         try session.beginWrite()
         let table = try #require(session.table(named: "Row"))
         for position in 0..<table.count { try table.set(.int(number), 0, of: try table.key(atPosition: position)) }
@@ -61,13 +73,14 @@ import Testing
 
     /// Runs `body` while a thread commits without a pause.
     private func whileWriting(_ durability: CommitDurability, _ body: () throws -> Void) throws {
-        let writer = try open(readOnly: false).makeSession()
+        // Only the thread uses it from here on.
+        nonisolated(unsafe) let writer = try open(readOnly: false).makeSession()
         try make(writer)
         let (isOver, hasEnded, commits) = (Box(false), Box(false), Box(0))
-        let isStarted = DetachedThread.start { [self] in
+        let isStarted = DetachedThread.start {
             while !isOver.value {
                 do {
-                    try change(writer, to: Int64(commits.value + 1), durability)
+                    try Self.change(writer, to: Int64(commits.value + 1), durability)
                     commits.value += 1
                 } catch {
                     Issue.record(error)
@@ -120,7 +133,7 @@ import Testing
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
         func pending() throws -> Int {
-            for number in 1..<20 { try change(writer, to: Int64(number), .full) }
+            for number in 1..<20 { try Self.change(writer, to: Int64(number), .full) }
             return IntegrityCheck.run(writer.database).pendingPages
         }
         let before = try pending()
@@ -145,14 +158,14 @@ import Testing
         try make(writer)
         try writer.beginWrite()
         let table = try #require(writer.table(named: "Row"))
-        for i in 600..<3000 { try SpaceTests.insert(table, i, 1500) }
+        try insert(table, 2400, 1500)
         try writer.commitWrite()
         func clear() throws {
             try writer.beginWrite()
             let table = try #require(writer.table(named: "Row"))
             while table.count > 600 { try table.delete(try table.key(atPosition: table.count - 1)) }
             try writer.commitWrite()
-            for number in 0..<20 { try change(writer, to: Int64(number), .full) }
+            for number in 0..<20 { try Self.change(writer, to: Int64(number), .full) }
         }
         let size = try #require(try files.status(path)?.byteCount)
         do {
@@ -163,7 +176,7 @@ import Testing
             #expect(session.table(named: "Row")?.count == 3000)
             #expect(IntegrityCheck.run(reader).isClean)
         }
-        for number in 0..<20 { try change(writer, to: Int64(number), .full) }
+        for number in 0..<20 { try Self.change(writer, to: Int64(number), .full) }
         #expect(try #require(try files.status(path)?.byteCount) < size)
     }
 
@@ -176,14 +189,14 @@ import Testing
             let reader = try open(readOnly: true, checks: false)
             let session = try reader.makeSession()
             readers.append((session, try numbers(session)))
-            try change(writer, to: Int64(number), .full)
+            try Self.change(writer, to: Int64(number), .full)
         }
         for (session, numbers) in readers {
             #expect(try self.numbers(session) == numbers)
             #expect(IntegrityCheck.run(session.database).isClean)
         }
         readers = []
-        for number in 0..<5 { try change(writer, to: Int64(number), .full) }
+        for number in 0..<5 { try Self.change(writer, to: Int64(number), .full) }
         #expect(IntegrityCheck.run(writer.database).pendingPages < 200)
     }
 
@@ -191,7 +204,7 @@ import Testing
     func betweenSlotAndNumber() throws {
         let writer = try open(readOnly: false).makeSession()
         try make(writer)
-        try change(writer, to: 7, .full)
+        try Self.change(writer, to: 7, .full)
         let file = try files.open(path, .readWrite)
         defer { file.close() }
         let slots = try CommitSlot.readAll(file, seal: writer.database.seal).sorted {
