@@ -62,8 +62,10 @@ extension EngineError: CustomStringConvertible {
         case .latched(let words): words
         case .lockFile(let path):
             "other processes have it open, and their lock file '\(path)' was deleted, replaced or damaged"
+        case .foreignLockFile(let path):
+            "the file '\(path)', which has the name of its lock file, belongs to another program: rename that file or the database"
         case .fileExists(let path): "there is a file at '\(path)' already"
-        case .limit(let words), .refused(_, let words): words
+        case .limit(let words), .refused(_, let words), .busy(let words): words
         }
     }
 
