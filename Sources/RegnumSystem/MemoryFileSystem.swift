@@ -166,7 +166,9 @@ final class MemoryFileStorage: Sendable {
         return growth.withLock { _ in
             let before = length.load(ordering: .relaxed)
             if byteCount <= before { return true }
-            guard byteCount <= memory.byteCount, budget.take(byteCount - before) else { return false }
+            guard byteCount <= memory.byteCount, (try? memory.ensure(byteCount)) != nil,
+                budget.take(byteCount - before)
+            else { return false }
             length.store(byteCount, ordering: .releasing)
             return true
         }

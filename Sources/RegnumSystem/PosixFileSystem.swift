@@ -400,6 +400,8 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
     let capacity: Int
     private(set) var byteCount = 0
     private var mappedByteCount = 0
+    /// Less than `capacity` where the system gives little address space: then it grows with the file.
+    private var reservedByteCount: Int
     private let reserved: UnsafeMutableRawPointer
     private let descriptor: Descriptor
     private let path: String
@@ -411,22 +413,40 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         var information: SystemCalls.FileInformation?
         _ = SystemCalls.inspect(descriptor.number, &information)
         let length = information?.status.byteCount ?? 0
-        for shift in [40, 38, 36, 34, 32, 30] {
-            let isMuch = shift > Self.modest && length < 1 << (shift - 4)
-            if isMuch, AddressSpace.isScarce(with: 1 << shift, limit: 1 << 44) { continue }
-            guard let reserved = AddressSpace.reserve(1 << shift, isReadable: false) else { continue }
-            self.reserved = reserved
-            base = UnsafeRawPointer(reserved)
-            capacity = 1 << shift
-            self.descriptor = descriptor
-            self.path = path
-            return
+        guard let (reserved, byteCount, capacity) = Self.reserve(length) else {
+            throw SystemError(.addressSpace, "map", path)
         }
-        throw SystemError(.addressSpace, "map", path)
+        self.reserved = reserved
+        base = UnsafeRawPointer(reserved)
+        self.capacity = capacity
+        reservedByteCount = byteCount
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    /// Address space for a file of that length: where it is, how much, and how much it may become.
+    private static func reserve(_ length: Int) -> (UnsafeMutableRawPointer, byteCount: Int, capacity: Int)? {
+        for shift in [40, 38, 36, 0, 34, 32, 30, 28] {
+            if shift == 0 {
+                let step = SystemCalls.mappingGranularity
+                if length < AddressSpace.growingLimit,
+                    let place = AddressSpace.reserveGrowing(step, isReadable: false)
+                {
+                    return (place, step, AddressSpace.growingLimit)
+                }
+                continue
+            }
+            let isMuch = shift > modest && length < 1 << (shift - 4)
+            if isMuch, AddressSpace.isScarce(with: 1 << shift, limit: 1 << 44) { continue }
+            if let place = AddressSpace.reserve(1 << shift, isReadable: false) {
+                return (place, 1 << shift, 1 << shift)
+            }
+        }
+        return nil
     }
 
     deinit {
-        AddressSpace.release(reserved, capacity)
+        AddressSpace.release(reserved, reservedByteCount)
     }
 
     func extend(to newByteCount: Int) throws(SystemError) {
@@ -439,6 +459,12 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         guard let information else { throw SystemError(code: Int32(-inspected), "map", path) }
         if information.status.byteCount < newByteCount { throw SystemError(.io, "map", path) }
         let end = SystemCalls.wholePages(newByteCount)
+        if end > reservedByteCount {
+            guard AddressSpace.grow(reserved, from: reservedByteCount, to: end, isReadable: false) else {
+                throw SystemError(.addressSpace, "map", path)
+            }
+            reservedByteCount = end
+        }
         if end > mappedByteCount {
             let result = ForkWatch.withFiles { files -> Int in
                 let result = SystemCalls.map(

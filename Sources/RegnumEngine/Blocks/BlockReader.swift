@@ -50,7 +50,10 @@ package final class BlockReader: @unchecked Sendable {
         base = decrypted.map { UnsafeRawPointer($0.base) } ?? region.base
         verifiedMemory = try ReservedMemory(byteCount: max(region.capacity >> 9, 4096))
         verified = verifiedMemory.base.assumingMemoryBound(to: Atomic<UInt64>.self)
-        readable.store(UInt64(region.byteCount >> 12), ordering: .releasing)
+        let pages = region.byteCount >> 12
+        try verifiedMemory.ensure(pages << 3)
+        try decrypted?.ensure(pages << 12)
+        readable.store(UInt64(pages), ordering: .releasing)
     }
 
     /// Pages that are mapped.
@@ -62,6 +65,8 @@ package final class BlockReader: @unchecked Sendable {
             guard pages > readable.load(ordering: .acquiring) else { return }
             do throws(SystemError) {
                 try region.extend(to: Int(pages) << 12)
+                try verifiedMemory.ensure(Int(pages) << 3)
+                try decrypted?.ensure(Int(pages) << 12)
             } catch { throw EngineError.system(error) }
             readable.store(pages, ordering: .releasing)
         }

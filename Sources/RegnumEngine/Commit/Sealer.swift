@@ -76,13 +76,27 @@ package final class Sealer {
     /// Bytes that are not in the file yet.
     package var heldByteCount: Int { used - spilledByteCount }
 
-    /// True where a quarter of the room is left once `byteCount` more have come: time to refuse more.
-    package func isNearlyFull(with byteCount: Int) -> Bool { used + byteCount > capacity / 4 * 3 }
+    /// True where a quarter of the room is left once `byteCount` more have come: time to refuse more. Where the system
+    /// gives little address space there is as much room as it gives.
+    package func isNearlyFull(with byteCount: Int) -> Bool {
+        let needed = used + byteCount
+        return needed > capacity / 4 * 3 || (try? ensure(needed + needed / 3)) == nil
+    }
+
+    /// Both buffers have so many bytes.
+    private func ensure(_ byteCount: Int) throws(SystemError) {
+        try memory?.ensure(byteCount)
+        try sealedMemory?.ensure(byteCount)
+    }
 
     /// Makes the buffer, and that of the encrypted blocks. Without it they are made where they are first needed, and
     /// nothing can be thrown.
     func reserve(encrypting: Bool) throws(EngineError) {
-        do { try makeBuffers(encrypting: encrypting) } catch { throw .system(error) }
+        do throws(SystemError) {
+            try makeBuffers(encrypting: encrypting)
+            // What a small transaction needs is there before it begins.
+            try ensure(min(capacity, Self.keptByteCount))
+        } catch { throw .system(error) }
     }
 
     /// Both as long as each other: where there is room for a large one and no second, there is for two smaller ones.
@@ -133,6 +147,7 @@ package final class Sealer {
         entries.append(Entry(byteOffset: used, info: info, pageCount: pages, isDropped: false, placed: .none))
         let end = used + pages * FormatLimits.pageByteCount
         precondition(end <= capacity, "a transaction of more than \(capacity) bytes")
+        do { try ensure(end) } catch { fatalError("no address space for a write transaction: \(error)") }
         if used < touched { Memory.zero(bytes, min(end, touched) - used) }
         used = end
         return SealedBlock(index: index, bytes: bytes, ref: BlockRef(pending: index, info: info))
@@ -231,6 +246,7 @@ package final class Sealer {
         if let sealedMemory { return sealedMemory }
         do {
             let made = try makeReserved(capacity)
+            try made.ensure(used)
             sealedMemory = made
             return made
         } catch {

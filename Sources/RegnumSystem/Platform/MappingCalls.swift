@@ -26,6 +26,22 @@ extension SystemCalls {
         return checked(mmap(nil, byteCount, protection, flags, -1, 0))
     }
 
+    /// As `reserve`, at that place; nil where anything is mapped there, or the system cannot be asked for a place.
+    static func reserve(
+        at place: UnsafeMutableRawPointer, _ byteCount: Int, isReadable: Bool
+    ) -> UnsafeMutableRawPointer? {
+        #if os(Linux)
+            let protection = isReadable ? PROT_READ | PROT_WRITE : PROT_NONE
+            // MAP_FIXED_NOREPLACE, which is not imported everywhere.
+            let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | 0x100000
+            guard let base = checked(mmap(place, byteCount, protection, flags, -1, 0)) else { return nil }
+            if base == place { return base }
+            // Before Linux 4.17 the place is no more than a wish.
+            unmap(base, byteCount)
+        #endif
+        return nil
+    }
+
     /// Zeros over what is mapped there. The ends lie on `mappingGranularity`.
     static func reserve(over target: UnsafeMutableRawPointer, _ byteCount: Int) {
         let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | Int32(MAP_FIXED)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files in a process that has little address space (`ulimit -v`, small containers): what is taken grows with the file.
+
+import Foundation
+import RegnumSystem
+import Testing
+
+@testable import RegnumEngine
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+#if os(Linux)
+    // Opening a file of 1 MB took a GiB of address space, and writing to it two, whatever the file needed.
+    @Suite struct AddressSpaceTests {
+        /// Lets this process take so much more address space than it has.
+        private static func limit(to added: Int) throws {
+            let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+            let now = try #require(pages.first.flatMap { Int($0) }) * Int(sysconf(Int32(_SC_PAGESIZE)))
+            var limit = rlimit()
+            guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { exit(2) }
+            limit.rlim_cur = rlim_t(now + added)
+            guard setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { exit(2) }
+        }
+
+        private static func insert(_ session: Session, _ ids: Range<Int>, _ byteCount: Int) throws {
+            try session.beginWrite()
+            if session.tables.isEmpty { try session.addTables([SpaceTests.rows]) }
+            for id in ids { try SpaceTests.insert(try #require(session.table(named: "Row")), id, byteCount) }
+            try session.commitWrite()
+        }
+
+        private static func use(_ path: String, _ files: any FileSystem) throws {
+            do {
+                let session = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
+                // The file becomes some 20 MB long while it is open.
+                for turn in 0..<20 { try insert(session, turn * 1000..<(turn + 1) * 1000, 800) }
+                #expect(session.table(named: "Row")?.count == 20_000)
+                #expect(IntegrityCheck.run(session.database).isClean)
+            }
+            if files.isShared {
+                // What has grown is given back.
+                for _ in 0..<20 {
+                    let session = try Database.openAsOtherProcess(path: path, fileSystem: files).makeSession()
+                    try insert(session, 100_000..<100_001, 10)
+                    let table = try #require(session.table(named: "Row"))
+                    try session.beginWrite()
+                    try table.delete(try table.key(atPosition: table.count - 1))
+                    try session.commitWrite()
+                    #expect(table.count == 20_000)
+                }
+            }
+        }
+
+        @Test("a file is opened, read and written to where the address space has room for little more than the file")
+        func file() async throws {
+            let path = ProcessTests.newPath()
+            defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                try AddressSpaceTests.limit(to: 200 << 20)
+                try AddressSpaceTests.use(path, PosixFileSystem.shared)
+            }
+            let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+            #expect(try database.makeSession().table(named: "Row")?.count == 20_000)
+        }
+
+        @Test("a database in memory takes as little")
+        func memory() async throws {
+            await #expect(processExitsWith: .success) {
+                try AddressSpaceTests.limit(to: 200 << 20)
+                try AddressSpaceTests.use("/a.realm", MemoryFileSystem())
+            }
+        }
+
+        @Test("a write that needs more than there is throws, and the file is used on")
+        func tooMuch() async throws {
+            let path = ProcessTests.newPath()
+            defer { for end in ["", ".lock"] { try? PosixFileSystem.shared.remove(path + end) } }
+            await #expect(processExitsWith: .success) { [path = path as String] in
+                try AddressSpaceTests.limit(to: 200 << 20)
+                let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+                let session = try database.makeSession()
+                try AddressSpaceTests.insert(session, 0..<10, 100)
+                try AddressSpaceTests.limit(to: 4 << 20)
+                #expect(throws: EngineError.self) {
+                    while true { try AddressSpaceTests.insert(try database.makeSession(), 10..<200, 100_000) }
+                }
+                if session.isWriting { session.rollbackWrite() }
+                try AddressSpaceTests.limit(to: 100 << 20)
+                try AddressSpaceTests.insert(session, 5000..<5010, 100)
+            }
+            let database = try Database.openAsOtherProcess(path: path, fileSystem: PosixFileSystem.shared)
+            #expect(IntegrityCheck.run(database).isClean)
+        }
+    }
+#endif
