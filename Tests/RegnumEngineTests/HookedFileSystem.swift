@@ -115,7 +115,13 @@ private final class HookedFile: File {
         base.unlock(byte: byte)
         fileSystem.after(.unlock(byte: byte), path)
     }
+    func tryLockShared(byte: Int) throws(SystemError) -> Bool {
+        fileSystem.before(.lock(byte: byte), path)
+        if let error = fileSystem.refusal(.tryLock, path) { throw error }
+        return try base.tryLockShared(byte: byte)
+    }
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool { try base.isLocked(bytes: bytes) }
+    func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? { try base.lockedBytes(in: bytes) }
     func takeAccess(of other: any File, asReplacement: Bool) -> Bool {
         if fileSystem.refusal(.takeAccess, path) != nil { return false }
         return base.takeAccess(of: (other as? HookedFile)?.base ?? other, asReplacement: asReplacement)

@@ -226,7 +226,7 @@ final class SharedFile: @unchecked Sendable {
                 try make()
             }
         } catch {
-            if error.kind == .exists { throw .foreignLockFile(path: path) }
+            if error.kind == .exists, error.path == path { throw .foreignLockFile(path: path) }
             throw .system(error)
         }
         // Calls to the system lie behind the last look at it.
@@ -272,10 +272,14 @@ final class SharedFile: @unchecked Sendable {
     /// it for this one are just leaving; what they have told must not be lost.
     private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
+            if let status = try fileSystem.status(path), status.linkCount > 1 {
+                if try Self.isTaken(String(path.dropLast(5)), fileSystem) { throw SystemError(.exists, "open", path) }
+                return false
+            }
             try open()
             guard let file else { return false }
             let status = try fileSystem.status(path)
-            if status?.linkCount ?? 1 < 2, (status?.permissions ?? permissions) & ~permissions == 0 {
+            if (status?.permissions ?? permissions) & ~permissions == 0 {
                 if isMapped, isValid(header) { return true }
                 if try !file.isLocked(bytes: Self.slotBytes) { return true }
             }
