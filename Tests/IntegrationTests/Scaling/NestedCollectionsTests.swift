@@ -8,7 +8,7 @@ import Regnum
 import RegnumTestKit
 import Testing
 
-@Suite struct NestedValuesTests {
+@Suite struct NestedCollectionsTests {
     class Indexed: Object {
         @Persisted(indexed: true) var any: AnyRealmValue
     }
