@@ -7,7 +7,8 @@ import RegnumSystem
 extension SharedFile {
     /// False for a file of somebody else, which is left as it is. A lock file of any database or layout begins with the
     /// magic. What holds nothing is nobody's: a file that is empty or all zero, and one of the right length without a
-    /// first page, as a power loss may leave it.
+    /// first page, as a power loss may leave it. One of the right length whose first page is damaged is ours too: its last page, that of
+    /// the last slots, holds nothing, as no page of a text does.
     static func isLockFile(_ file: any File) throws(SystemError) -> Bool {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { page.deallocate() }
@@ -18,11 +19,19 @@ extension SharedFile {
             let count = try file.read(page, at: offset)
             if offset == 0, count >= 4, base.load(as: UInt32.self) == UInt32(truncatingIfNeeded: magic) { return true }
             if count == 0 { return true }
-            if page.prefix(count).contains(where: { $0 != 0 }) { return false }
+            if page.prefix(count).contains(where: { $0 != 0 }) {
+                return try length == byteCount && isZero(file, page, at: length - page.count)
+            }
             offset += count
             if length == byteCount { return true }
         }
         return true
+    }
+
+    private static func isZero(
+        _ file: any File, _ page: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(SystemError) -> Bool {
+        try !page.prefix(file.read(page, at: offset)).contains { $0 != 0 }
     }
 
     /// True if the name of the lock file beside a database is that of another file.
