@@ -46,6 +46,8 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case refusedByRule
         /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
         case foreignLockFile
+        /// Another process did not let go of the file for as long as it was waited for.
+        case inUse
         /// There is a file, and there must not be one.
         case fileExists
     }
@@ -84,7 +86,8 @@ extension InspectionError.Reason {
             case .corrupted(let damage): damage.isTruncation ? .truncated : .damaged
             case .system(let error): Self(error.kind)
             case .latched: .writesStopped
-            case .lockFile: .foreignLockFile
+            case .lockFile, .foreignLockFile: .foreignLockFile
+            case .busy: .inUse
             case .fileExists: .fileExists
             case .limit: .overLimit
             case .refused: .refusedByRule

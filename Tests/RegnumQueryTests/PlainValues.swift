@@ -227,11 +227,14 @@ enum PlainValues {
 
     // MARK: Figures
 
-    /// `@count`, `@min` and `@max`. Nulls and NaN do not count for the last two, nor among values of any type what is
-    /// no number.
+    /// `@count`, `@min` and `@max`. Nulls and NaN do not count for the last two; among values of any type only numbers and
+    /// dates do.
     static func figure(_ figure: String, _ values: [Value], _ type: ColumnType) -> Value {
         if figure == "@count" { return .int(Int64(values.count)) }
-        let counted = values.filter { type == .date ? $0 != .null : kind($0) == 2 && place($0) != 0 }
+        let counted = values.filter { value in
+            if case .date = value { return type == .date || type == .mixed }
+            return type != .date && kind(value) == 2 && place(value) != 0
+        }
         if figure == "@min" { return counted.min { order($0, $1) < 0 } ?? .null }
         return counted.max { order($0, $1) < 0 } ?? .null
     }

@@ -20,7 +20,8 @@ extension SharedFile {
             if offset == 0, count >= 4, base.load(as: UInt32.self) == UInt32(truncatingIfNeeded: magic) { return true }
             if count == 0 { return true }
             if page.prefix(count).contains(where: { $0 != 0 }) {
-                return try length == byteCount && isZero(file, page, at: length - page.count)
+                if length != byteCount { return false }
+                return try isZero(file, page, at: length - page.count)
             }
             offset += count
             if length == byteCount { return true }
