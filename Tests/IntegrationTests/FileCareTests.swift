@@ -307,7 +307,7 @@ final class CareRow: Object {
             seeded.seedFilePath = url
             let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: seeded) }
             let words = error?.localizedDescription ?? ""
-            #expect(words.contains("not found (error 2). Use a path"), "\(words)")
+            #expect(words.contains("no such file or directory (error 2). Use a path"), "\(words)")
         }
     }
 

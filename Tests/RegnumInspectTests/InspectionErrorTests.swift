@@ -37,7 +37,8 @@ struct InspectionErrorTests {
             try good.prefix(16 * 4096).write(to: url)
             expect(refusal(url), .truncated, "the file ends before its content does")
             var bytes = good
-            for page in 3..<bytes.count / 4096 { bytes[page * 4096 + 2000] ^= 0xff }
+            // After the commit slots.
+            for page in 6..<bytes.count / 4096 { bytes[page * 4096 + 2000] ^= 0xff }
             try bytes.write(to: url)
             expect(refusal(url), .damaged, "does not match its checksum")
         }

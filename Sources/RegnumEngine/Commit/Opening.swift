@@ -382,13 +382,7 @@ struct Opening {
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
             if !options.isReadOnly, options.mutant != .ghostCommit {
-                mendHeader(header)
-                for bad in rejected { try clear(bad) }
-                if let mended { try replace(mended, by: mended.bytes) }
-                if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
-                    try clear(placed)
-                    try replace(placed, by: placed.bytes)
-                }
+                try repair(header, rejected, mended, counting: placed)
             }
             return database
         }
@@ -396,6 +390,20 @@ struct Opening {
         let isCut = rejected.contains { $0.slot.highWater > UInt64(count >> 12) }
         return try remainsOrThrow(
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
+    }
+
+    /// Writes again what is damaged of the header and the slots, and clears the slots of commits that do not count.
+    private func repair(
+        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ damaged: CommitSlot.Placed?,
+        counting: CommitSlot.Placed
+    ) throws(EngineError) {
+        mendHeader(header)
+        for bad in rejected { try clear(bad) }
+        if let damaged { try replace(damaged, by: damaged.bytes) }
+        if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
+            try clear(counting)
+            try replace(counting, by: counting.bytes)
+        }
     }
 
     /// Who made the file may have ended before its name was on the medium.

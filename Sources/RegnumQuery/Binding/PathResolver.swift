@@ -63,7 +63,7 @@ extension [KeyPathSegment] {
 
 extension PredicateBinder {
     /// How many properties a key path may have. Evaluation follows links by recursion.
-    package static let pathLimit = 100
+    package static let pathLimit = 30
 
     func resolve(_ written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> ResolvedPath {
         do {
