@@ -32,7 +32,13 @@ struct ObservingProjectionsTests {
 
     /// "name old>new" of each change.
     private static func line<P>(_ change: ObjectChange<P>) -> String {
-        func text(_ value: Any?) -> String { value.map { "\($0)" } ?? "-" }
+        func text(_ value: Any?) -> String {
+            switch value {
+            case let texts as ProjectedCollection<String>: "[\(texts.joined(separator: ", "))]"
+            case let numbers as ProjectedCollection<Int>: "\(Array(numbers))"
+            default: value.map { "\($0)" } ?? "-"
+            }
+        }
         return switch change {
         case .change(_, let properties):
             properties.map { "\($0.name) \(text($0.oldValue))>\(text($0.newValue))" }.joined(separator: ", ")
@@ -55,13 +61,13 @@ struct ObservingProjectionsTests {
         }
         #expect(diary.take() == ["years ->-, home ->Linz"])
         try stage.write { try ann($0).friendNames[1] = "Sid" }
-        #expect(diary.take() == ["friendNames ->-"])
+        #expect(diary.take() == ["friendNames ->[Bob, Sid]"])
         try stage.write { realm in
             // A fan: the backlinks are projected too.
             let bob = realm.object(ofType: Person.self, forPrimaryKey: 2)
             bob?.friends.append(try ann(realm).rootObject)
         }
-        #expect(diary.take() == ["fanKeys ->-"])
+        #expect(diary.take() == ["fanKeys ->[2]"])
         try stage.write { $0.delete(try ann($0).rootObject) }
         try stage.write { $0.add(Person(value: ["id": 1])) }
         #expect(diary.take() == ["deleted"])
@@ -167,7 +173,7 @@ struct ObservingProjectionsTests {
         try stage.write { try ann($0).rootObject.friends[0].name = "Bib" }
         #expect(
             diaryLines(stage, diary).sorted() == [
-                "2 [0]", "d[] i[] m[1]", "friendNames ->-", "sections []",
+                "2 [0]", "d[] i[] m[1]", "friendNames ->[Bib, Cid]", "sections []",
             ])
         token.invalidate()
         names.invalidate()

@@ -124,7 +124,11 @@ extension RealmCollection {
         let bound: BoundPredicate
         do throws(QueryError) {
             bound = try PredicateBinder.bind(predicate, to: UnmanagedValueSchema.table, in: schema)
-        } catch { misuse(error.message) }
+        } catch {
+            misuse(
+                "Querying is currently only implemented for arrays of Realm Objects, and of values by SELF: "
+                    + error.message)
+        }
         return firstIndex { element in
             guard let holds = bound.isSatisfied(by: UnmanagedValue(value: Element._toRaw(element).plainValue)) else {
                 misuse("Searches of texts and places need objects that are managed.")
