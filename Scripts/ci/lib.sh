@@ -37,8 +37,9 @@ take() {
     links=()
     for module in "${modules[@]}"; do objects+=("$bin/$module.build"/*.o); done
     if [ -d "$bin/Crypto.build" ]; then
+        # CryptoExtras is RegnumRealmFile's, which these programs do not link.
         while IFS= read -r object; do objects+=("$object"); done < <(
-            find "$bin"/C[A-Z]*.build "$bin"/Crypto*.build "$bin"/_Crypto*.build -name '*.o' 2>/dev/null | sort -u)
+            find "$bin"/C[A-Z]*.build "$bin"/Crypto.build "$bin"/CryptoBoringWrapper.build -name '*.o' 2>/dev/null | sort -u)
         links+=(-lstdc++)
     fi
 }
