@@ -145,15 +145,24 @@ extension Database {
 private struct ProofPace {
     private static let slice: UInt64 = 5_000_000
     private static let longestPause: UInt64 = 100_000_000
-    /// How long one version is kept readable, for which pages cannot be used again.
-    private static let longestVersion: UInt64 = 10_000_000_000
 
-    private var sliceStart = MonotonicClock.now()
-    private var versionStart = MonotonicClock.now()
+    private var sliceStart: UInt64
+    private var versionStart: UInt64
+    /// How long one version is kept readable, while its pages cannot be used again. Doubled each time that it did not
+    /// suffice, so that a large file is proved in the end.
+    private var longestVersion: UInt64 = 10_000_000_000
 
-    var isVersionOld: Bool { sliceStart - versionStart > Self.longestVersion }
+    init() {
+        sliceStart = MonotonicClock.now()
+        versionStart = sliceStart
+    }
 
-    mutating func beginVersion() { versionStart = sliceStart }
+    var isVersionOld: Bool { sliceStart - versionStart > longestVersion }
+
+    mutating func beginVersion() {
+        versionStart = sliceStart
+        longestVersion &*= 2
+    }
 
     mutating func pauseIfDue() {
         let worked = MonotonicClock.now() - sliceStart
