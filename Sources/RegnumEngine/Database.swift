@@ -164,9 +164,11 @@ package final class Database: @unchecked Sendable {
     // MARK: The writer's turn
 
     /// Waits until no other thread and no other process writes, and learns what others have committed.
-    func enterWriter() throws(EngineError) {
+    /// `waits`: for as long as it takes, whatever the options say.
+    func enterWriter(waits: Bool = false) throws(EngineError) {
         if offers.take() { return }
-        let (begin, deadline) = (options.busyTimeout == nil ? 0 : MonotonicClock.now(), options.writeDeadline)
+        let begin = options.busyTimeout == nil ? 0 : MonotonicClock.now()
+        let deadline = waits ? Gate.never : options.writeDeadline
         let isEntered = gate.enter(patience: WriterWait.patience, until: deadline) { wait in
             WriterWait.shared.during(self) { wait() }
         }
@@ -352,8 +354,10 @@ package final class Database: @unchecked Sendable {
     package static func openAsOtherProcess(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Database {
+        let deadline = options.openingDeadline
         while true {
-            if let made = try Opening(path: path, fileSystem: fileSystem, options: options).makeDatabase() {
+            let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
+            if let made = try opening.makeDatabase(until: deadline) {
                 return made
             }
         }

@@ -68,10 +68,16 @@ final class DatabaseRegistry: Sendable {
     }
 
     /// Runs `body` while no other thread is at the place. Who is at a file's path may go on to the file, and who is at
-    /// a file waits for no place. Waits by asking again, at first after 20 microseconds, later every millisecond.
-    private func alone<R>(at place: Place, _ body: () throws(EngineError) -> R) throws(EngineError) -> R {
+    /// a file waits for no place. Waits by asking again, at first after 20 microseconds, later every millisecond; throws
+    /// `.busy` at the deadline.
+    private func alone<R>(
+        at place: Place, until deadline: UInt64, _ body: () throws(EngineError) -> R
+    ) throws(EngineError) -> R {
         var pause: UInt64 = 20_000
         while !take(place) {
+            if MonotonicClock.now() > deadline {
+                throw .busy("Another thread of this process is opening, compacting or deleting it: try again later.")
+            }
             CurrentThread.sleep(nanoseconds: pause)
             pause = min(pause * 2, 1_000_000)
         }
@@ -99,14 +105,15 @@ final class DatabaseRegistry: Sendable {
     func open(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions
     ) throws(EngineError) -> Database {
+        let deadline = options.openingDeadline
         while true {
             let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
             let file = opening.file.identity
             if let open = openDatabase(file) { return try join(open, opening) }
-            let opened = try alone(at: .path(opening.path)) { () throws(EngineError) in
-                try alone(at: .file(file)) { () throws(EngineError) -> Database? in
+            let opened = try alone(at: .path(opening.path), until: deadline) { () throws(EngineError) in
+                try alone(at: .file(file), until: deadline) { () throws(EngineError) -> Database? in
                     if let open = openDatabase(file) { return try join(open, opening) }
-                    guard let database = try opening.makeDatabase() else { return nil }
+                    guard let database = try opening.makeDatabase(until: deadline) else { return nil }
                     state.withLock { state in
                         state.files = state.files.filter { $0.value.database != nil }
                         state.files[file] = Weak(database: database)
@@ -133,7 +140,8 @@ final class DatabaseRegistry: Sendable {
         _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
         waitForLettingGo(path, fileSystem)
-        return try alone(at: .path(fileSystem.linked(path))) { () throws(EngineError) -> R? in
+        let deadline = options.openingDeadline
+        return try alone(at: .path(fileSystem.linked(path)), until: deadline) { () throws(EngineError) -> R? in
             while true {
                 do throws(SystemError) {
                     if try fileSystem.status(path) == nil { return nil }
@@ -141,12 +149,12 @@ final class DatabaseRegistry: Sendable {
                 let opening = try Opening(path: path, fileSystem: fileSystem, options: options)
                 let file = opening.file.identity
                 var isMoved = false
-                let result = try alone(at: .file(file)) { () throws(EngineError) -> R? in
+                let result = try alone(at: .file(file), until: deadline) { () throws(EngineError) -> R? in
                     if openDatabase(file) != nil {
                         opening.file.close()
                         return nil
                     }
-                    return try opening.whileClosed(isMoved: &isMoved, body)
+                    return try opening.whileClosed(isMoved: &isMoved, until: deadline, body)
                 }
                 if !isMoved { return result }
             }
@@ -161,13 +169,14 @@ final class DatabaseRegistry: Sendable {
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
         waitForLettingGo(path, fileSystem)
-        return try alone(at: .path(fileSystem.linked(path))) { () throws(EngineError) -> R? in
+        let deadline = Database.OpenOptions().openingDeadline
+        return try alone(at: .path(fileSystem.linked(path)), until: deadline) { () throws(EngineError) -> R? in
             while true {
                 if let file = try Self.identity(path, fileSystem), openDatabase(file) != nil { return nil }
                 guard let (file, canLock) = try Self.openIfThere(path, fileSystem) else { return body(false) }
                 defer { file.close() }
                 var isMoved = false
-                let result = try alone(at: .file(file.identity)) { () throws(EngineError) -> R? in
+                let result = try alone(at: .file(file.identity), until: deadline) { () throws(EngineError) -> R? in
                     if openDatabase(file.identity) != nil { return nil }
                     let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
                     func look() throws(EngineError) -> Bool {
@@ -177,7 +186,7 @@ final class DatabaseRegistry: Sendable {
                         return try !shared.hasOthers()
                     }
                     if canLock {
-                        return try shared.whileOpening(until: Database.OpenOptions().openingDeadline) {
+                        return try shared.whileOpening(until: deadline) {
                             () throws(EngineError) -> R? in
                             try look() ? body(true) : nil
                         }

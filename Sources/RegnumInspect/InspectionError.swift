@@ -47,9 +47,19 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
         case foreignLockFile
         /// Another process did not let go of the file for as long as it was waited for.
-        case inUse
+        case busy
         /// There is a file, and there must not be one.
         case fileExists
+        /// The file system is full.
+        case noSpace
+        /// The process has no address space left to map the file.
+        case noAddressSpace
+        /// The process or the system has too many files open.
+        case tooManyFiles
+        /// A part of the path has more bytes than the file system allows.
+        case nameTooLong
+        /// The path is a loop of symbolic links, or a link stands in the place of a file.
+        case linkLoop
     }
 
     public let path: String
@@ -87,7 +97,7 @@ extension InspectionError.Reason {
             case .system(let error): Self(error.kind)
             case .latched: .writesStopped
             case .lockFile, .foreignLockFile: .foreignLockFile
-            case .busy: .inUse
+            case .busy: .busy
             case .fileExists: .fileExists
             case .limit: .overLimit
             case .refused: .refusedByRule
@@ -99,8 +109,13 @@ extension InspectionError.Reason {
             switch kind {
             case .notFound, .notDirectory: .missingFile
             case .permissionDenied: .noPermission
-            case .isDirectory: .notARegularFile
+            case .isDirectory, .notAFile: .notARegularFile
             case .exists: .fileExists
+            case .noSpace: .noSpace
+            case .addressSpace: .noAddressSpace
+            case .tooManyFiles: .tooManyFiles
+            case .nameTooLong: .nameTooLong
+            case .linkLoop: .linkLoop
             default: .inputOutput
             }
     }

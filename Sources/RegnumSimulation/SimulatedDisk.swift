@@ -28,6 +28,7 @@ final class SimulatedNode: @unchecked Sendable {
     func openLive(_ reservation: Int) throws(SystemError) -> ReservedMemory {
         if let live { return live }
         let memory = try ReservedMemory(byteCount: max(reservation, byteCount), minimum: byteCount)
+        try memory.ensure(memory.byteCount)
         copyDurable(to: memory)
         live = memory
         return memory

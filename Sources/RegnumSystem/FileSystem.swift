@@ -166,13 +166,14 @@ package protocol File: AnyObject, Sendable {
 extension File {
     package func fillHoles(_ byteCount: Int) throws(SystemError) {}
 
-    /// Waits by asking again, at first after 20 microseconds, later every millisecond.
+    /// Waits by asking again, at first after 20 microseconds, later every millisecond; every 50 microseconds where it is to
+    /// be locked alone, for as long as who holds it lets go of it for others (`Database.lockWriter`).
     package func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
         var pause: UInt64 = 20_000
         while try !(isShared ? tryLockShared(byte: byte) : tryLock(byte: byte)) {
             if MonotonicClock.now() >= deadline { return false }
             CurrentThread.sleep(nanoseconds: pause)
-            pause = min(pause * 2, 1_000_000)
+            pause = min(pause * 2, isShared ? 1_000_000 : 50_000)
         }
         return true
     }

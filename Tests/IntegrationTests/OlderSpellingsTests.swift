@@ -119,6 +119,13 @@ struct OlderSpellingsTests {
         var variable = constant
         variable.negate()
         #expect(variable == 1 && constant == -1)
+        // Where only SignedNumeric is known it is a variable too.
+        func negated<T: SignedNumeric>(_ number: T) -> T {
+            var number = number
+            number.negate()
+            return number
+        }
+        #expect(negated(constant) == 1 && constant == -1)
         let zero: Decimal128 = 0
         zero.negate()
         #expect(zero == 0 && zero.description == "0")

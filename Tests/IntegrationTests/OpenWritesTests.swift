@@ -14,6 +14,8 @@ class KeptRow: Object {
     @Persisted var name = ""
 }
 
+private class Unkept: Object { @Persisted var id = 0 }
+
 private func configuration(_ folder: TestFolder?) -> Realm.Configuration {
     guard let folder else {
         return Realm.Configuration(inMemoryIdentifier: UUID().uuidString, objectTypes: [KeptRow.self])
@@ -37,6 +39,10 @@ private actor KeptActor {
     }
     func add(_ configuration: Realm.Configuration, id: Int) async throws {
         _ = try await Realm(configuration: configuration, actor: self).create(KeptRow.self, value: ["id": id])
+    }
+    func beginOther(_ configuration: Realm.Configuration) async throws -> String? {
+        nonisolated(unsafe) let other = try await Realm(configuration: configuration, actor: self)
+        return try misuseText { other.beginWrite() }
     }
     func end(_ configuration: Realm.Configuration) async throws {
         let realm = try await Realm(configuration: configuration, actor: self)
@@ -70,6 +76,47 @@ private actor KeptActor {
         withExtendedLifetime(keeper) {}
     }
 
+    @Test("who would wait for himself is told so, on a queue and an actor too")
+    func waitsForItself() async throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        var narrow = configuration
+        narrow.objectTypes = []
+        let queue = DispatchQueue(label: "kept")
+        let words = try queue.sync { [narrow] in
+            try Realm(configuration: configuration, queue: queue).beginWrite()
+            nonisolated(unsafe) let other = try Realm(configuration: narrow, queue: queue)
+            defer { try? Realm(configuration: configuration, queue: queue).cancelWrite() }
+            return try misuseText { other.beginWrite() }
+        }
+        #expect(words?.contains("nobody holds") == true, "\(words ?? "nil")")
+        let actor = KeptActor()
+        try await actor.begin(configuration)
+        let ofActor = try await actor.beginOther(narrow)
+        #expect(ofActor?.contains("nobody holds") == true, "\(ofActor ?? "nil")")
+        try await actor.end(configuration)
+    }
+
+    @Test("who waits for the end of such a write is told of it when it is rolled back")
+    func outcome() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        let box = Mutex<ThreadSafeReference<KeptRow>?>(nil)
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            realm.beginWrite()
+            let row = realm.create(KeptRow.self, value: ["id": 1])
+            let reference = ThreadSafeReference(to: row)
+            box.withLock { $0 = reference }
+        }
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 2]) }
+            let reference = box.withLock { $0.take() }
+            #expect(reference.flatMap { realm.resolve($0) } == nil)
+        }
+    }
+
     @Test("a cancelled one leaves nothing, and objects that are held keep the Realm as ever")
     func cancelled() throws {
         let folder = TestFolder()
@@ -97,6 +144,23 @@ private actor KeptActor {
             try! Realm(configuration: configuration).create(KeptRow.self, value: ["id": 1])
         }
         // Waits until the thread has ended.
+        onOtherThread {
+            let realm = try! Realm(configuration: configuration)
+            try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 2]) }
+            #expect(realm.objects(KeptRow.self).map(\.id) == [2])
+        }
+    }
+
+    @Test("on a pool's thread, which goes on with other work, it ends after some seconds")
+    func onPoolThread() throws {
+        let folder = TestFolder()
+        let configuration = configuration(folder)
+        DispatchQueue.global().sync {
+            // A block that is run by another thread than the caller's.
+            DispatchQueue.concurrentPerform(iterations: 4) { number in
+                if number == 0 { try! Realm(configuration: configuration).beginWrite() }
+            }
+        }
         onOtherThread {
             let realm = try! Realm(configuration: configuration)
             try! realm.write { _ = realm.create(KeptRow.self, value: ["id": 2]) }
@@ -157,14 +221,20 @@ private actor KeptActor {
         #expect(count(configuration) == 1)
     }
 
-    @Test("another Realm of the file on that thread would wait for itself: misuse, and other settings are too")
+    @Test("another Realm of the file on that thread would wait for itself: an error or misuse, as other settings are")
     func otherRealm() throws {
         let folder = TestFolder()
         let configuration = configuration(folder)
         onOtherThread {
             try! Realm(configuration: configuration).beginWrite()
             var wide = configuration
-            wide.objectTypes = nil
+            wide.objectTypes = [KeptRow.self, Unkept.self]
+            let error = #expect(throws: Realm.Error.self) { _ = try Realm(configuration: wide) }
+            #expect(error?.code == .alreadyOpen)
+            var narrow = configuration
+            narrow.objectTypes = []
+            let waits = try! misuseText { [narrow] in try Realm(configuration: narrow).beginWrite() }
+            #expect(waits?.contains("wait") == true, "\(waits ?? "nil")")
             var newer = configuration
             newer.schemaVersion = 1
             let words = try! misuseText { [newer] in _ = try Realm(configuration: newer) }

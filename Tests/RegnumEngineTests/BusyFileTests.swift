@@ -53,7 +53,7 @@ import Testing
         #if os(Linux)
             #expect(refused.contains("process \(CurrentProcess.id) ("))
         #endif
-        #expect(refused.contains("busyTimeout"))
+        #expect(refused.contains("try again later"))
         holder.unlock(byte: Self.opening)
         // As one that was stopped while it joined the others, and as one who may only read.
         let reader = try files.open(path, .readOnly)

@@ -49,8 +49,9 @@ extension RealmCore {
 /// waits in it, and then no other block of the queue can run.
 private enum MainTurns {
     private struct State {
-        /// In the order of the calls.
-        var work: [@Sendable () -> Void] = []
+        /// In the order of the calls; those before `done` have been taken.
+        var work: [(@Sendable () -> Void)?] = []
+        var done = 0
         /// True where the run loop has been asked for a turn. Many programs never run it: so it is asked once only.
         var isLoopAsked = false
     }
@@ -68,7 +69,7 @@ private enum MainTurns {
                 // What comes from now on asks for another turn.
                 var left = state.withLock { state in
                     state.isLoopAsked = false
-                    return state.work.count
+                    return state.work.count - state.done
                 }
                 while left > 0 {
                     runNext()
@@ -80,7 +81,16 @@ private enum MainTurns {
 
     /// The first one who comes does it.
     private static func runNext() {
-        let work = state.withLock { $0.work.isEmpty ? nil : $0.work.removeFirst() }
+        let work = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.done < state.work.count else { return nil }
+            let next = state.work[state.done].take()
+            state.done += 1
+            if 2 * state.done >= state.work.count {
+                state.work.removeFirst(state.done)
+                state.done = 0
+            }
+            return next
+        }
         work?()
     }
 }

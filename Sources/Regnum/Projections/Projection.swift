@@ -5,6 +5,7 @@
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
+internal import Synchronization
 
 /// A class that projects objects; `Projection` is the only one to derive from.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
@@ -63,11 +64,15 @@ private let checkedProjections = CheckedProjections()
 
 private final class CheckedProjections: Sendable {
     private let classes = Lock(Set<ObjectIdentifier>())
+    /// The class that was asked for last, without the lock: programs make many projections of one class.
+    private let last = Atomic<UInt>(0)
 
     /// Misuse for a property that leads to nothing that is stored. Once for each class.
     func check(_ type: Any.Type, _ properties: () -> [(name: String, projected: any AnyProjected)]) {
         let id = ObjectIdentifier(type)
-        if classes.withLock({ $0.contains(id) }) { return }
+        let word = UInt(bitPattern: id)
+        if last.load(ordering: .relaxed) == word { return }
+        if classes.withLock({ $0.contains(id) }) { return last.store(word, ordering: .relaxed) }
         for (name, projected) in properties() where projected.trace().names.isEmpty {
             misuse(
                 "@Projected property '\(name)' of '\(type)' must be a part of Realm object: it has to lead to "

@@ -67,6 +67,8 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         return raw
     }
 
+    public static var _isBridgedByName: Bool { true }
+
     /// What subscripts show: the value itself, nil for `.none`.
     public static func _dynamic(_ value: AnyRealmValue) -> Any? {
         switch value {

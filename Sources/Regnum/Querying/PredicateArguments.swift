@@ -153,16 +153,19 @@ enum PredicateArguments {
         return argument
     }
 
+    /// What a predicate keeps of an object. Where the Realm is not known yet it keeps the object itself, so that it can be
+    /// looked at again; otherwise not: results would hold what their own condition names, and its Realm.
     static func object(_ object: ObjectBase, _ realm: RealmCore?) -> ObjectArgument {
         let name = ClassNames.name(of: type(of: object))
+        let kept = realm == nil ? object : nil
         guard let core = object.realm?.core, !object.isInvalidated else {
             return ObjectArgument(
-                table: nil, key: .none, className: name, isDeleted: object.isInvalidated, object: object)
+                table: nil, key: .none, className: name, isDeleted: object.isInvalidated, object: kept)
         }
         return ObjectArgument(
             table: object.binding.tableKey, key: object.rowKey, className: name,
             isOfOtherRealm: realm.map { $0 !== core && $0.settings.place != core.settings.place } ?? false,
-            object: object)
+            object: kept)
     }
 
     /// Objects, predicates, and Foundation's classes for values.

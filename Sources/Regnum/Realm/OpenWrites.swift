@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes that go on though nobody holds their Realm, as in `try Realm().beginWrite(); try Realm().create(…)`: the next
-// opening on the same thread, queue or actor goes on with them. They end with that thread, queue or actor.
+// opening on the same thread, queue or actor goes on with them.
 //
-//     last reference to a Realm that is in a write ──▶ its session is kept with the thread, queue or actor
+//     last reference to a Realm that is in a write ──▶ its session is kept under what the Realm was opened with
 //     the same configuration is opened there again ──▶ a Realm around that session, in the write
+//     the thread, queue or actor ends, or nobody comes in time ──▶ rolled back, with a warning in the log
+//
+// The last rule is for errors between `beginWrite` and `commitWrite`: such a write must not keep all others waiting.
 
 internal import Dispatch
 internal import Foundation
@@ -22,109 +25,150 @@ struct OpenWrite: @unchecked Sendable {
     let fate: WriteFate?
     /// The task in which it has begun, of a Realm of a thread: threads serve one task after the other.
     let task: Int?
-}
+    let owner: Owner
+    /// `MonotonicClock` of when it is rolled back.
+    let deadline: UInt64
 
-/// Those of one thread, queue or actor, which alone keeps this, and so ends them.
-final class OpenWrites: @unchecked Sendable {
-    // Sendable: everything mutable is behind the mutex.
-    private let writes = Lock<[RealmCache.Key: OpenWrite]>([:])
-    /// How many there are in the process.
-    private static let count = Atomic(0)
-
-    deinit {
-        let last = writes.withLock { $0.count }
-        Self.count.subtract(last, ordering: .relaxed)
+    /// The thread, queue or actor.
+    struct Owner: @unchecked Sendable {
+        // Sendable: a weak reference that is never set again.
+        weak var object: AnyObject?
+        let isMain: Bool
+        var hasEnded: Bool { !isMain && object == nil }
     }
 
-    /// For the caller, who is there.
-    static func of(_ confinement: Confinement, _ queue: DispatchQueue?, _ actor: (any Actor)?) -> OpenWrites {
+    /// Tells those who wait for the end of the write, as a roll-back does. Any thread; not below a lock.
+    func end() {
+        fate?.rollBack()
+        for work in afterWrite { work() }
+    }
+}
+
+/// Those of the process.
+enum OpenWrites {
+    private struct State {
+        var writes: [RealmCache.Key: OpenWrite] = [:]
+        var isTimed = false
+    }
+    private static let state = Lock(State())
+    /// How many there are: others than their owners need no lock to see that there are none.
+    private static let count = Atomic(0)
+
+    /// How long one is kept that nobody goes on with. A task may be over at once, and another one run on its thread.
+    private static let patience: UInt64 = 10_000_000_000
+    private static let patienceOfTask: UInt64 = 2_000_000_000
+    private static let interval: UInt64 = 250_000_000
+
+    /// The calling thread, queue or actor as an object that ends with it.
+    static func owner(
+        _ confinement: Confinement, _ queue: DispatchQueue?, _ actor: (any Actor)?
+    ) -> OpenWrite.Owner {
         switch confinement {
-        case .thread: return ofThread
-        case .queue(QueueConfinement.mainIdentity): return ofMain
-        case .queue:
-            guard let queue else { preconditionFailure("a Realm of a queue knows it") }
-            if let known = queue.getSpecific(key: key) { return known }
-            let made = OpenWrites()
-            queue.setSpecific(key: key, value: made)
-            return made
-        case .actor:
-            guard let actor else { preconditionFailure("a Realm of an actor knows it") }
-            return ofActor(actor)
+        case .queue(QueueConfinement.mainIdentity): OpenWrite.Owner(object: nil, isMain: true)
+        case .thread: OpenWrite.Owner(object: threadMark, isMain: false)
+        case .queue: OpenWrite.Owner(object: queue, isMain: false)
+        case .actor: OpenWrite.Owner(object: actor, isMain: false)
         }
     }
 
-    private static let ofMain = OpenWrites()
-    private static let key = DispatchSpecificKey<OpenWrites>()
-    private static let threadKey = "regnum.openWrites"
+    private final class ThreadMark {}
+    private static let threadKey = "regnum.thread"
 
-    private static var ofThread: OpenWrites {
+    private static var threadMark: ThreadMark {
         let values = Thread.current.threadDictionary
-        if let known = values[threadKey] as? OpenWrites { return known }
-        let made = OpenWrites()
+        if let known = values[threadKey] as? ThreadMark { return known }
+        let made = ThreadMark()
         values[threadKey] = made
         return made
     }
 
-    private struct OfActor: @unchecked Sendable {
-        // Sendable: a weak reference that is never set again.
-        weak var actor: (any Actor)?
-        let writes: OpenWrites
-    }
-    private static let actors = Lock<[ObjectIdentifier: OfActor]>([:])
+    static func deadline(task: Int?) -> UInt64 { MonotonicClock.now() + (task == nil ? patience : patienceOfTask) }
 
-    private static func ofActor(_ actor: any Actor) -> OpenWrites {
-        if let known = actors.withLock({ $0[ObjectIdentifier(actor)] }), known.actor === actor { return known.writes }
-        let made = OfActor(actor: actor, writes: OpenWrites())
-        endThoseOfEndedActors()
-        let former = actors.withLock { $0.updateValue(made, forKey: ObjectIdentifier(actor)) }
-        withExtendedLifetime(former) {}
-        return made.writes
+    /// Keeps the write until it is taken, its owner has ended, or its deadline.
+    static func keep(_ write: OpenWrite, at key: RealmCache.Key) {
+        let (former, startsTimer) = state.withLock { state in
+            let former = state.writes.updateValue(write, forKey: key)
+            count.store(state.writes.count, ordering: .relaxed)
+            defer { state.isTimed = true }
+            return (former, !state.isTimed)
+        }
+        former?.end()
+        if startsTimer { lookAgain() }
     }
 
-    /// Nobody else tells that an actor has ended: asked before a write begins. O(1) where no write is kept.
-    static func endThoseOfEndedActors() {
+    private static func lookAgain() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(interval))) {
+            endAbandoned()
+            let goesOn = state.withLock { state in
+                state.isTimed = !state.writes.isEmpty
+                return state.isTimed
+            }
+            if goesOn { lookAgain() }
+        }
+    }
+
+    /// Rolls back those whose owner has ended, or whose time is over. O(1) where none is kept.
+    static func endAbandoned() {
         if count.load(ordering: .relaxed) == 0 { return }
-        let ended = actors.withLock { actors in
-            let ended = actors.filter { $0.value.actor == nil }
-            for key in ended.keys { actors[key] = nil }
-            return ended
+        let now = MonotonicClock.now()
+        for write in remove(where: { _, write in write.owner.hasEnded || write.deadline < now }) {
+            Logger.log(
+                .warn,
+                "DB: Rolled back a write of \(write.session.database.path) that nobody went on with: its Realm was let "
+                    + "go of without commitWrite or cancelWrite. Hold the Realm in a variable.")
         }
-        withExtendedLifetime(ended) {}
     }
 
-    /// Keeps the write until it is taken, or this ends.
-    func keep(_ write: OpenWrite, at key: RealmCache.Key) {
-        Self.count.add(1, ordering: .relaxed)
-        let former = writes.withLock { $0.updateValue(write, forKey: key) }
-        if former != nil { Self.count.subtract(1, ordering: .relaxed) }
-        withExtendedLifetime(former) {}
-    }
-
-    /// The write that is open at the key; nil where none is kept. Ends one that another task has left on the thread.
-    static func take(
-        _ key: RealmCache.Key, _ queue: DispatchQueue?, _ actor: (any Actor)?
-    ) -> OpenWrite? {
+    /// The write that is open at the key; nil where none is kept. Rolls back one that another task has left.
+    static func take(_ key: RealmCache.Key) -> OpenWrite? {
         if count.load(ordering: .relaxed) == 0 { return nil }
-        let own = of(key.confinement, queue, actor)
-        guard let write = own.writes.withLock({ $0.removeValue(forKey: key) }) else { return nil }
-        count.subtract(1, ordering: .relaxed)
-        return write.task == currentTask(key.confinement) && !write.session.database.isForked ? write : nil
+        endAbandoned()
+        let found = state.withLock { state in
+            let found = state.writes.removeValue(forKey: key)
+            count.store(state.writes.count, ordering: .relaxed)
+            return found
+        }
+        guard let write = found else { return nil }
+        if write.task == currentTask(key.confinement), !write.session.database.isForked { return write }
+        write.end()
+        return nil
     }
 
-    /// True where one of the file is kept with the calling thread, which would wait for itself. Ends one that another
-    /// task has left.
-    static func isOpenOnThread(_ database: Database) -> Bool {
+    /// True where one of the file is kept for the caller, who would wait for himself. Rolls back one that another task
+    /// has left on the thread.
+    static func isKeptHere(_ database: Database) -> Bool {
         if count.load(ordering: .relaxed) == 0 { return false }
-        let here = Confinement.thread(CurrentThread.id)
-        let (own, task) = (QueueConfinement.isMain ? ofMain : ofThread, currentTask(here))
-        let (isOpen, left) = own.writes.withLock { writes in
-            let ofFile = writes.filter { $0.value.session.database === database }
-            let left = ofFile.filter { $0.key.confinement == here && $0.value.task != task }
-            for key in left.keys { writes[key] = nil }
-            return (ofFile.count > left.count, left)
+        endAbandoned()
+        let ofFile = state.withLock { state in state.writes.filter { $0.value.session.database === database } }
+        var isKept = false
+        for (key, write) in ofFile where isHere(key.confinement, write.owner) {
+            if write.task == currentTask(key.confinement) {
+                isKept = true
+            } else {
+                _ = remove { other, _ in other == key }
+            }
         }
-        count.subtract(left.count, ordering: .relaxed)
-        return isOpen
+        return isKept
+    }
+
+    private static func isHere(_ confinement: Confinement, _ owner: OpenWrite.Owner) -> Bool {
+        switch confinement {
+        case .thread(let id): id == CurrentThread.id
+        case .queue(QueueConfinement.mainIdentity): QueueConfinement.isMain
+        case .queue(let identity): QueueConfinement.isCurrent(identity)
+        case .actor: (owner.object as? any Actor).map { CurrentExecutor.isCurrent($0.unownedExecutor) == true } ?? false
+        }
+    }
+
+    private static func remove(where isOver: (RealmCache.Key, OpenWrite) -> Bool) -> [OpenWrite] {
+        let over = state.withLock { state in
+            let over = state.writes.filter { isOver($0.key, $0.value) }
+            for key in over.keys { state.writes[key] = nil }
+            count.store(state.writes.count, ordering: .relaxed)
+            return Array(over.values)
+        }
+        for write in over { write.end() }
+        return over
     }
 
     /// The calling task, where a Realm is a thread's.
@@ -139,21 +183,21 @@ extension RealmCore {
     func keepWriteWhenReleased() {
         let settings = settings
         guard let key = settings.key else { return }
-        settings.openWrites = .of(key.confinement, settings.queue, settings.mailbox?.actor)
         settings.task = OpenWrites.currentTask(key.confinement)
+        if settings.owner != nil { return }
+        settings.owner = OpenWrites.owner(key.confinement, settings.queue, settings.mailbox?.actor)
     }
 
     /// With the last reference: a write that is open goes on.
     func keepOpenWrite() {
         guard isWriting, !session.database.isForked, let settings = configurationBox as? RealmSettings,
-            let key = settings.key, let writes = settings.openWrites
+            let key = settings.key, let owner = settings.owner, !owner.hasEnded
         else { return }
-        // It ends with its actor.
-        if let mailbox = settings.mailbox, mailbox.actor == nil { return }
-        writes.keep(
+        OpenWrites.keep(
             OpenWrite(
                 session: session, configuration: settings.configuration, hasChanges: hasUncommittedChanges,
-                afterWrite: settings.afterWrite, fate: settings.writeFate, task: settings.task), at: key)
+                afterWrite: settings.afterWrite, fate: settings.writeFate, task: settings.task, owner: owner,
+                deadline: OpenWrites.deadline(task: settings.task)), at: key)
     }
 
     /// Goes on with a write that another Realm has begun on the same session.

@@ -155,8 +155,7 @@ extension RealmCore {
 
     /// The objects of a list or a map: one that is there twice is deleted once.
     func deleteElements(_ objects: [ObjectBase]) {
-        var seen: Set<RowKey> = []
-        delete(objects.filter { !$0.isInvalidated && seen.insert(rowToDelete($0)).inserted })
+        delete(objects.filter { !$0.isInvalidated })
     }
 
     func delete(_ object: ObjectBase) {

@@ -157,7 +157,8 @@ extension Realm {
     /// `isInWriteTransaction` behind this; of the writes that run a block that is misuse.
     ///
     /// The write goes on when nobody holds the Realm: opening it again on the same thread, queue or actor gives the
-    /// Realm that is in it. It ends with the thread, in its task where a task has begun it, with the queue or the actor.
+    /// Realm that is in it, on a thread within the same task. It is rolled back, with a warning in the log, when the
+    /// thread, the queue or the actor ends, and where nobody has opened the Realm again for 10 seconds (within a task 2).
     public func beginWrite() {
         checkCanBegin()
         do throws(Realm.Error) { try core.checkVersionLimit() } catch { misuse(error.localizedDescription) }
@@ -321,12 +322,15 @@ extension RealmCore {
     }
 
     func begin() throws(EngineError) {
-        OpenWrites.endThoseOfEndedActors()
+        OpenWrites.endAbandoned()
         if let words = selfWait { misuse(words) }
         touch()
-        notifier?.beginBeforeWrite()
-        // One of the blocks that were called has left its own write open.
-        if isWriting { refuseBegin() }
+        if let notifier {
+            notifier.beginBeforeWrite()
+            // One of the blocks that were called has left its own write open, or that of another Realm.
+            if isWriting { refuseBegin() }
+            if let words = selfWait { misuse(words) }
+        }
         let before = session.version
         // Observers are only told of what is durable.
         try session.beginWrite(settled: notifier != nil)
@@ -384,17 +388,17 @@ extension RealmCore {
     /// that is called because a write on the file begins on this thread, and where another Realm has one open here.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
-        guard settings.database.hasBegunWriteHere else { return nil }
-        guard let writer = RealmCache.shared.writerHere(settings.database, .current) else {
-            return OpenWrites.isOpenOnThread(settings.database) ? Self.waitsForReleased : nil
-        }
+        if OpenWrites.isKeptHere(settings.database) { return Self.waitsForReleased }
+        guard settings.database.hasBegunWriteHere,
+            let writer = RealmCache.shared.writerHere(settings.database, .current)
+        else { return nil }
         return "Cannot begin a write while another Realm of the same file has one open on \(writer.settings.home): it "
             + "would wait for itself. Change objects with that Realm, or end its write first."
     }
 
     private static let waitsForReleased =
-        "Cannot begin a write while another Realm of the same file, which nobody holds any more, has one open on this "
-        + "thread: it would wait for itself. Open that Realm again with the same configuration, and end its write first."
+        "Cannot begin a write while another Realm of the same file, which nobody holds any more, has one open here: "
+        + "it would wait for itself. Open that Realm again with the same configuration, and end its write first."
 
     private static let waitsForItself =
         "Cannot begin a write in an observer's block that is called because another Realm of the same file begins one "

@@ -134,15 +134,18 @@ final class RealmCache: Sendable {
     /// on the main queue. An actor goes before the queue that it may run on. O(Realms open in the process).
     func callersHome(of place: Realm.Configuration.Place) -> (queue: DispatchQueue?, actor: (any Actor)?) {
         let others = entries.withLock { entries in
-            entries.filter { entry in
-                guard entry.key.place == place else { return false }
-                return switch entry.key.confinement {
-                case .thread, .queue(QueueConfinement.mainIdentity): false
-                case .queue(let identity): QueueConfinement.isCurrent(identity)
-                // Asked below.
-                case .actor: true
-                }
-            }.map(\.value)
+            var others: [Entry] = []
+            for (key, entry) in entries {
+                let mayBeHere =
+                    switch key.confinement {
+                    case .thread, .queue(QueueConfinement.mainIdentity): false
+                    case .queue(let identity): QueueConfinement.isCurrent(identity)
+                    // Asked below.
+                    case .actor: true
+                    }
+                if mayBeHere, key.place == place { others.append(entry) }
+            }
+            return others
         }
         var queue: DispatchQueue?
         for core in others.lazy.compactMap(\.core) {

@@ -56,7 +56,8 @@ extension Realm.Error {
         case .corrupted(let damage): self = .damaged(damage, start, path)
         case .system(let system): self.init(system, start, path, readOnly: readOnly)
         case .latched(let words): self = .latched(words, path)
-        case .busy(let words): self = make(.fail, .busy, words)
+        case .busy(let words):
+            self = make(.fail, .busy, words + " `busyTimeout` of the configuration says how long to wait.")
         case .limit(let words): self = make(.fail, .overLimit, words)
         case .lockFile(let lock):
             self = make(

@@ -35,8 +35,8 @@ enum RealmOpening {
         SchemaUpdate.refuseOwnMigration(place)
         let schema = configuration.objectTypes.map { SchemaSet.of($0) } ?? SchemaSet.all()
         Logger.log(.detail, "DB: Open \(configuration.readOnly ? "read-only " : "")Realm: \(place.name)")
-        try DispatchDescriptors.require(for: place.name)
-        let write = OpenWrites.take(key, queue, actor)
+        try DispatchDescriptors.require(for: place.name, isOpen: RealmCache.shared.isOpen(place))
+        let write = OpenWrites.take(key)
         if let write, let setting = RealmCache.Setting.difference(write.configuration, configuration) {
             misuse(setting.words(place.name))
         }
@@ -116,7 +116,9 @@ enum RealmOpening {
     static func options(_ configuration: Realm.Configuration) -> Database.OpenOptions {
         var options = Database.OpenOptions(isReadOnly: configuration.readOnly)
         options.encryptionKey = configuration.engineKey
-        options.busyTimeout = configuration.storedBusyTimeout.map { UInt64(min(max($0, 0), 1e9) * 1e9) }
+        options.busyTimeout = configuration.storedBusyTimeout.flatMap {
+            $0.isNaN ? nil : UInt64(min(max($0, 0), 1e9) * 1e9)
+        }
         if let limits = configuration.extras.spillLimits { options.spillLimits = limits }
         return options
     }

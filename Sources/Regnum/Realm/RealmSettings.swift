@@ -48,8 +48,8 @@ final class RealmSettings {
 
     /// Under which the Realm is found again where it was opened; nil for Realms that only the library knows.
     var key: RealmCache.Key?
-    /// What keeps the running write when nobody holds the Realm; nil where that ends it.
-    var openWrites: OpenWrites?
+    /// For whom the running write is kept when nobody holds the Realm; nil where it ends then.
+    var owner: OpenWrite.Owner?
     /// The task in which that write has begun, of a Realm of a thread.
     var task: Int?
 

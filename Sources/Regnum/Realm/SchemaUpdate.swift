@@ -56,12 +56,13 @@ struct SchemaUpdate {
                     + "observer's block that is called because a write of the same file begins on this thread: it would "
                     + "wait for itself. Open it before that write, or later.")
         }
-        if let writer = RealmCache.shared.writerHere(session.database, confinement) {
+        let writer = RealmCache.shared.writerHere(session.database, confinement)?.settings.home
+        if let writer = writer ?? (OpenWrites.isKeptHere(session.database) ? "this thread, queue or actor" : nil) {
             throw error(
                 .alreadyOpen, .inUse,
                 "Realm at path '\(settings.place.name)' cannot be opened here with classes or a schema version that "
                     + "the file does not have yet: that takes a write, which would wait for ever for the write "
-                    + "transaction that is open on \(writer.settings.home). Open it before that transaction begins, or "
+                    + "transaction that is open on \(writer). Open it before that transaction begins, or "
                     + "when it has ended.")
         }
         do {

@@ -10,6 +10,8 @@ internal import RegnumSystem
 enum DispatchDescriptors {
     /// What a run loop, the main queue and timers need at most, and the opening of a file.
     private static let count = 12
+    /// What another thread needs for its run loop, where the Realm is open in the process.
+    private static let countOfThread = 4
 
     /// The files of Dispatch, made once: as it has been asked for that before there are none left, it succeeds.
     private static let isReady: Bool = {
@@ -22,8 +24,8 @@ enum DispatchDescriptors {
     }()
 
     /// Throws where too few files can be opened for a Realm to be used.
-    static func require(for path: String) throws(Realm.Error) {
-        guard SpareDescriptors.has(count), isReady else {
+    static func require(for path: String, isOpen: Bool) throws(Realm.Error) {
+        guard SpareDescriptors.has(isOpen ? countOfThread : count), isReady else {
             throw Realm.Error(
                 opening: path, readOnly: false, .system(SystemError(.tooManyFiles, "open", path, code: 24)))
         }

@@ -5,7 +5,7 @@
 // that has the value. On Linux a cast from one Swift number type to another fails, but a cast from `NSNumber` to any
 // of them succeeds if that type has the value. So:
 //
-// - `Int`, `Double` and `Bool` properties of a declared class are read as what they are;
+// - `Int`, `Double` and `Bool` properties of a declared class are read as what they are, in any values as `NSNumber`;
 // - its other number properties (`Int8` ... `Int64`, `Float`, enums and custom types that are stored as these), and all
 //   whole and floating-point numbers of a `DynamicObject`, are read as `NSNumber`.
 

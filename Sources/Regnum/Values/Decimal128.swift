@@ -118,11 +118,6 @@ public final class Decimal128: Sendable {
     /// As `description`.
     public var stringValue: String { description }
 
-    /// Changes the sign of this instance, and so of every constant, variable and unmanaged property that refers to it.
-    /// A variable (`var`) gets another instance instead: see `negate()` of `SignedNumeric`.
-    @_disfavoredOverload
-    public func negate() { high.store(bits.negated.high, ordering: .relaxed) }
-
     /// Equality with what `init(value:)` takes: `Decimal128(1).isEqual(NSNumber(value: 1.0))`. False for what
     /// is no number.
     public func isEqual(_ other: Any?) -> Bool {
@@ -191,6 +186,22 @@ extension Decimal128: SignedNumeric, Strideable {
 extension SignedNumeric where Self == Decimal128 {
     /// Changes the sign: puts another number in the variable.
     public mutating func negate() { self = -self }
+}
+
+extension Decimal128 {
+    /// `negate()` of a constant. No method of the class, which generic code over `SignedNumeric` would call: that must
+    /// change its variable alone.
+    public struct Negation {
+        fileprivate let number: Decimal128
+
+        /// Changes the sign of the instance.
+        public func callAsFunction() { number.high.store(number.bits.negated.high, ordering: .relaxed) }
+    }
+
+    /// Changes the sign of this instance, and so of every constant, variable and unmanaged property that refers to it.
+    /// A variable (`var`) gets another instance instead: see `negate()` of `SignedNumeric`.
+    @_disfavoredOverload
+    public var negate: Negation { Negation(number: self) }
 }
 
 extension Decimal128: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral {

@@ -35,7 +35,7 @@ final class FileProof: Sendable {
     /// The proof that is running, or the one that the caller is to start.
     func runningOr(_ made: BackgroundProof) -> BackgroundProof {
         state.withLock { state in
-            if let running = state.running { return running }
+            if let running = state.running, !running.status.isOver.load(ordering: .acquiring) { return running }
             state.running = made
             return made
         }

@@ -56,11 +56,11 @@ extension Opening {
     /// Calls `body` with the file if nobody has it open, and while nobody opens it. Nil where that is not so, or
     /// where the file has nothing in it yet; `isMoved` where the path has come to lead to another file.
     func whileClosed<R>(
-        isMoved: inout Bool, _ body: (Database) throws(EngineError) -> R
+        isMoved: inout Bool, until deadline: UInt64, _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {
         defer { file.close() }
         let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-        return try shared.whileOpening(until: options.openingDeadline) { () throws(EngineError) -> R? in
+        return try shared.whileOpening(until: deadline) { () throws(EngineError) -> R? in
             guard try isAtPath() else {
                 isMoved = true
                 return nil

@@ -53,9 +53,9 @@ struct Opening {
         do {
             let status = try fileSystem.status(path)
             if let status, status.kind != .file { throw EngineError.notADatabase(path: path, why: .directory) }
-            isMaking = status == nil
+            isMaking = status == nil && !options.isReadOnly && options.makesFile
             // Before the database is made: the name beside it may be taken.
-            if !options.isReadOnly, options.makesFile, fileSystem.isShared, isMaking,
+            if isMaking, fileSystem.isShared,
                 try SharedFile.isTaken(path, fileSystem)
             {
                 throw EngineError.foreignLockFile(path: path + ".lock")
@@ -71,15 +71,15 @@ struct Opening {
         }
     }
 
-    /// Nil where the path has come to lead to another file meanwhile: then it must be opened again.
-    func makeDatabase() throws(EngineError) -> Database? {
+    /// Nil where the path has come to lead to another file meanwhile: then it must be opened again. `deadline`: for the turn
+    /// among processes.
+    func makeDatabase(until deadline: UInt64 = Gate.never) throws(EngineError) -> Database? {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
             if options.isReadOnly { return try openToRead() }
             // What is no database is refused before a lock file is put beside it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
             let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-            let deadline = options.openingDeadline
             // Beside others who join too, so that none of them keeps anybody out.
             let joined = try shared.whileOpening(isShared: true, until: deadline) {
                 () throws(EngineError) -> Database? in
@@ -131,8 +131,10 @@ struct Opening {
             }
             return try recover(shared, isNew: isNew)
         } catch {
-            // Nobody else can have used it: what this opening has made must not stay as an empty file.
-            if isNew, isMaking { try? fileSystem.remove(path) }
+            // Nobody else can have used it below the opening lock: what this opening has made must not stay as an empty file.
+            if isNew, isMaking, shared != nil || !fileSystem.isShared, (try? isAtPath()) == true {
+                try? fileSystem.remove(path)
+            }
             throw error
         }
     }

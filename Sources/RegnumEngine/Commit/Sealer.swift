@@ -83,6 +83,9 @@ package final class Sealer {
         return needed > capacity / 4 * 3 || (try? ensure(needed + needed / 3)) == nil
     }
 
+    /// True where the buffers grow as far as the system gives address space.
+    package var isScarce: Bool { memory.map { $0.present < $0.byteCount } ?? false }
+
     /// Both buffers have so many bytes.
     private func ensure(_ byteCount: Int) throws(SystemError) {
         try memory?.ensure(byteCount)

@@ -28,8 +28,8 @@ extension Database {
     package func makeDurable() throws(EngineError) {
         repeat {
             if line.monitor.withLock({ mustHoldLock }) {
-                // Other processes must not write meanwhile.
-                try enterWriter()
+                // Other processes must not write meanwhile. What was acknowledged waits for its turn.
+                try enterWriter(waits: true)
                 leaveWriter()
             }
             try syncAll()

@@ -2,11 +2,19 @@
 // Clearing the links that lead to objects that are about to be deleted. The backlink tree says which objects hold them,
 // and how many each; each value and each collection that holds some is passed over once.
 
-/// Where the element lay that was cleared out of a list last.
+/// Where the elements lay that were cleared out of collections last, of a few collections; hints only.
 struct LastCleared {
-    var column: Int
-    var key: ObjectKey
-    var index: Int
+    private var places: [(column: Int, key: ObjectKey, index: Int)] = []
+    private static let limit = 8
+
+    subscript(column: Int, key: ObjectKey) -> Int? {
+        get { places.first { $0.key == key && $0.column == column }?.index }
+        set {
+            places.removeAll { $0.key == key && $0.column == column }
+            if places.count == Self.limit { places.removeFirst() }
+            if let newValue { places.append((column, key, newValue)) }
+        }
+    }
 }
 
 extension Table {
@@ -46,28 +54,37 @@ extension Table {
         }
         let open = try open(column, key)
         try session.change { () throws(EngineError) in
-            if links == 1, try clearNearLast(open, targets) { return }
+            let left = try clearNearLast(open, targets, links)
+            if left == 0 { return }
             var pass = ElementPass(
-                targets: targets, linksLeft: links, kind: definition.columns[column].collection,
+                targets: targets, linksLeft: left, kind: definition.columns[column].collection,
                 blocksLeft: ElementTree.blockLimit(session.space))
             try open.clear(&pass)
-            if let first = pass.firstCleared { lastCleared = LastCleared(column: column, key: key, index: first) }
+            if let first = pass.firstCleared { lastCleared[column, key] = first }
             session.changeCount &+= UInt64(max(pass.clearedCount, 1))
         }
     }
 
-    /// Programs delete the objects of a list one by one, from its beginning or its end: the next one lies beside the last.
-    private func clearNearLast(_ open: OpenCollection, _ targets: WordSet) throws(EngineError) -> Bool {
-        guard let last = lastCleared, last.key == open.key, last.column == open.column,
-            definition.columns[open.column].collection == .list
-        else { return false }
-        for index in [last.index, last.index - 1] where index >= 0 && index < open.count {
-            guard try open.value(index).isLink(to: targets) else { continue }
-            try open.remove(index..<index + 1) { _ in }
-            lastCleared?.index = index
+    /// Programs delete the objects of a collection one by one, or some at a time, from its beginning or its end: the next
+    /// one lies beside the last. Gives how many links are left.
+    private func clearNearLast(_ open: OpenCollection, _ targets: WordSet, _ links: Int) throws(EngineError) -> Int {
+        guard var last = lastCleared[open.column, open.key] else { return links }
+        // Dictionaries keep the key of what was cleared.
+        let keepsKeys = definition.columns[open.column].collection == .dictionary
+        var left = links
+        while left > 0 {
+            var next: Int?
+            for index in [keepsKeys ? last + 1 : last, last - 1] where index >= 0 && index < open.count {
+                guard try open.value(index).isLink(to: targets) else { continue }
+                next = index
+                break
+            }
+            guard let index = next else { break }
+            if keepsKeys { _ = try open.replace(index, .null) } else { try open.remove(index..<index + 1) { _ in } }
             session.changeCount &+= 1
-            return true
+            (last, left) = (index, left - 1)
         }
-        return false
+        if left < links { lastCleared[open.column, open.key] = last }
+        return left
     }
 }

@@ -124,7 +124,7 @@ extension Table {
 
     /// As above, where a collection of the object is open. O(collections of the object).
     func flushOpenCollections(of key: ObjectKey) throws(EngineError) {
-        if openMixed?.key == key { try writeBackMixed() }
+        if openMixed?.find(where: { $0.key == key }) != nil { try writeBackMixed() }
         if openCollections.isEmpty { return }
         for column in byteColumns where openCollections.find(column, key) != nil { return try writeBackAll() }
     }

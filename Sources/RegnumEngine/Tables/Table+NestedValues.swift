@@ -2,19 +2,33 @@
 // Collections in mixed values of an object: finding and changing what a path leads to. The path begins at the value of a
 // mixed column, or at an element of a collection of mixed values.
 
-/// The value of a mixed column that the running transaction changes, unpacked. Its row has the bytes that it was.
+/// A value of a mixed column that the running transaction changes, unpacked. Its row has the bytes that it was.
 final class OpenMixedValue {
     let column: Int
     let key: ObjectKey
+    /// The one that was unpacked before; see `Table.openMixed`.
+    let next: OpenMixedValue?
     @exclusivity(unchecked) var value: Value
     @exclusivity(unchecked) var isChanged = false
     /// Bytes that it takes when it is packed.
     @exclusivity(unchecked) var byteCount: Int
 
-    init(_ column: Int, _ key: ObjectKey, _ value: Value) {
-        (self.column, self.key, self.value) = (column, key, value)
+    init(_ column: Int, _ key: ObjectKey, _ value: Value, next: OpenMixedValue?) {
+        (self.column, self.key, self.value, self.next) = (column, key, value, next)
         byteCount = MixedCodec.byteCount(value)
     }
+
+    /// This one or one that was unpacked before it. O(values that are unpacked).
+    func find(where matches: (OpenMixedValue) -> Bool) -> OpenMixedValue? {
+        var open: OpenMixedValue? = self
+        while let one = open, !matches(one) { open = one.next }
+        return open
+    }
+
+    func find(_ column: Int, _ key: ObjectKey) -> OpenMixedValue? { find { $0.key == key && $0.column == column } }
+
+    var count: Int { 1 + (next?.count ?? 0) }
+    var totalByteCount: Int { byteCount + (next?.totalByteCount ?? 0) }
 }
 
 /// What a path led to last, in the file: loops over one collection do not go the way again.
@@ -60,7 +74,7 @@ extension Table {
     ) throws(EngineError) -> (look: NestedLook, rest: ArraySlice<NestedStep>)? {
         let kind = definition.columns[column].collection
         if kind == .none {
-            if let open = openMixed, open.column == column, open.key == key { return (.memory(open.value), path[...]) }
+            if let open = openMixed?.find(column, key) { return (.memory(open.value), path[...]) }
             let view = location.group.columns[column]
             if view.isNull(location.row) { return (.memory(.null), path[...]) }
             var bytes = view.bytes(location.row)
@@ -139,17 +153,25 @@ extension Table {
     }
 
     private func openMixedValue(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenMixedValue {
-        if let openMixed, openMixed.column == column, openMixed.key == key { return openMixed }
-        try writeBackMixed()
-        let open = OpenMixedValue(column, key, try value(column, of: key))
+        if let open = openMixed?.find(column, key) { return open }
+        if openMixed?.count == Self.openMixedLimit { try writeBackMixed() }
+        let open = OpenMixedValue(column, key, try value(column, of: key), next: openMixed)
         openMixed = open
         return open
     }
 
-    /// Writes the value that is unpacked back into its row.
+    /// Values that are unpacked at a time: programs go from one to the other.
+    private static let openMixedLimit = 8
+
+    /// Writes the values that are unpacked back into their rows.
     func writeBackMixed() throws(EngineError) {
-        guard let open = openMixed else { return }
-        openMixed = nil
+        while let open = openMixed {
+            openMixed = open.next
+            try writeBack(open)
+        }
+    }
+
+    private func writeBack(_ open: OpenMixedValue) throws(EngineError) {
         guard open.isChanged, let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         try session.change { () throws(EngineError) in

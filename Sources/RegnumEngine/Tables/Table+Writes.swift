@@ -51,7 +51,7 @@ extension Table {
     /// The object's group with all its columns ready for stores; nil where there is no such object.
     package func makeWritable(_ key: ObjectKey) throws(EngineError) -> RowLocation? {
         try session.relieveIfDue()
-        if openMixed != nil { try writeBackMixed() }
+        if openMixed?.find(where: { $0.key == key }) != nil { try writeBackMixed() }
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return nil }
         for column in definition.columns.indices { group.makeWritable(column) }
         return RowLocation(group: group.view, row: group.view.pointee.row(of: key.rawValue))
@@ -74,7 +74,7 @@ extension Table {
     /// is deleted.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
-        if openMixed != nil { try writeBackMixed() }
+        if let openMixed, openMixed.find(column, key) != nil { try writeBackMixed() }
         if !groups.guarded[column] { return try storeAlone(value, column, of: key) }
         try session.change { () throws(EngineError) in
             guard owns[column] else { return try replace(value, column, of: key) }
@@ -106,7 +106,7 @@ extension Table {
     func replace(
         _ value: Value, _ column: Int, of key: ObjectKey, withBacklinks: Bool = true
     ) throws(EngineError) {
-        if openMixed != nil { try writeBackMixed() }
+        if let openMixed, openMixed.find(column, key) != nil { try writeBackMixed() }
         guard let group = try groups.dirtyGroup(for: key.rawValue) else {
             throw Self.missing(key)
         }
@@ -373,7 +373,7 @@ extension Table {
     var changedByteCount: Int {
         var count = groups.changedByteCount + openCollections.sum(\.changedByteCount)
         // Unpacked, a number takes about three times its bytes.
-        if let openMixed { count += 3 * openMixed.byteCount }
+        if let openMixed { count += 3 * openMixed.totalByteCount }
         for i in definition.columns.indices {
             count += indexes[i]?.tree.changedByteCount ?? 0
             count += contentIndexes[i]?.tree.changedByteCount ?? 0

@@ -41,11 +41,12 @@ package final class Table {
     /// The collections that were changed and not written back.
     @exclusivity(unchecked) package internal(set) var openCollections = OpenCollections()
     @exclusivity(unchecked) var lastLeaf: LastLeaf?
-    /// The value of a mixed column that was changed within and not written back; see Table+NestedValues.
+    /// The values of mixed columns that were changed within and not written back, the last one first; see
+    /// Table+NestedValues.
     @exclusivity(unchecked) var openMixed: OpenMixedValue?
     @exclusivity(unchecked) var lastNested: LastNested?
     /// A hint only: see Table+ClearingLinks.
-    @exclusivity(unchecked) var lastCleared: LastCleared?
+    @exclusivity(unchecked) var lastCleared = LastCleared()
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
         self.definition = definition
@@ -227,7 +228,7 @@ package final class Table {
         case .string: return .string(try withBytes(column, at: location) { StoredText.string($0) })
         case .data: return .data(try withBytes(column, at: location) { [UInt8]($0) })
         case .mixed:
-            if let openMixed, openMixed.column == column, openMixed.key == location.key { return openMixed.value }
+            if let open = openMixed?.find(column, location.key) { return open.value }
             var bytes = view.bytes(row)
             if view.isBlob(row) { bytes = try blob(bytes) }
             return try MixedCodec.decode(bytes)

@@ -168,22 +168,20 @@ extension NestedChange {
     /// the change costs in an array.
     func apply(to value: inout Value, at path: ArraySlice<NestedStep>) -> NestedEffect? {
         // The payload is taken out, so that it is held once and not copied.
-        switch value {
-        case .list(var values):
-            value = .null
+        if var values = value.takeList() {
             defer { value = .list(values) }
             guard let step = path.first else { return apply(to: &values) }
             guard case .index(let index) = step, index < values.count else { return nil }
             return apply(to: &values[index], at: path.dropFirst())
-        case .dictionary(var entries):
-            value = .null
+        }
+        if var entries = value.takeDictionary() {
             defer { value = .dictionary(entries) }
             guard let step = path.first else { return apply(to: &entries) }
             guard case .key(let name) = step else { return nil }
             let (index, isFound) = entries.place(of: name)
             return isFound ? apply(to: &entries[index].value, at: path.dropFirst()) : nil
-        default: return nil
         }
+        return nil
     }
 
     private func apply(to values: inout [Value]) -> NestedEffect? {
@@ -236,6 +234,23 @@ extension NestedChange {
         case .insert, .set, .remove, .move: return nil
         }
         return effect
+    }
+}
+
+extension Value {
+    /// Leaves null in place of a list, which the caller alone holds then. A function of its own: in debug builds a `switch`
+    /// holds what it looks at to its end.
+    fileprivate mutating func takeList() -> [Value]? {
+        guard case .list(let values) = self else { return nil }
+        self = .null
+        return values
+    }
+
+    /// As `takeList`.
+    fileprivate mutating func takeDictionary() -> [DictionaryEntry]? {
+        guard case .dictionary(let entries) = self else { return nil }
+        self = .null
+        return entries
     }
 }
 

@@ -4,6 +4,22 @@
 import RegnumSystem
 
 extension Session {
+    /// A second session at the same version that never advances. While writing it shows the version before.
+    /// Unlike others it may be read by several threads at once. `origin` says where a program froze; without it the
+    /// place that opened this session stands for it.
+    package func freeze(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
+        database.versions.pinAgain(current)
+        return try Session(
+            database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen, ticket: ticket)
+    }
+
+    /// Waits until what `other` shows, which is frozen, is on the medium or has failed: from then on `refresh` finds
+    /// it, or never will.
+    package func wait(for other: Session) {
+        guard let ticket = other.ticket else { return }
+        do { try database.wait(for: ticket) } catch {}
+    }
+
     /// As `freeze`, for an operation of the library that no line of a program has asked for.
     package func freezeForLibrary() throws(EngineError) -> Session {
         database.versions.pinAgain(current)

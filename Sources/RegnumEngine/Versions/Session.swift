@@ -193,28 +193,12 @@ package final class Session {
         return true
     }
 
-    /// A second session at the same version that never advances. While writing it shows the version before.
-    /// Unlike others it may be read by several threads at once. `origin` says where a program froze; without it the
-    /// place that opened this session stands for it.
-    package func freeze(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
-        database.versions.pinAgain(current)
-        return try Session(
-            database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen, ticket: ticket)
-    }
-
     /// Comes to the version that `other` shows, older or newer, and never while writing. The caller has made
     /// sure that nobody holds on to what was read before.
     package func move(to other: Session) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen && other.database === database)
         database.versions.pinAgain(other.current)
         try come(to: other.current, other.ticket)
-    }
-
-    /// Waits until what `other` shows, which is frozen, is on the medium or has failed: from then on `refresh` finds
-    /// it, or never will.
-    package func wait(for other: Session) {
-        guard let ticket = other.ticket else { return }
-        do { try database.wait(for: ticket) } catch {}
     }
 
     /// All that it takes to show a version again without reading anything.
@@ -379,16 +363,32 @@ package final class Session {
     @inline(__always)
     func relieveIfDue() throws(EngineError) { if changeCount >= reliefDue { try relieve() } }
 
+    /// Bytes that are not sealed yet, and how many more they take in blocks: open collections are unpacked.
+    private func unsealedByteCounts() -> (held: Int, packing: Int) {
+        (
+            tables.reduce(0) { $0 + $1.changedByteCount },
+            tables.reduce(0) { sum, table in
+                sum + table.openCollections.sum { $0.sealedByteCount - $0.changedByteCount }
+            }
+        )
+    }
+
+    private static let noRoom = EngineError.limit(
+        "The transaction writes more than there is address space for: commit it in parts.")
+
+    /// Where the system gives little address space: throws if what is to be sealed finds none.
+    private func requireRoomToSeal() throws(EngineError) {
+        guard space.sealer.isScarce else { return }
+        let (held, packing) = unsealedByteCounts()
+        if space.sealer.isNearlyFull(with: held + packing) { throw Self.noRoom }
+    }
+
     @inline(never)
     private func relieve() throws(EngineError) {
         reliefDue = .max
         guard state.pointee.isWriting else { return }
         for table in tables where table.hasOpenIndexedCollection { try table.flushOpenCollections() }
-        var held = tables.reduce(0) { $0 + $1.changedByteCount }
-        // Open collections are unpacked: in blocks they take so much more, mostly less.
-        var packing = tables.reduce(0) { sum, table in
-            sum + table.openCollections.sum { $0.sealedByteCount - $0.changedByteCount }
-        }
+        var (held, packing) = unsealedByteCounts()
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
             // Long values take what they take, and a little around them.
@@ -408,7 +408,7 @@ package final class Session {
         // What is not sealed comes on top at the commit.
         if space.sealer.isNearlyFull(with: held + packing) {
             reliefDue = 0
-            throw .limit("The transaction writes more than there is address space for: commit it in parts.")
+            throw Self.noRoom
         }
     }
 
@@ -448,6 +448,7 @@ package final class Session {
         let made: Database.Made
         do throws(EngineError) {
             try checkRules()
+            try requireRoomToSeal()
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)

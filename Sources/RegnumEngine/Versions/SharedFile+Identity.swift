@@ -6,25 +6,23 @@ import RegnumSystem
 
 extension SharedFile {
     /// False for a file of somebody else, which is left as it is. A lock file of any database or layout begins with the
-    /// magic. What holds nothing is nobody's: a file that is empty or all zero, and one of the right length without a
-    /// first page, as a power loss may leave it. One of the right length whose first page is damaged is ours too: its last page, that of
-    /// the last slots, holds nothing, as no page of a text does.
+    /// magic. What holds nothing is nobody's: a file that is empty, or all zero and no longer than a lock file, as a power
+    /// loss may leave it. One of the right length whose first page is damaged is ours too: its last page, that of the last
+    /// slots, holds nothing, as no page of a text does.
     static func isLockFile(_ file: any File) throws(SystemError) -> Bool {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { page.deallocate() }
         guard let base = page.baseAddress else { return false }
         let length = try file.byteCount()
+        if length == 0 { return true }
+        let count = try file.read(page, at: 0)
+        if count >= 4, base.load(as: UInt32.self) == UInt32(truncatingIfNeeded: magic) { return true }
+        if length > byteCount { return false }
+        if length == byteCount { return try isZero(file, page, at: length - page.count) }
         var offset = 0
         while offset < length {
-            let count = try file.read(page, at: offset)
-            if offset == 0, count >= 4, base.load(as: UInt32.self) == UInt32(truncatingIfNeeded: magic) { return true }
-            if count == 0 { return true }
-            if page.prefix(count).contains(where: { $0 != 0 }) {
-                if length != byteCount { return false }
-                return try isZero(file, page, at: length - page.count)
-            }
-            offset += count
-            if length == byteCount { return true }
+            if try !isZero(file, page, at: offset) { return false }
+            offset += page.count
         }
         return true
     }
@@ -72,13 +70,15 @@ extension SharedFile {
     /// one since the machine has started. Below the opening lock, while nobody has the file open.
     func lastDurable(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: Self.durableOffset) }
 
-    /// The newest version, as the lock file says that is at the path; for readers that do not take part.
-    func newestAtPath(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: 512) }
+    /// The newest version, as the lock file says that is at the path and in use; for readers that do not take part. Others
+    /// may have the database open by another name, with a lock file of that name.
+    func newestAtPath(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: 512, inUse: true) }
 
     /// A number of the lock file at the path, if that belongs to this database.
-    private func shownAtPath(_ header: FileHeader, at offset: Int) -> UInt64? {
+    private func shownAtPath(_ header: FileHeader, at offset: Int, inUse: Bool = false) -> UInt64? {
         guard let left = try? fileSystem.open(path, .readOnlyNoFollow) else { return nil }
         defer { left.close() }
+        if inUse, (try? left.isLocked(bytes: Self.slotBytes)) != true { return nil }
         let head = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { head.deallocate() }
         guard let base = head.baseAddress, (try? left.read(head, at: 0)) == head.count, isHead(base, of: left, header)

@@ -63,7 +63,7 @@ final class SharedFile: @unchecked Sendable {
     static let writerByte = 1 << 62
     private static let openingByte = 1 << 62 + 1
     private static let firstSlotByte = 1 << 62 + 1000
-    private static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
+    static var slotBytes: Range<Int> { firstSlotByte..<firstSlotByte + slotCount }
 
     let path: String
     let fileSystem: any FileSystem
@@ -124,7 +124,7 @@ final class SharedFile: @unchecked Sendable {
                 let seconds = (MonotonicClock.now() - begin) / 1_000_000_000
                 throw EngineError.busy(
                     "It is being opened, compacted or deleted by \(holders(of: Self.openingByte)), or that process keeps "
-                        + "others from it. Waited \(seconds) s, as long as `busyTimeout` allows: try again later.")
+                        + "others from it. Waited \(seconds) s: try again later.")
             }
         } catch let error as EngineError {
             throw error

@@ -49,7 +49,7 @@ extension Database {
             words = shared.map { "its lock is held by \($0.holders(of: SharedFile.writerByte))" } ?? "somebody writes"
         }
         return .busy(
-            "Others write to the file: \(words). Waited \(seconds(begin)), as long as `busyTimeout` allows. "
+            "Others write to the file: \(words). Waited \(seconds(begin)). "
                 + "Nothing was changed: try again later.")
     }
 }

@@ -40,18 +40,23 @@ package struct ConditionBuilder<Node: Condition> {
 
     package init() {}
 
+    @_specialize(where Node == Predicate)
     package mutating func append(_ leaf: Node) { operations.append(.leaf(leaf)) }
 
     /// Joins the last `count` conditions.
+    @_specialize(where Node == Predicate)
     package mutating func and(_ count: Int) { if count != 1 { operations.append(.and(count)) } }
 
     /// Joins the last `count` conditions.
+    @_specialize(where Node == Predicate)
     package mutating func or(_ count: Int) { if count != 1 { operations.append(.or(count)) } }
 
     /// Inverts the last condition.
+    @_specialize(where Node == Predicate)
     package mutating func not() { operations.append(.not) }
 
     /// Appends a whole tree, of any depth.
+    @_specialize(where Node == Predicate)
     package mutating func append(tree: Node) {
         // What joins parts comes before them here, and the last part before the first: the reverse of postfix order.
         var reversed: [Operation] = []
@@ -77,6 +82,7 @@ package struct ConditionBuilder<Node: Condition> {
     }
 
     /// The condition that all operations come to; there must be one.
+    @_specialize(where Node == Predicate)
     package consuming func build() -> Node {
         var pieces: [Node] = []
         var frames: [Frame] = []

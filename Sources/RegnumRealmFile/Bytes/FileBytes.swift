@@ -26,6 +26,7 @@ final class FileBytes {
         states = Array(repeating: .absent, count: chunkCount)
         do throws(SystemError) {
             memory = try ReservedMemory(byteCount: max(chunkCount, 1) * Self.chunkByteCount)
+            try memory.ensure(memory.byteCount)
         } catch {
             throw RealmFileError(.unreadable, "there is not enough address space for its \(byteCount) bytes")
         }

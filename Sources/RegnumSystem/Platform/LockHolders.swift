@@ -11,14 +11,14 @@
 /// A process that holds a lock.
 package struct LockHolder: Sendable, Equatable {
     package var process: Int32
-    /// Its command line; empty if the system does not say.
+    /// The name of its program; empty if the system does not say. Arguments may hold secrets, and errors go to logs.
     package var command: String
 
     package init(process: Int32) {
         self.process = process
         #if os(Linux)
-            let words = smallFile("/proc/\(process)/cmdline")?.split(separator: 0) ?? []
-            command = words.map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+            let first = (smallFile("/proc/\(process)/cmdline") ?? []).prefix { $0 != 0 }
+            command = String(decoding: first.split(separator: UInt8(ascii: "/")).last ?? [], as: UTF8.self)
             if command.count > Self.commandLimit { command = command.prefix(Self.commandLimit) + "…" }
         #else
             command = ""
@@ -27,14 +27,18 @@ package struct LockHolder: Sendable, Equatable {
 
     private static let commandLimit = 200
 
-    /// As in "process 12 ('server --port 80')".
+    /// As in "process 12 ('server')".
     package var words: String { command.isEmpty ? "process \(process)" : "process \(process) ('\(command)')" }
 
     /// Reads what the system shows of each open file of each process: takes milliseconds.
     package static func find(_ file: FileIdentity, byte: Int) -> [LockHolder] {
         #if os(Linux)
             return processes.filter { process in
-                locks(of: process).contains { $0.inode == file.inode && $0.bytes.contains(byte) }
+                locks(of: process).contains { lock in
+                    // Other volumes have files of that number too.
+                    lock.inode == file.inode && lock.bytes.contains(byte)
+                        && identity("/proc/\(process)/fd/\(lock.descriptor)") ?? file == file
+                }
             }.map { LockHolder(process: $0) }
         #else
             return []
@@ -73,6 +77,11 @@ package struct LockHolder: Sendable, Equatable {
     }
 
     #if os(Linux)
+        /// Nil where the system does not tell.
+        private static func identity(_ path: String) -> FileIdentity? {
+            (try? PosixFileSystem.shared.status(path))?.identity
+        }
+
         private static var processes: [Int32] { names(in: "/proc").compactMap { Int32($0) } }
 
         private static func locks(of process: Int32) -> [Lock] {

@@ -125,8 +125,8 @@ enum SystemCalls {
             || result == -Int(EINVAL)
     }
 
-    /// True for what a lock gives on a file system that has none.
-    static func isUnsupportedLock(_ result: Int) -> Bool { result == -Int(ENOLCK) || isUnsupported(result) }
+    /// True for what a lock gives on a file system that has none. ENOLCK may also mean that there is none just now.
+    static func isUnsupportedLock(_ result: Int) -> Bool { isUnsupported(result) }
 
     static func syncFile(_ descriptor: Int32, _ kind: SyncKind) -> Int {
         #if canImport(Darwin)

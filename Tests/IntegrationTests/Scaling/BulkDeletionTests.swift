@@ -234,6 +234,38 @@ import Testing
             try realm.write { owner.items.append(objectsIn: items) }
             return { try realm.write { for item in items.reversed() { realm.delete(item) } } }
         },
+        ScalingCase("the objects of a list, some at a time from its end") { n in
+            let (realm, owner, items) = try Scaling.filled(n)
+            try realm.write { owner.items.append(objectsIn: items) }
+            return { try realm.write { while !owner.items.isEmpty { realm.delete(Array(owner.items.suffix(10))) } } }
+        },
+        ScalingCase("the objects of two lists, in turn from their ends") { n in
+            let (realm, owner, items) = try Scaling.filled(n)
+            let other = Scaling.Owner()
+            try realm.write {
+                realm.add(other)
+                owner.items.append(objectsIn: items[..<(n / 2)])
+                other.items.append(objectsIn: items[(n / 2)...])
+            }
+            return {
+                try realm.write {
+                    for i in (0..<n / 2).reversed() {
+                        realm.delete(items[i])
+                        realm.delete(items[i + n / 2])
+                    }
+                }
+            }
+        },
+        ScalingCase("the objects of a map, one by one") { n in
+            let (realm, owner, items) = try Scaling.filled(n)
+            try realm.write { for item in items { owner.itemMap["\(item.id + 10_000_000)"] = item } }
+            return { try realm.write { for item in owner.itemMap.values { if let item { realm.delete(item) } } } }
+        },
+        ScalingCase("the objects of a set, one by one from its end") { n in
+            let (realm, owner, items) = try Scaling.filled(n)
+            try realm.write { owner.itemSet.insert(objectsIn: items) }
+            return { try realm.write { for item in items.reversed() { realm.delete(item) } } }
+        },
         ScalingCase("the objects in a list of any values") { n in
             let (realm, owner, items) = try Scaling.filled(n)
             try realm.write { owner.values.append(objectsIn: items.map { .object($0) }) }

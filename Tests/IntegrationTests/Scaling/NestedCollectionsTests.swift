@@ -300,6 +300,26 @@ import Testing
                 for i in 0..<n { #expect(list[i].object(Scaling.Item.self)?.id == i) }
             }
         },
+        ScalingCase("appending, and setting other properties") { n in
+            let (realm, owner, items) = try Scaling.filled(1)
+            try realm.write { items[0].any = .fromArray([]) }
+            let list = try #require(items[0].any.listValue)
+            return {
+                try realm.write {
+                    for i in 0..<n {
+                        list.append(.string("element \(i)"))
+                        items[0].name = "name \(i)"
+                        owner.numbers.append(i)
+                    }
+                }
+            }
+        },
+        ScalingCase("appending to the lists of some objects in turn") { n in
+            let (realm, _, items) = try Scaling.filled(4)
+            try realm.write { for item in items { item.any = .fromArray([]) } }
+            let lists = items.compactMap(\.any.listValue)
+            return { try realm.write { for i in 0..<n { lists[i % 4].append(.string("element \(i)")) } } }
+        },
         ScalingCase("appending to a list in a list of values") { n in
             let (realm, owner, items) = try Scaling.filled(n)
             try realm.write { owner.values.append(objectsIn: [.int(1), .fromArray([]), .int(2)]) }

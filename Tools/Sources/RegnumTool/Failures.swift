@@ -80,9 +80,6 @@ struct Failure {
         case "newerFormat": return "\(file) was written by a newer version of Regnum: use the regnum of that version."
         case "noAddressSpace": return "\(file): there is no address space left to map it: raise the limit (ulimit -v)."
         case "tooManyFiles": return "\(file): too many open files: raise the limit (ulimit -n)."
-        case "foreignLockFile":
-            return "Other processes have \(file) open, and its lock file was deleted, replaced or damaged since: let "
-                + "those processes close it first."
         default: return nil
         }
     }

@@ -94,7 +94,8 @@ struct ConditionMaker {
             let isNone = column.isOptional && random.chance(1, of: 6)
             let value = isNone ? .none : FactValue.random(column.type, &random)
             return Condition(
-                text: isNone ? "\(text) \(sign) NULL" : "\(text) \(sign) %@", sql: Self.compared(sql, sign, value.sql),
+                text: isNone ? "\(text) \(sign) NULL" : "\(text) \(sign) %@",
+                sql: isNone && column.isText ? Self.comparedWithNull(sql, sign) : Self.compared(sql, sign, value.sql),
                 arguments: isNone ? [] : [value.value as Any])
         }
     }
@@ -106,6 +107,16 @@ struct ConditionMaker {
         case "!=": "(\(left) IS NOT \(right))"
         case "<=", ">=": "((\(left) \(sign) \(right)) IS TRUE OR (\(left) IS NULL AND \(right) IS NULL))"
         default: "((\(left) \(sign) \(right)) IS TRUE)"
+        }
+    }
+
+    /// Texts and data, of which null is the least.
+    private static func comparedWithNull(_ left: String, _ sign: String) -> String {
+        switch sign {
+        case "==", "<=": "(\(left) IS NULL)"
+        case "!=", ">": "(\(left) IS NOT NULL)"
+        case ">=": "1"
+        default: "0"
         }
     }
 
