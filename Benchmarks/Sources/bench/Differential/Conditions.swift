@@ -110,7 +110,7 @@ struct ConditionMaker {
         }
     }
 
-    /// Texts and data, of which null is the least.
+    /// The comparison of a text with null, which is less than every text.
     private static func comparedWithNull(_ left: String, _ sign: String) -> String {
         switch sign {
         case "==", "<=": "(\(left) IS NULL)"
