@@ -295,6 +295,28 @@ struct FilteringTests {
         FilterCase("NOT ANY nums == 2", [2, 3, 4, 5]) { !($0.nums == 2) },
     ]
 
+    @Test("results do not hold the objects that their condition names, nor their Realm")
+    func namedObjects() throws {
+        let realm = try FilterModels.realm()
+        weak var named: FilterModels.Owner?
+        func found(
+            _ isFrozen: Bool, _ make: (Results<FilterModels.Thing>, FilterModels.Owner) -> Results<FilterModels.Thing>
+        )
+            -> Results<FilterModels.Thing>
+        {
+            let owner = realm.objects(FilterModels.Owner.self)[0]
+            let argument = isFrozen ? owner.freeze() : owner
+            named = argument
+            return make(realm.objects(FilterModels.Thing.self), argument)
+        }
+        for isFrozen in [false, true] {
+            let texts = found(isFrozen) { $0.filter("owner == %@", $1) }
+            #expect(texts.count == 2 && named == nil)
+            let typed = found(isFrozen) { things, owner in things.where { $0.owner == owner } }
+            #expect(typed.count == 2 && named == nil)
+        }
+    }
+
     @Test("find the same in every spelling", arguments: numbers + texts + others + paths + lists)
     func finds(_ filter: FilterCase) throws {
         let realm = try FilterModels.realm()

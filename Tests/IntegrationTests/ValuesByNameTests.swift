@@ -97,8 +97,8 @@ struct ValuesByNameTests {
     func numbers() throws {
         for (form, _, value) in try ByName.forms() {
             let isDynamic = form.hasPrefix("dynamic")
-            let declared = ["i8", "i16", "i32", "i64", "float", "old", "step"]
-            for name in isDynamic ? declared + ["id", "double", "any", "meters", "level"] : declared {
+            let declared = ["i8", "i16", "i32", "i64", "float", "old", "step", "any"]
+            for name in isDynamic ? declared + ["id", "double", "meters", "level"] : declared {
                 let five: Any = try #require(value(name), "\(form) \(name)")
                 let number = ["id": 1, "step": 1, "level": 2][name] ?? 5
                 #expect(five as? Int == number, "\(form) \(name)")

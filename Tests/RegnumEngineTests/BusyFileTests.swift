@@ -113,12 +113,36 @@ import Testing
         #expect(two.table(named: "Row")?.count == 2)
     }
 
+    @Test("a reader leaves the file alone that another process is just making")
+    func readerBesideMaker() throws {
+        let making = MakingFileSystem(files)
+        #expect(throws: EngineError.notADatabase(path: path, why: .tooSmall)) {
+            try Database.openAsOtherProcess(
+                path: path, fileSystem: making, options: Database.OpenOptions(isReadOnly: true))
+        }
+        #expect(making.hasMade)
+        #expect(try files.status(path)?.byteCount == 0)
+    }
+
+    @Test("a system that has no lock just now is no file system without locks")
+    func noLockNow() {
+        #expect(!SystemError(.noLocks, "lock", path, code: 37).isUnsupportedLock)
+        #expect(SystemError(.unsupported, "lock", path, code: 95).isUnsupportedLock)
+    }
+
     // MARK: Names
 
     @Test("a file of somebody else that has the lock file's name is left as it is, and no database is made beside it")
     func foreign() throws {
         let lock = path + ".lock"
-        for text in ["# yarn lockfile v1\n", "R", String(repeating: "x", count: SharedFile.byteCount)] {
+        let page = String(repeating: "\0", count: 4096)
+        let texts = [
+            "# yarn lockfile v1\n", "R", String(repeating: "x", count: SharedFile.byteCount),
+            // Zeros at the beginning are not enough, nor is a file of zeros that is longer than a lock file.
+            page + String(repeating: "x", count: SharedFile.byteCount - page.utf8.count),
+            String(repeating: "\0", count: SharedFile.byteCount + 1),
+        ]
+        for text in texts {
             try Data(text.utf8).write(to: URL(fileURLWithPath: lock))
             #expect(throws: EngineError.foreignLockFile(path: lock)) { try open() }
             #expect(try String(contentsOfFile: lock, encoding: .utf8) == text)
@@ -163,4 +187,36 @@ import Testing
             try files.remove(path + ".lock")
         }
     }
+}
+
+/// A file system on which another process begins to make each file that is asked for and missing.
+private final class MakingFileSystem: FileSystem {
+    private let base: any FileSystem
+    nonisolated(unsafe) private(set) var hasMade = false
+
+    init(_ base: any FileSystem) { self.base = base }
+
+    func status(_ path: String) throws(SystemError) -> FileStatus? {
+        let status = try base.status(path)
+        if status == nil, !path.hasSuffix(".lock"), !hasMade {
+            hasMade = true
+            try base.open(path, .readWriteCreate).close()
+        }
+        return status
+    }
+
+    func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File { try base.open(path, mode) }
+    func linked(_ path: String) -> String { base.linked(path) }
+    func remove(_ path: String) throws(SystemError) { try base.remove(path) }
+    func rename(_ source: String, to target: String) throws(SystemError) { try base.rename(source, to: target) }
+    func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
+        try base.renameIfAbsent(source, to: target)
+    }
+    func makeDirectories(_ path: String) throws(SystemError) { try base.makeDirectories(path) }
+    func syncDirectory(containing path: String) throws(SystemError) { try base.syncDirectory(containing: path) }
+    func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) { base.fillRandom(buffer) }
+    func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File] {
+        base.filesLocked(at: bytes, besides: file)
+    }
+    var isShared: Bool { base.isShared }
 }
