@@ -102,6 +102,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
     /// From an object with the keys as names.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
+        try CodingDepth.check(decoder)
         let container = try decoder.container(keyedBy: MapCodingKey.self)
         for key in container.allKeys {
             entries[TextKey(key.stringValue)] = try container.decode(Value.self, forKey: key)
@@ -110,6 +111,7 @@ extension Map: Codable where Key: Codable, Value: Codable {
 
     /// As an object with the keys as names.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.container(keyedBy: MapCodingKey.self)
         for (key, value) in pairs { try container.encode(value, forKey: MapCodingKey(stringValue: key._mapKey)) }
     }

@@ -213,18 +213,25 @@ extension MutableSet: Codable where Element: Codable {
     /// From an array.
     public convenience init(from decoder: any Decoder) throws {
         self.init()
+        try CodingDepth.check(decoder)
         var container = try decoder.unkeyedContainer()
         while !container.isAtEnd { insert(try container.decode(Element.self)) }
     }
 
     /// As an array.
     public func encode(to encoder: any Encoder) throws {
+        try CodingDepth.check(encoder, self)
         var container = encoder.unkeyedContainer()
         for element in self { try container.encode(element) }
     }
 }
 
 // MARK: For those who do not know the type of the elements
+
+/// Any `MutableSet`.
+protocol AnyOwnedSet: AnyOwnedCollection {}
+
+extension MutableSet: AnyOwnedSet {}
 
 extension MutableSet: AnyList {
     var anyElements: [Any] { typedElements(self) }

@@ -15,6 +15,14 @@ public class _StoredCollection<Element: RealmCollectionValue>: _ManagedCollectio
     /// Empty and unmanaged.
     public override init() {}
 
+    deinit {
+        guard Element.self == AnyRealmValue.self, !items.isEmpty else { return }
+        DeepRelease.release { waiting in
+            for item in items { if let value = item as? AnyRealmValue { DeepRelease.take(value, into: &waiting) } }
+            items = []
+        }
+    }
+
     /// How messages call it.
     class var words: CollectionWords { .list }
 }
@@ -91,7 +99,8 @@ extension ManagedPlace {
             guard let target = Element._shape.target else { break }
             if key == .none { raw.value = .null } else { raw.binding = self.target(target) }
         case .typedLink, .list, .dictionary: raw.place = self
-        default: break
+        // For the message where the type has no form for the value.
+        default: if Element._shape.isPartial { raw.place = self }
         }
         return raw
     }
@@ -346,6 +355,10 @@ protocol AnyOwnedCollection: AnyObject {
     var anyElements: [Any] { get }
     /// What a collection in memory can have of an element; nil where it has none.
     static func held(_ value: Any) -> Any?
+    /// True where a value of type Any can be an element.
+    static func accepts(_ value: Any) -> Bool
+    /// True where the type of the elements has a form for what a file has.
+    static func hasForm(for stored: Value) -> Bool
     /// Of elements of a partial type those of a value of type Any, to be stored; also of a collection of the same type.
     /// Nil where it is none; misuse for what cannot be stored.
     func storableElements(of value: Any) -> OwnedElements?
@@ -369,11 +382,22 @@ func elementName<Element: _HasPersistedType>(_ type: Element.Type) -> String {
     return shape.type.text + (shape.isOptional ? "?" : "")
 }
 
+/// The element that stands for what the type has no form for: nil where elements are optional, for a value that could be
+/// stored; the default of a type of the user's own that is stored as an embedded object, for the missing one of a map.
+private func unformedElement<Element: _HasPersistedType>(_ value: Any, _ words: CollectionWords) -> Element? {
+    let shape = Element._shape
+    if shape.hasEmbeddedForm, words.kind == CollectionWords.dictionary.kind, unwrapped(value) == nil {
+        return Element._fromRaw(_RawValue(.null))
+    }
+    guard shape.isPartial, shape.isOptional, accepts(value, as: Element.self) else { return nil }
+    return Element._fromRaw(_RawValue(.null))
+}
+
 /// A value of type Any as an element; misuse where it does not fit.
 func coercedElement<Element: _HasPersistedType>(
     _ value: Any, _ type: Element.Type, _ words: CollectionWords
 ) -> Element {
-    if let element = Element._coerced(value) { return element }
+    if let element = coerced(value, as: Element.self) ?? unformedElement(value, words) { return element }
     let name = elementName(Element.self)
     if let object = unwrapped(value) as? ObjectBase { refuseClass(of: object, name, words) }
     guard let present = unwrapped(value) else { misuse("Invalid nil value for \(words.kind) of '\(name)'.") }

@@ -26,6 +26,9 @@ final class InsertPlan {
     let collections: [InsertStep]
     /// Values of any type, which may hold links, and embedded objects that stand for custom types.
     let mixed: [InsertStep]
+    /// `links`, `collections` and `mixed`: what may lead to objects that have no row yet, in the order in which it is
+    /// stored.
+    let deferred: [InsertStep]
     /// Enums, custom types and boxes, whose values are those of the program's own code: it may do anything, so it is asked
     /// before there is a row.
     let generic: [InsertStep]
@@ -61,6 +64,7 @@ final class InsertPlan {
         self.links = links
         self.collections = collections
         self.mixed = mixed
+        deferred = links + collections + mixed
         self.generic = generic
         self.primaryKey = primaryKey
         autoIncrement = binding.schema.autoIncremented.map { ($0, binding.columns[$0]) }

@@ -25,7 +25,9 @@ open class ObjectBase {
     public required init() {}
 
     deinit {
-        guard let rowHolder, let context = rowContext else { return }
+        guard let rowHolder, let context = rowContext else {
+            return DeepRelease.empty(Unmanaged.passUnretained(self).toOpaque(), of: Swift.type(of: self))
+        }
         // A traced one. Not by its kind: that changes on the Realm's thread, and this may be another one.
         if context.pointee.binding == nil { return rowHolder.release() }
         rowHolder._withUnsafeGuaranteedRef { unsafeDowncast($0, to: RealmCore.self).dropAccessor() }

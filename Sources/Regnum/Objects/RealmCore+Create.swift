@@ -40,7 +40,8 @@ extension ObjectBase {
     }
 }
 
-/// One call of `create`.
+/// One call of `create`. As `add`, it has its own list of the objects that wait for those that they link to: values may
+/// lie in one another, and objects be linked in chains, as deep as memory allows.
 private struct Creation {
     let core: RealmCore
     let update: Realm.UpdatePolicy
@@ -48,8 +49,8 @@ private struct Creation {
     var copies: [Source: ObjectKey] = [:]
     /// Embedded objects whose copies are being made: each place gets a copy of its own, so a circle has no end.
     private var running: Set<Source> = []
-    /// The values are those of an object, so that what is in a file already is not refused.
-    private var isCopy = false
+    /// Objects with rows, of which values are still to be stored; the last one is in work.
+    private var frames: [Frame] = []
 
     /// A managed object by its row, because each read of a link makes another accessor; others by instance.
     struct Source: Hashable {
@@ -63,6 +64,34 @@ private struct Creation {
         }
     }
 
+    private struct Frame {
+        let binding: ClassBinding
+        let key: ObjectKey
+        let update: Realm.UpdatePolicy
+        /// The values are those of an object, so that what is in a file already is not refused.
+        let isCopy: Bool
+        let entries: [(property: ClassProperty, value: Any)]
+        var next = 0
+        var step: Step?
+        /// Stored when all else is.
+        var stored: [(property: ClassProperty, elements: OwnedElements)] = []
+        /// The embedded object that is copied.
+        var source: Source?
+    }
+
+    /// A property whose objects are being made.
+    private struct Step {
+        let property: ClassProperty
+        let column: Int
+        /// What they are made of.
+        var given: [Any] = []
+        var made: OwnedElements
+        var owned = OwnedTargets()
+        /// Of a property of any values: what it is to be, when copies of all its objects are there.
+        var value: Any?
+        var next = 0
+    }
+
     init(core: RealmCore, update: Realm.UpdatePolicy) {
         self.core = core
         self.update = update
@@ -70,20 +99,30 @@ private struct Creation {
 
     /// `unique`: the number of the constraint by which an object is found that is there.
     mutating func create(_ binding: ClassBinding, _ value: Any, on unique: Int? = nil) -> ObjectKey {
+        let key = begin(binding, value, on: unique)
+        run()
+        return key
+    }
+
+    /// Finds the object or makes its row. What leads to other objects is left in a frame.
+    private mutating func begin(
+        _ binding: ClassBinding, _ value: Any, on unique: Int? = nil, running: Source? = nil
+    ) -> ObjectKey {
         let schema = binding.schema
         let entries = ObjectFilling.entries(value, of: schema)
         let given = unwrapped(value).flatMap(objectBase)
-        let source = schema.isEmbedded ? nil : given
-        let outer = isCopy
-        isCopy = given != nil
-        defer { isCopy = outer }
+        let isCopy = given != nil
+        let source = schema.isEmbedded ? nil : given.map { Source($0) }
         var fresh: ObjectBase?
-        let found = unique.flatMap { existing(binding, entries, on: $0) } ?? existing(binding, entries, &fresh)
+        let found =
+            unique.flatMap { existing(binding, entries, on: $0, isCopy) }
+            ?? existing(binding, entries, &fresh, isCopy)
         if let existing = found {
-            if let source { copies[Source(source)] = existing }
-            for (property, value) in entries where !property.isPrimaryKey {
-                store(value, property, binding, existing, update)
-            }
+            if let source { copies[source] = existing }
+            frames.append(
+                Frame(
+                    binding: binding, key: existing, update: update, isCopy: isCopy,
+                    entries: entries.filter { !$0.property.isPrimaryKey }, source: running))
             return existing
         }
         let object = fresh ?? schema.type.init()
@@ -92,7 +131,7 @@ private struct Creation {
         for (property, value) in entries {
             if property.isPartial, property.isOwnedCollection {
                 // Some may not fit into the unmanaged object. Those that fit nowhere are refused before it is added.
-                stored.append((property, elements(value, property, binding, OwnedTargets())))
+                stored.append((property, plainElements(value, property, binding)))
                 continue
             }
             // What is copied may lead back to this object.
@@ -107,25 +146,47 @@ private struct Creation {
             }
         }
         core.add(object, update: schema.primaryKey == nil ? .error : update)
-        if let source { copies[Source(source)] = object.rowKey }
-        for (property, value) in later { store(value, property, binding, object.rowKey, .all) }
-        for (property, elements) in stored {
-            guard let place = schema.place(named: property.name) else { continue }
-            core.replace(elements, binding, binding.columns[place], object.rowKey, .all)
+        if let source { copies[source] = object.rowKey }
+        if !later.isEmpty || !stored.isEmpty || running != nil {
+            frames.append(
+                Frame(
+                    binding: binding, key: object.rowKey, update: .all, isCopy: isCopy, entries: later, stored: stored,
+                    source: running))
         }
         return object.rowKey
+    }
+
+    /// Stores what is left of the objects that have rows, and makes what they lead to.
+    private mutating func run() {
+        while let top = frames.indices.last {
+            if var step = frames[top].step.take() {
+                while step.next < step.given.count, frames.count == top + 1 { make(&step, frames[top].binding) }
+                if frames.count == top + 1 { finish(step, frames[top]) } else { frames[top].step = step }
+            } else if frames[top].next < frames[top].entries.count {
+                frames[top].next += 1
+                store(frames[top].entries[frames[top].next - 1], top)
+            } else {
+                let frame = frames.removeLast()
+                for (property, elements) in frame.stored {
+                    guard let place = frame.binding.schema.place(named: property.name) else { continue }
+                    core.replace(elements, frame.binding, frame.binding.columns[place], frame.key, .all)
+                }
+                if let source = frame.source { running.remove(source) }
+            }
+        }
     }
 
     /// The object that has the primary key given, or where none is given that of the class's default. `fresh`: the
     /// object of which the default was taken: a second one may have another.
     private func existing(
-        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], _ fresh: inout ObjectBase?,
+        _ isCopy: Bool
     ) -> ObjectKey? {
         let schema = binding.schema
         guard update != .error, let place = schema.primaryKey else { return nil }
         let key: Value
         if let (property, value) = entries.first(where: { $0.property.isPrimaryKey }) {
-            key = engineValue(value, property, binding)
+            key = engineValue(value, property, binding, isCopy)
         } else {
             let (object, property) = (schema.type.init(), schema.properties[place])
             fresh = object
@@ -138,7 +199,7 @@ private struct Creation {
 
     /// The object that has the values given for a constraint. Where one is missing there is none.
     private func existing(
-        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int
+        _ binding: ClassBinding, _ entries: [(property: ClassProperty, value: Any)], on unique: Int, _ isCopy: Bool
     ) -> ObjectKey? {
         var values: [Value] = []
         for place in binding.schema.uniques[unique] {
@@ -149,13 +210,15 @@ private struct Creation {
                 else { return nil }
                 values.append(.link(target.rowKey))
             } else {
-                values.append(engineValue(value, property, binding))
+                values.append(engineValue(value, property, binding, isCopy))
             }
         }
         return core.key(binding, withUnique: unique, values)
     }
 
-    private func engineValue(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> Value {
+    private func engineValue(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ isCopy: Bool
+    ) -> Value {
         if let raw = property.coercedRaw(value) { return core.storedValue(raw, update) }
         guard let raw = property.unknownRaw(value, isKnown: isCopy) else {
             ObjectFilling.refuse(value, property, binding.schema)
@@ -163,69 +226,108 @@ private struct Creation {
         return raw
     }
 
-    private mutating func store(
-        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ key: ObjectKey,
-        _ update: Realm.UpdatePolicy
-    ) {
+    /// Stores a value, or leaves it as the step of the frame where it leads to objects.
+    private mutating func store(_ entry: (property: ClassProperty, value: Any), _ top: Int) {
+        let (property, value) = entry
+        let (binding, key, update) = (frames[top].binding, frames[top].key, frames[top].update)
         guard let place = binding.schema.place(named: property.name) else { return }
-        let value = leadsElsewhere(value, property) ? copied(value, property) : value
         let column = binding.columns[place]
-        let owned = OwnedTargets(property, binding, column, of: key, update)
-        if property.isOwnedCollection {
-            core.replace(elements(value, property, binding, owned), binding, column, key, update)
+        var step = Step(property: property, column: column, made: OwnedElements(kind: property.shape.collectionKind))
+        if leadsElsewhere(value, property) {
+            step.given = objectsElsewhere(value, property)
+            step.value = value
+            frames[top].step = step
         } else if property.hasTarget {
-            core.replace(link(value, property, binding, owned[0]), binding, column, key, update)
-        } else if property.storage == .boxField, property.unknownRaw(value, isKnown: isCopy) == nil {
-            let accessor = binding.makeAccessor(key)
-            ObjectFilling.set(value, property, accessor)
+            step.owned = OwnedTargets(property, binding, column, of: key, update)
+            (step.made.keys, step.given) = given(value, property, binding)
+            frames[top].step = step
         } else {
-            core.replace(engineValue(value, property, binding), binding, column, key, update)
+            store(value, property, column, frames[top])
         }
     }
 
-    private mutating func elements(
-        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding, _ owned: OwnedTargets
-    ) -> OwnedElements {
+    /// Stores a value that leads to no objects that are still to be made.
+    private func store(_ value: Any, _ property: ClassProperty, _ column: Int, _ frame: Frame) {
+        let binding = frame.binding
+        if property.isOwnedCollection {
+            core.replace(plainElements(value, property, binding), binding, column, frame.key, frame.update)
+        } else if property.storage == .boxField, property.unknownRaw(value, isKnown: frame.isCopy) == nil {
+            ObjectFilling.set(value, property, binding.makeAccessor(frame.key))
+        } else {
+            let new = engineValue(value, property, binding, frame.isCopy)
+            core.replace(new, binding, column, frame.key, frame.update)
+        }
+    }
+
+    /// The elements of a collection of values.
+    private func plainElements(_ value: Any, _ property: ClassProperty, _ binding: ClassBinding) -> OwnedElements {
         var elements = OwnedElements(kind: property.shape.collectionKind)
         guard let present = unwrapped(value) else { return elements }
-        guard property.hasTarget else {
-            // Through an unmanaged collection of the right type, which refuses what does not fit.
-            let collection = property.newCollection()
-            if property.isPartial {
-                guard let stored = collection.storableElements(of: present) else {
-                    ObjectFilling.refuse(value, property, binding.schema)
-                }
-                return stored
-            }
-            guard collection.replaceElements(with: present) else {
+        // Through an unmanaged collection of the right type, which refuses what does not fit.
+        let collection = property.newCollection()
+        if property.isPartial {
+            guard let stored = collection.storableElements(of: present) else {
                 ObjectFilling.refuse(value, property, binding.schema)
             }
-            elements.keys = collection.rawKeys
-            elements.values = collection.rawItems.map { core.storedValue($0, update) }
-            return elements
+            return stored
         }
-        if property.isMap {
-            let given = (present as? any AnyMap)?.anyEntries ?? Coercion.entries(present)?.map { ($0, $1) }
-            guard let given else { ObjectFilling.refuse(value, property, binding.schema) }
-            for (key, value) in given {
-                checkKey(key)
-                elements.keys.append(key)
-                elements.values.append(link(value as Any, property, binding, owned[key]))
-            }
-            return elements
-        }
-        guard let given = Coercion.elements(present) else {
+        guard collection.replaceElements(with: present) else {
             ObjectFilling.refuse(value, property, binding.schema)
         }
-        for (number, element) in given.enumerated() {
-            let value = link(element, property, binding, owned[number])
-            if case .null = value {
-                misuse(
-                    "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
-            }
-            elements.values.append(value)
-        }
+        elements.keys = collection.rawKeys
+        elements.values = collection.rawItems.map { core.storedValue($0, update) }
         return elements
+    }
+
+    /// What stands for the objects that a property leads to, of a map with their keys.
+    private func given(
+        _ value: Any, _ property: ClassProperty, _ binding: ClassBinding
+    ) -> (keys: [String], values: [Any]) {
+        if !property.isOwnedCollection { return ([], [value]) }
+        guard let present = unwrapped(value) else { return ([], []) }
+        if property.isMap {
+            let given =
+                (isInstance(present) ? present as? any AnyMap : nil)?.anyEntries
+                ?? Coercion.entries(present)?.map { ($0, $1) }
+            guard let given else { ObjectFilling.refuse(value, property, binding.schema) }
+            for (key, _) in given { checkKey(key) }
+            return (given.map(\.key), given.map { $0.value as Any })
+        }
+        guard let elements = Coercion.elements(present) else {
+            ObjectFilling.refuse(value, property, binding.schema)
+        }
+        return ([], elements)
+    }
+
+    /// Makes the next object of a step.
+    private mutating func make(_ step: inout Step, _ binding: ClassBinding) {
+        let property = step.property
+        let value = step.given[step.next]
+        defer { step.next += 1 }
+        if step.value != nil {
+            guard let object = objectBase(value), copies[Source(object)] == nil else { return }
+            object.requireValid()
+            _ = begin(core.binding(for: type(of: object)), object)
+            return
+        }
+        let existing = property.isMap ? step.owned[step.made.keys[step.next]] : step.owned[step.next]
+        let made = link(value, property, binding, existing)
+        if case .null = made, property.isList || property.isSet {
+            misuse(
+                "Invalid nil value for \(property.isSet ? "set" : "array") of '\(property.targetName ?? "")'.")
+        }
+        step.made.values.append(made)
+    }
+
+    /// Stores a property: all that it leads to is made.
+    private func finish(_ step: Step, _ frame: Frame) {
+        if let value = step.value {
+            store(copied(value, step.property), step.property, step.column, frame)
+        } else if step.property.isOwnedCollection {
+            core.replace(step.made, frame.binding, step.column, frame.key, frame.update)
+        } else {
+            core.replace(step.made.values[0], frame.binding, step.column, frame.key, frame.update)
+        }
     }
 
     /// The object that `value` stands for: one of this Realm itself, everything else is made. An embedded object is
@@ -235,7 +337,7 @@ private struct Creation {
     ) -> Value {
         guard let given = unwrapped(value), let target = property.shape.target else { return .null }
         let present = embeddedForm(of: given) ?? given
-        if let object = present as? ObjectBase {
+        if let object = objectBase(present) {
             guard object.stands(for: target) else { ObjectFilling.refuse(value, property, binding.schema) }
             if object.rowContext != nil {
                 object.requireValid()
@@ -246,23 +348,20 @@ private struct Creation {
             ObjectFilling.refuse(value, property, binding.schema)
         }
         let binding = core.binding(for: target)
-        return .link(property.isOwning ? makeOwned(present, binding, existing) : create(binding, present))
+        return .link(property.isOwning ? makeOwned(present, binding, existing) : begin(binding, present))
     }
 
     /// An embedded object from `value`, or the one that is there with those values.
     private mutating func makeOwned(_ value: Any, _ binding: ClassBinding, _ existing: ObjectKey?) -> ObjectKey {
-        let source = (value as? ObjectBase).map { Source($0) }
+        let source = objectBase(value).map { Source($0) }
         if let source, !running.insert(source).inserted {
             misuse("Can't set link to existing managed embedded object: it would be embedded in itself.")
         }
-        defer { if let source { running.remove(source) } }
-        guard let existing else { return create(binding, value) }
-        let outer = isCopy
-        isCopy = source != nil
-        defer { isCopy = outer }
-        for (property, value) in ObjectFilling.entries(value, of: binding.schema) {
-            store(value, property, binding, existing, .modified)
-        }
+        guard let existing else { return begin(binding, value, running: source) }
+        frames.append(
+            Frame(
+                binding: binding, key: existing, update: .modified, isCopy: source != nil,
+                entries: ObjectFilling.entries(value, of: binding.schema), source: source))
         return existing
     }
 }
@@ -272,26 +371,27 @@ private struct Creation {
 extension Creation {
     /// True where a value of any type, or an element of a collection of them, is or has an object of another Realm.
     private func leadsElsewhere(_ value: Any, _ property: ClassProperty) -> Bool {
-        guard property.shape.type == .any, !isPlain(value), let value = unwrapped(value) else { return false }
-        if property.shape.collectionKind == .none {
-            return AnyRealmValue._coerced(value).map { leadsElsewhere($0, 0) } ?? false
-        }
-        let elements =
-            (value as? any AnyMap)?.anyEntries.map { $0.1 as Any } ?? Coercion.entries(value).map { Array($0.values) }
-        return (elements ?? Coercion.elements(value) ?? []).contains { element in
-            AnyRealmValue._coerced(element).map { leadsElsewhere($0, 0) } ?? false
-        }
+        guard property.shape.type == .any, !isPlain(value) else { return false }
+        return !objectsElsewhere(value, property).isEmpty
     }
 
-    /// A collection that is an element of itself is refused where it is stored.
-    private func leadsElsewhere(_ value: AnyRealmValue, _ depth: Int) -> Bool {
-        if depth >= MixedCodec.depthLimit { return false }
-        switch value {
-        case .object(let object): return isElsewhere(object)
-        case .list(let list): return list.contains { leadsElsewhere($0, depth + 1) }
-        case .dictionary(let map): return map.contains { leadsElsewhere($1, depth + 1) }
-        default: return false
+    /// The objects of other Realms that the value is or has.
+    private func objectsElsewhere(_ value: Any, _ property: ClassProperty) -> [ObjectBase] {
+        var found: [ObjectBase] = []
+        for element in anyValues(value, property) {
+            element.forEachObject { if isElsewhere($0) { found.append($0) } }
         }
+        return found
+    }
+
+    /// The value, or the elements of a collection of values of any type.
+    private func anyValues(_ value: Any, _ property: ClassProperty) -> [AnyRealmValue] {
+        guard let value = unwrapped(value) else { return [] }
+        if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { [$0] } ?? [] }
+        let elements =
+            (isInstance(value) ? value as? any AnyMap : nil)?.anyEntries.map { $0.1 as Any }
+            ?? Coercion.entries(value).map { Array($0.values) }
+        return (elements ?? Coercion.elements(value) ?? []).compactMap { AnyRealmValue._coerced($0) }
     }
 
     /// A dynamic object may be of a class that this program does not have: it is refused like other foreign objects.
@@ -300,10 +400,12 @@ extension Creation {
     }
 
     /// The same with copies of the objects of other Realms.
-    private mutating func copied(_ value: Any, _ property: ClassProperty) -> Any {
+    private func copied(_ value: Any, _ property: ClassProperty) -> Any {
         guard let value = unwrapped(value) else { return value }
         if property.shape.collectionKind == .none { return AnyRealmValue._coerced(value).map { copied($0) } ?? value }
-        if let given = (value as? any AnyMap)?.anyEntries ?? Coercion.entries(value)?.map({ ($0, $1) }) {
+        if let given = (isInstance(value) ? value as? any AnyMap : nil)?.anyEntries
+            ?? Coercion.entries(value)?.map({ ($0, $1) })
+        {
             var entries: [String: Any] = [:]
             for (key, value) in given {
                 let present = value as Any
@@ -316,17 +418,17 @@ extension Creation {
         }
     }
 
-    private mutating func copied(_ value: AnyRealmValue) -> AnyRealmValue {
+    private func copied(_ value: AnyRealmValue, _ depth: Int = 0) -> AnyRealmValue {
+        // What is too deep is refused where it is stored.
+        if depth >= MixedCodec.depthLimit { return value }
         switch value {
         case .object(let object) where isElsewhere(object):
-            object.requireValid()
-            let binding = core.binding(for: type(of: object))
-            let key = copies[Source(object)] ?? create(binding, object)
-            return .object(unsafeDowncast(binding.makeAccessor(key), to: Object.self))
-        case .list(let list): return .fromArray(list.map { copied($0) })
+            guard let key = copies[Source(object)] else { return value }
+            return .object(unsafeDowncast(core.binding(for: type(of: object)).makeAccessor(key), to: Object.self))
+        case .list(let list): return .fromArray(list.map { copied($0, depth + 1) })
         case .dictionary(let map):
             var entries: [String: AnyRealmValue] = [:]
-            for entry in map { entries[entry.key] = copied(entry.value) }
+            for entry in map { entries[entry.key] = copied(entry.value, depth + 1) }
             return .fromDictionary(entries)
         default: return value
         }

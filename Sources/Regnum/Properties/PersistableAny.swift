@@ -92,7 +92,12 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
     public static func _traced(_ recorder: _KeyPathRecorder) -> AnyRealmValue { .none }
 
     /// Every value that can be stored; arrays become lists, dictionaries with text keys dictionaries.
-    public static func _coerced(_ value: Any) -> AnyRealmValue? {
+    /// Misuse for those that lie in one another deeper than can be stored.
+    public static func _coerced(_ value: Any) -> AnyRealmValue? { coerced(value, 0) }
+
+    private static func coerced(_ value: Any, _ depth: Int) -> AnyRealmValue? {
+        // A cast to a class would look at all that is in them.
+        if type(of: value) == [Any].self || type(of: value) == [String: Any].self { return collection(value, depth) }
         if let value = value as? AnyRealmValue { return value }
         guard let value = unwrapped(value) else { return AnyRealmValue.none }
         switch value {
@@ -101,21 +106,21 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case is ObjectBase: return nil
         case let list as List<AnyRealmValue>: return .list(list)
         case let map as Map<String, AnyRealmValue>: return .dictionary(map)
-        case let value as any _HasPersistedType: return stored(value)
+        case let value as any _HasPersistedType: return stored(value, depth)
         case let number as Decimal: return .decimal128(Decimal128(value: number))
         case let number as NSDecimalNumber: return .decimal128(Decimal128(number: number))
         case let number as NSNumber where type(of: value) is NSNumber.Type: return self.number(number)
         case let text as NSString: return .string(text as String)
         case let text as Substring: return .string(String(text))
         case let number as any BinaryInteger: return Int(exactly: number).map { .int($0) }
-        default: return collection(value)
+        default: return collection(value, depth)
         }
     }
 
     /// Of a type that has a column of its own: enums as their raw values.
-    private static func stored<T: _HasPersistedType>(_ value: T) -> AnyRealmValue? {
+    private static func stored<T: _HasPersistedType>(_ value: T, _ depth: Int) -> AnyRealmValue? {
         let raw = T._toRaw(value)
-        if case .null = raw.value { return collection(value) }
+        if case .null = raw.value { return collection(value, depth) }
         return _fromRaw(raw)
     }
 
@@ -125,15 +130,22 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         case UInt8(ascii: "c") where number.int8Value == 0 || number.int8Value == 1: .bool(number.boolValue)
         case UInt8(ascii: "f"): .float(number.floatValue)
         case UInt8(ascii: "d"): .double(number.doubleValue)
+        // As larger numbers of a JSON text, which are decimals.
+        case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int.max): .decimal128(Decimal128(number: number))
         default: .int(number.intValue)
         }
     }
 
-    private static func collection(_ value: Any) -> AnyRealmValue? {
+    private static func collection(_ value: Any, _ depth: Int) -> AnyRealmValue? {
+        if depth >= MixedCodec.depthLimit, Coercion.entries(value) != nil || Coercion.elements(value) != nil {
+            refuseDepth()
+        }
+        // A list would be another thing: there are no sets in values of any type.
+        if value is any SetAlgebra || isInstance(value) && (value is NSSet || value is any AnyOwnedSet) { return nil }
         if let entries = Coercion.entries(value) {
             var values: [String: AnyRealmValue] = [:]
             for (key, value) in entries {
-                guard let value = _coerced(value) else { return nil }
+                guard let value = coerced(value, depth + 1) else { return nil }
                 values[key] = value
             }
             return .fromDictionary(values)
@@ -141,10 +153,18 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
         guard let elements = Coercion.elements(value) else { return nil }
         var values: [AnyRealmValue] = []
         for element in elements {
-            guard let value = _coerced(element) else { return nil }
+            guard let value = coerced(element, depth + 1) else { return nil }
             values.append(value)
         }
         return .fromArray(values)
+    }
+
+    /// Misuse: collections in one another that are deeper than can be stored.
+    @inline(never)
+    fileprivate static func refuseDepth() -> Never {
+        misuse(
+            "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
+                + "an element of itself?")
     }
 
     /// The value for the engine; nil for objects and collections.
@@ -169,6 +189,19 @@ extension AnyRealmValue: _Persistable, RealmCollectionValue, RealmPropertyType {
 extension AnyRealmValue: _Indexable, MinMaxType, AddableType, SortableType, _QueryNumeric {}
 
 extension AnyRealmValue {
+    /// Calls `body` with the object that the value is, or those that it holds, in their order. Of what is too deep to be
+    /// stored there are none.
+    func forEachObject(_ depth: Int = 0, _ body: (Object) -> Void) {
+        switch self {
+        case .object(let object): body(object)
+        case .list(let list) where depth < MixedCodec.depthLimit:
+            for element in list { element.forEachObject(depth + 1, body) }
+        case .dictionary(let map) where depth < MixedCodec.depthLimit:
+            for pair in map.pairs { pair.value.forEachObject(depth + 1, body) }
+        default: break
+        }
+    }
+
     /// Misuse for what a set cannot hold.
     func requireSetElement() {
         switch self {
@@ -183,11 +216,7 @@ extension RealmCore {
     /// the collections it is to lie in. Misuse for what is deeper than 100, for keys that cannot be stored.
     func mixedValue(_ value: AnyRealmValue, depth: Int = 0, _ key: (ObjectBase) -> ObjectKey) -> Value {
         if let scalar = value.scalar { return scalar }
-        if depth >= MixedCodec.depthLimit {
-            misuse(
-                "Lists and dictionaries lie in one another at most \(MixedCodec.depthLimit) deep. Is a collection "
-                    + "an element of itself?")
-        }
+        if depth >= MixedCodec.depthLimit { AnyRealmValue.refuseDepth() }
         switch value {
         case .object(let object):
             let found = key(object)

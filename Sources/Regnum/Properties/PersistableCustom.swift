@@ -101,7 +101,9 @@ extension _CustomPersistable {
 
     @inlinable
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int) -> Self {
-        required(PersistedType._loadOptional(column, row, object))
+        let persisted = PersistedType._loadOptional(column, row, object)
+        if let value = loaded(persisted) { return value }
+        unknownRawValue(unformedText(persisted), "\(Self.self)", column, object)
     }
 
     @inlinable
@@ -122,7 +124,9 @@ extension _CustomPersistable {
     }
 
     public static func _fromRaw(_ raw: _RawValue) -> Self {
-        required(raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw))
+        let persisted = raw.object == nil ? PersistedType._fromOptionalRaw(raw) : PersistedType._fromRaw(raw)
+        if let value = loaded(persisted) { return value }
+        unknownRawValue(unformedText(persisted), "\(Self.self)", raw.place)
     }
 
     public static func _fromOptionalRaw(_ raw: _RawValue) -> Self? {
@@ -130,15 +134,17 @@ extension _CustomPersistable {
         return persisted.flatMap { _converted($0) }
     }
 
+    /// Nil where the type has no form for what is stored.
     @usableFromInline
-    static func required(_ persisted: PersistedType?) -> Self {
-        if let persisted {
-            guard let value = _converted(persisted) else { unknownRawValue("\(persisted)", "\(Self.self)") }
-            return value
-        }
+    static func loaded(_ persisted: PersistedType?) -> Self? {
+        if let persisted { return _converted(persisted) }
         // An embedded object may be missing; else it is an enum that has no case for what is stored.
-        if PersistedType._shape.target == nil { unknownRawValue("no \(PersistedType.self)", "\(Self.self)") }
-        return customDefault()
+        return PersistedType._shape.target == nil ? nil : customDefault()
+    }
+
+    @usableFromInline
+    static func unformedText(_ persisted: PersistedType?) -> String {
+        persisted.map { "\($0)" } ?? "no \(PersistedType.self)"
     }
 
     public static func _toRaw(_ value: Self) -> _RawValue { PersistedType._toRaw(value.persistableValue) }

@@ -41,6 +41,8 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
         // Text that is no number is not taken for NaN.
         if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
+        // Nor a number that is too large for infinity.
+        if bits.isInfinite, let text = present as? String, text.contains(where: \.isNumber) { return nil }
         return unsafeDowncast(Decimal128(value: present), to: Self.self)
     }
 }

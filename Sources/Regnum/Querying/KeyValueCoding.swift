@@ -64,18 +64,29 @@ extension ObjectBase {
     /// The value at the end of names joined by dots; nil where a link on the way is nil. Names behind a collection
     /// are those of its elements: `dogs.name` gives an array, `dogs.@max.age` one figure.
     public final func value(forKeyPath keyPath: String) -> Any? {
-        let (head, rest) = KeyPathParts.split(keyPath)
-        guard let rest else { return value(forKey: head) }
-        return value(forKey: head).flatMap { KeyPathParts.value(of: $0, at: rest) }
+        var (owner, names) = (self as ObjectBase, keyPath[...])
+        while let dot = names.firstIndex(of: ".") {
+            guard let next = owner.value(forKey: String(names[..<dot])) else { return nil }
+            names = names[names.index(after: dot)...]
+            guard let object = next as? ObjectBase else { return KeyPathParts.value(of: next, at: String(names)) }
+            owner = object
+        }
+        return owner.value(forKey: String(names))
     }
 
     /// Sets the property at the end of names joined by dots, of all elements where a list or a set is on the way, of
     /// the value of the key that follows where it is a map; nothing where a link on the way is nil.
     public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
-        let (head, rest) = KeyPathParts.split(keyPath)
-        guard let rest else { return setValue(value, forKey: head) }
-        guard let next = self.value(forKey: head) else { return }
-        KeyPathParts.setValue(value, of: next, at: rest)
+        var (owner, names) = (self as ObjectBase, keyPath[...])
+        while let dot = names.firstIndex(of: ".") {
+            guard let next = owner.value(forKey: String(names[..<dot])) else { return }
+            names = names[names.index(after: dot)...]
+            guard let object = next as? ObjectBase else {
+                return KeyPathParts.setValue(value, of: next, at: String(names))
+            }
+            owner = object
+        }
+        owner.setValue(value, forKey: String(names))
     }
 
     /// The values of the properties of these names, `NSNull` for nil. Misuse for a name that is not there.

@@ -17,7 +17,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         /// another type; those with a null where none is allowed any more; all of the class where a property comes; of
         /// a class that comes to be embedded those to which no other object links and those to which several do, not
         /// counting links from objects that go for that themselves, nor those of copies; those that are like another
-        /// one in a primary key or constraint. Others change no object: 0. What nobody has given a value, null, or zero
+        /// one in a primary key or constraint; those that would hold a value that the type of the property has no form
+        /// for, as an enum that comes without a case for 0 or an empty text. Others change no object: 0. What nobody has given a value, null, or zero
         /// or empty where null is none, is not counted as one. Of read-only configurations and of what
         /// `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
         public let objectCount: Int
@@ -36,6 +37,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             case others, values, nulls, owners
             /// Objects that are like another one where they may not: opening throws for them.
             case conflicts
+            /// Objects with a value that the property's type has no form for.
+            case unreadable
         }
 
         /// For people: what becomes of the objects.
@@ -46,6 +49,7 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
             case .values: return " Their values go unless the block keeps them."
             case .nulls: return " Nulls become zero or empty unless the block replaces them."
             case .conflicts: return " Opening throws unless the block changes them."
+            case .unreadable: return " Reading the property ends the program unless the block sets it."
             case .owners:
                 let shared = objectCount - lossCount
                 return (lossCount > 0 ? " To \(lossCount) no other object links: they go." : "")
@@ -111,6 +115,10 @@ public struct MigrationRehearsal: Sendable {
     public let unconverted: [UnconvertedValue]
     /// All of them, by `Class.property`.
     public let unconvertedCounts: [String: Int]
+    /// Objects that have a value after the migration that the property's type has no form for, as a raw value without a
+    /// case of the enum, by `Class.property`: reading the property ends the program. A migration that adds a property
+    /// gives its objects 0 or an empty text. Empty after an error.
+    public let unreadableCounts: [String: Int]
 }
 
 /// A value that a rehearsed migration did not carry over.
@@ -152,7 +160,7 @@ extension RealmCare where Self == Realm {
             }
             let isDifferent = stored.map { $0 != wanted || changes.contains { $0.needsMigration } } ?? false
             if configuration.deleteRealmIfMigrationNeeded, isDifferent {
-                let reasons = changes.filter { $0.kind != .conflicts }.map(\.reason)
+                let reasons = changes.filter { $0.kind != .conflicts && $0.kind != .unreadable }.map(\.reason)
                 return MigrationPlan(
                     fileVersion: stored, version: wanted, changes: reasons + deletions(session), undeclaredCounts: [:],
                     isRefused: false, callsBlock: false, deletesEverything: true, isReadOnly: false)
@@ -202,16 +210,23 @@ extension RealmCare where Self == Realm {
             let core = try RealmOpening.open(copy, queue: nil, origin: nil)
             let duration = clock.now - start
             var losses = MigrationLosses()
-            do { try losses.find(from: original, to: core.session) } catch {
-                throw Realm.Error(opening: path, readOnly: true, error)
-            }
+            var unreadable: [String: Int] = [:]
+            do {
+                try losses.find(from: original, to: core.session)
+                for schema in core.settings.schema.classes {
+                    guard let table = core.session.table(named: schema.name) else { continue }
+                    for (property, count) in try UnformedValues(schema: schema, table: table).counts() {
+                        unreadable["\(schema.name).\(property.name)"] = count
+                    }
+                }
+            } catch { throw Realm.Error(opening: path, readOnly: true, error) }
             return MigrationRehearsal(
                 error: nil, duration: duration, countsBefore: before, countsAfter: counts(core.session),
-                unconverted: losses.values, unconvertedCounts: losses.counts)
+                unconverted: losses.values, unconvertedCounts: losses.counts, unreadableCounts: unreadable)
         } catch {
             return MigrationRehearsal(
                 error: error, duration: clock.now - start, countsBefore: before, countsAfter: [:], unconverted: [],
-                unconvertedCounts: [:])
+                unconvertedCounts: [:], unreadableCounts: [:])
         }
     }
 
@@ -276,6 +291,12 @@ extension RealmCare where Self == Realm {
                 case .owners: .owners
                 }
             changes.append(change(difference.text, try effects.count(difference.effect), kind))
+        }
+        for (property, count) in try UnformedValues(schema: schema, table: table).counts() {
+            let text =
+                "Property '\(schema.name).\(property.name)' would hold values that its type "
+                + "'\(property.formName)' has no form for."
+            changes.append(change(text, (count, 0), .unreadable, needs: false))
         }
         for (text, count) in try effects.conflicts() { changes.append(change(text, (count, 0), .conflicts)) }
         for property in schema.properties where !property.isComputed && !property.isPrimaryKey {

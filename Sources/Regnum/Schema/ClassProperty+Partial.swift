@@ -3,6 +3,7 @@
 // programs may have stored them), integers of more bits, values that a type of the user's own refuses. The property's
 // getter ends the program for such or gives nil; by name they are shown, stored and copied from one Realm to another.
 
+internal import Foundation
 internal import RegnumEngine
 
 extension ClassProperty {
@@ -44,7 +45,28 @@ extension ClassProperty {
     }
 
     private func hasForm(for value: Any) -> Bool {
-        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool { V._coerced(value) != nil }
+        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool { coerced(value, as: V.self) != nil }
+        if let type { return open(type) }
+        return (fieldType as? any AnyRealmProperty.Type).map { open($0.valueType) } ?? true
+    }
+
+    /// True where `create` and `dynamicCreate` take a value, or an element of a collection: a text from outside is asked
+    /// before.
+    package func accepts(_ value: Any) -> Bool {
+        if let text = value as? String, text.utf8.count > ByteLimits.string { return false }
+        if let data = value as? Data, data.count > ByteLimits.data { return false }
+        if !isOwnedCollection { return coercedRaw(value) != nil || storable(value, isKnown: false) != nil }
+        func open<C: AnyOwnedCollection>(_ type: C.Type) -> Bool { C.accepts(value) }
+        return (type as? any AnyOwnedCollection.Type).map { open($0) } ?? true
+    }
+
+    /// True where the type has a form for what a file has: else a read ends the program, or gives nil.
+    func hasForm(for stored: Value) -> Bool {
+        func open<V: _HasPersistedType>(_ type: V.Type) -> Bool {
+            V._shown(_RawValue(stored)).flatMap { V._coerced($0) } != nil
+        }
+        func openElement<C: AnyOwnedCollection>(_ type: C.Type) -> Bool { C.hasForm(for: stored) }
+        if let type = type as? any AnyOwnedCollection.Type { return openElement(type) }
         if let type { return open(type) }
         return (fieldType as? any AnyRealmProperty.Type).map { open($0.valueType) } ?? true
     }
@@ -78,10 +100,22 @@ func held<Element: _HasPersistedType>(_ value: Any, as type: Element.Type) -> An
     return Element._shape.isOptional ? .some(Any?.none as Any) : nil
 }
 
+/// A value of type Any as another type; also of an enum or a type of the user's own what is stored of it.
+func coerced<V: _HasPersistedType>(_ value: Any, as type: V.Type) -> V? {
+    if let own = V._coerced(value) { return own }
+    return storedForm(of: value).flatMap { V._coerced($0) }
+}
+
 /// What is stored of a value of type Any, whether the type has a form for it or not; nil where it cannot be stored.
 private func stored<V: _HasPersistedType>(_ value: Any, as type: V.Type, isKnown: Bool) -> Value? {
-    if let raw = V._storable(value) { return raw.value }
+    if let raw = V._storable(value) ?? storedForm(of: value).flatMap({ V._storable($0) }) { return raw.value }
     return isKnown && V._shape.type == .int ? Coercion.integer(value).map { Value.int($0) } : nil
+}
+
+/// True where an element of type Any can be stored.
+func accepts<Element: _HasPersistedType>(_ value: Any, as type: Element.Type) -> Bool {
+    coerced(value, as: type) != nil || stored(value, as: type, isKnown: false) != nil
+        || unwrapped(value) == nil && Element._shape.hasEmbeddedForm
 }
 
 /// What is stored of an element of type Any; misuse for one that cannot be stored.
@@ -138,4 +172,6 @@ extension _StoredCollection {
     }
 
     static func held(_ value: Any) -> Any? { Regnum.held(value, as: Element.self) }
+    static func accepts(_ value: Any) -> Bool { Regnum.accepts(value, as: Element.self) }
+    static func hasForm(for stored: Value) -> Bool { formed(stored, as: Element.self) is Element }
 }

@@ -89,7 +89,7 @@ public indirect enum SnapshotValue: Sendable, Hashable {
 
 extension ThreadConfined where Self: ObjectBase {
     /// What the object holds, as values that may go to any thread or actor. Links are followed `depth` deep, those of
-    /// embedded objects always; behind that, and where they lead back, an object is its class and primary key. Linking
+    /// embedded objects always, but never more than 100 deep; behind that, and where they lead back, an object is its class and primary key. Linking
     /// objects are left out. Misuse where the object is invalid. Cost: reads every object it copies.
     @_disfavoredOverload
     public func snapshot(depth: Int = 1) -> ObjectSnapshot {
@@ -132,6 +132,8 @@ extension RealmCollection where Element: ObjectBase {
 
 /// Reads objects; knows which ones it is inside of.
 private struct TakingSnapshot {
+    /// Snapshots lie in one another: a longer chain would need much of the stack to be compared and released.
+    private static let limit = 100
     private var above: [(context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier)] = []
 
     mutating func object(_ object: ObjectBase, _ depth: Int) -> ObjectSnapshot {
@@ -170,7 +172,7 @@ private struct TakingSnapshot {
     private mutating func linked(_ object: ObjectBase, _ depth: Int) -> SnapshotValue {
         let schema = object.classSchema
         let isEmbedded = schema.type.isEmbedded()
-        if isEmbedded || depth > 0, !isInside(object) {
+        if isEmbedded || depth > 0, above.count <= Self.limit, !isInside(object) {
             return .object(self.object(object, isEmbedded ? depth : depth - 1))
         }
         guard let place = schema.primaryKey else { return .link(schema.name, .null) }

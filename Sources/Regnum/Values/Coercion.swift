@@ -47,8 +47,13 @@ enum Coercion {
         // A cast of an NSNumber to a protocol fails slowly.
         if !isInstance(value), let value = value as? any BinaryInteger { return Int64(exactly: value) }
         guard let value = value as? NSNumber else { return nil }
-        let isFloating = value.objCType.pointee == 0x64 || value.objCType.pointee == 0x66
-        return isFloating ? nil : value.int64Value
+        switch UInt8(bitPattern: value.objCType.pointee) {
+        // The least Int of a JSON text is a decimal on Linux.
+        case UInt8(ascii: "d") where (value as? NSDecimalNumber)?.decimalValue == Decimal(Int64.min): return .min
+        case UInt8(ascii: "d"), UInt8(ascii: "f"): return nil
+        case UInt8(ascii: "Q"): return Int64(exactly: value.uint64Value)
+        default: return value.int64Value
+        }
     }
 
     /// A number of any integer or floating-point type.
@@ -67,6 +72,9 @@ enum Coercion {
     /// The elements of an array, a collection of ours, or another sequence; nil for what is no list of
     /// values.
     static func elements(_ value: Any) -> [Any]? {
+        // By its type: other casts look at what is in it, and in that.
+        if type(of: value) == [Any].self { return value as? [Any] }
+        if type(of: value) == [String: Any].self { return nil }
         switch value {
         case is String, is Data, is [AnyHashable: Any]: nil
         case let array as [Any]: array
@@ -79,6 +87,7 @@ enum Coercion {
 
     /// The entries of a dictionary with text keys.
     static func entries(_ value: Any) -> [String: Any]? {
+        if type(of: value) == [Any].self { return nil }
         if let dictionary = value as? [String: Any] { return dictionary }
         guard let dictionary = value as? [AnyHashable: Any] else { return nil }
         var entries: [String: Any] = [:]
