@@ -75,7 +75,7 @@ enum Coercion {
         // By its type: other casts look at what is in it, and in that.
         if type(of: value) == [Any].self { return value as? [Any] }
         if type(of: value) == [String: Any].self { return nil }
-        switch value {
+        return switch value {
         case is String, is Data, is [AnyHashable: Any]: nil
         case let array as [Any]: array
         case let sequence as any Sequence: erased(sequence)
