@@ -43,8 +43,13 @@ extension Evaluator {
             {
                 return through.matchesNull
             }
+            // What an outer object decides is not the same for each of those.
+            let asksOnce = through.hasManyWays && scopes.isEmpty
             return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
-                try !holds(through.inner, other, place)
+                if asksOnce, through.failing.contains(place.key.rawValue) { return true }
+                if try holds(through.inner, other, place) { return false }
+                if asksOnce { through.failing.insert(place.key.rawValue) }
+                return true
             }
         case .aggregate(let aggregate):
             return aggregate.test.matches(try value(aggregate.aggregate, table, location))

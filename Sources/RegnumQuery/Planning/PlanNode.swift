@@ -46,11 +46,30 @@ final class Through {
     /// Of the objects that pass, for the run: at the step's other end for links, at its near end for backlinks.
     /// Touched once a group.
     @exclusivity(unchecked) var passing: KeyBitmap?
+    /// To-many steps from here on. Where some follow one another, many ways lead to one object.
+    let manyCount: Int
+    /// Objects at the other end that have not passed in this run, so that each is asked once; where there are many ways.
+    @exclusivity(unchecked) var failing: Set<UInt64> = []
 
     init(step: PathStep, inner: PlanNode, matchesNull: Bool) {
         self.step = step
         self.inner = inner
         self.matchesNull = matchesNull
+        manyCount = inner.manyCount + (step.isToMany ? 1 : 0)
+    }
+
+    var hasManyWays: Bool { manyCount > 2 }
+}
+
+extension PlanNode {
+    /// The most to-many steps that follow one another in it.
+    fileprivate var manyCount: Int {
+        switch self {
+        case .through(let through): through.manyCount
+        case .and(let parts), .or(let parts), .pieces(let parts): parts.map(\.manyCount).max() ?? 0
+        case .not(let part): part.manyCount
+        default: 0
+        }
     }
 }
 
