@@ -105,7 +105,8 @@ package final class Database: @unchecked Sendable {
         self.reader = reader
         self.shared = shared
         knownSchema = Lock(schema)
-        versions = VersionRegistry(Version(slot), shared: shared, options.mutant) { number throws(EngineError) in
+        versions = VersionRegistry(Version(slot, in: reader), shared: shared, options.mutant) {
+            number throws(EngineError) in
             try Self.load(number, file, seal, reader)
         }
         line = CommitLine(slot, options.mutant)
@@ -154,7 +155,7 @@ package final class Database: @unchecked Sendable {
     ) throws(EngineError) -> Version? {
         guard let placed = try readSlots(file, seal).first(where: { $0.slot.version == number }) else { return nil }
         try reader.extend(toPages: placed.slot.highWater)
-        return Version(placed.slot)
+        return Version(placed.slot, in: reader)
     }
 
     private static func readSlots(_ file: any File, _ seal: FileSeal) throws(EngineError) -> [CommitSlot.Placed] {
@@ -246,21 +247,24 @@ package final class Database: @unchecked Sendable {
     /// on it. Guard: gate and the writer's lock.
     private func meetOthers(isKnown: Bool) throws(EngineError) {
         guard let shared else {
-            if isKnown { setKnown() } else { try meet(versions.newest.number, durable: nil) }
+            if isKnown { try setKnown() } else { try meet(versions.newest.number, durable: nil) }
             return
         }
         // With that bug others are shown less than this process knows.
         let known = options.mutant == .unfinishedNotPublished ? 0 : versions.newest.number
         if let entry = shared.enter(header, knowing: known) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
-            if isKnown, isOurs { setKnown() } else { try meet(entry.newest, durable: entry.durable) }
+            if isKnown, isOurs { try setKnown() } else { try meet(entry.newest, durable: entry.durable) }
         } else {
             try restoreShared(shared)
         }
         if line.monitor.withLock({ line.mustRewrite }) { try syncAll(evenIfLatched: true) }
     }
 
-    private func setKnown() { line.monitor.withLock { line.isKnown = true } }
+    private func setKnown() throws(EngineError) {
+        try checkDurableSlot()
+        line.monitor.withLock { line.isKnown = true }
+    }
 
     /// `durable` is the newest version that is known to be on the medium, if any is.
     private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
@@ -268,8 +272,14 @@ package final class Database: @unchecked Sendable {
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil
         // A process has ended between writing its slot and saying so.
-        if found == nil { found = slots.filter { $0.slot.version > number }.max { $0.slot.version < $1.slot.version } }
+        if found == nil {
+            let later = slots.filter { $0.slot.version > number }
+            // The other slot is that of the last durable commit, which is published.
+            if later.count > 1, options.mutant != .overwrittenNotNoticed { throw .overwritten(path: path) }
+            found = later.first
+        }
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
+        try checkKnown(found.slot)
         if isFound, options.mutant != .ghostCommit {
             // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never
             // count. Where the slot cannot be read, somebody has ended in clearing it.
@@ -285,7 +295,7 @@ package final class Database: @unchecked Sendable {
                 found, durable: durable, failures,
                 hasFailed: options.mutant != .failureNotMet && shared?.hasFailedSinceUnsynced ?? false)
         }
-        versions.learn(Version(found.slot))
+        versions.learn(Version(found.slot, in: reader))
         recorded = nil
         if durable != found.slot.version {
             do throws(EngineError) { try syncAll(evenIfLatched: true) } catch {
@@ -297,7 +307,7 @@ package final class Database: @unchecked Sendable {
             }
         }
         if !isFound, options.mutant != .unfinishedNotPublished {
-            versions.publish(Version(found.slot), isDurable: true)
+            versions.publish(Version(found.slot, in: reader), isDurable: true)
         }
     }
 

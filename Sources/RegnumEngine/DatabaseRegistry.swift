@@ -7,6 +7,7 @@
 // this process is at, which others who come to the same place wait for.
 
 import RegnumSystem
+import Synchronization
 
 /// See `Database.lettingGo`.
 package final class LettingGo: Sendable {
@@ -37,9 +38,16 @@ final class DatabaseRegistry: Sendable {
         var generation = ForkWatch.generation
     }
     private let state = Lock(State())
+    private let generation = Atomic(ForkWatch.generation)
     /// Files that somebody here is about to let go of, each with how many: the thread that syncs, while it does, and
     /// databases that end. Of this process, not of the one that it was forked from.
     private let lettingGo = Lock((generation: ForkWatch.generation, counts: [FileIdentity: Int]()))
+
+    /// Files that are open.
+    var openFiles: [Database] { state.withLock { $0.files.values.compactMap(\.database) } }
+
+    /// `ForkWatch.generation` of the process that has opened the last file here.
+    var generationOfOpening: UInt { generation.load(ordering: .acquiring) }
 
     /// Until `hasLetGo`.
     func letsGo(of file: FileIdentity) { changeLettingGo { $0[file, default: 0] += 1 } }
@@ -117,6 +125,7 @@ final class DatabaseRegistry: Sendable {
                     state.withLock { state in
                         state.files = state.files.filter { $0.value.database != nil }
                         state.files[file] = Weak(database: database)
+                        generation.store(ForkWatch.generation, ordering: .releasing)
                     }
                     return database
                 }

@@ -14,6 +14,8 @@ package enum EngineError: Error, Equatable {
     case encryption(path: String, EncryptionProblem)
     /// At any time: a block or a header does not hold what it must. Minted only by `corrupted(...)`.
     case corrupted(Corruption)
+    /// When a read or a write begins, or a commit: another program has written over the file while it was open.
+    case overwritten(path: String)
     /// At any time: the operating system refused.
     case system(SystemError)
     /// While writing: an earlier commit failed in a way that leaves only reading possible until reopening.

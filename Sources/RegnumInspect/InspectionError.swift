@@ -44,7 +44,7 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case overLimit
         /// A unique constraint or a delete rule of the file forbids the change.
         case refusedByRule
-        /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
+        /// The file with the name of the lock file is another program's, or was deleted or replaced while others use the database.
         case foreignLockFile
         /// Another process did not let go of the file for as long as it was waited for.
         case busy

@@ -314,8 +314,11 @@ extension RealmCore {
     }
 
     /// Comes to the newest version. False where there is none newer, and where it cannot be read: what is shown stays.
+    /// Ends the program where another one has written over the file.
     func advance() -> Bool {
         do { return try session.refresh() } catch {
+            // What is shown is not of this file any more.
+            if case .overwritten = error { misuse(error) }
             Logger.log(.error, "DB: Stay at version \(session.version) of \(settings.place.name): \(error.words)")
             return false
         }

@@ -105,6 +105,8 @@ final class CommitLine: @unchecked Sendable {
     /// Newest commit on the medium, and where its slot lies.
     var durable: UInt64
     var durableSlot = FormatLimits.slotAByteOffset
+    /// `BlockReader.slotMark` of it, where it is known.
+    var durableMark: SIMD2<UInt64>?
     /// The manifest of that slot names pages written after this commit. Some were freed before `durable`, and may not
     /// be used again while a power loss makes an opening look at that manifest.
     private(set) var covered: UInt64
@@ -229,6 +231,7 @@ final class CommitLine: @unchecked Sendable {
         durable = work.last?.version.number ?? work.newest
         covered = work.last != nil && work.manifest == nil ? durable : work.durable
         durableSlot = work.offset
+        durableMark = nil
         if let last = work.last { newest = last.version.number }
         abandoned.removeAll { $0.last < durable }
         setSynced()
@@ -269,6 +272,7 @@ final class CommitLine: @unchecked Sendable {
     func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
         isKnown = true
         mustMeet = false
+        durableMark = nil
         newest = found.slot.version
         setSynced()
         // Their pages may have been used by others.

@@ -340,7 +340,9 @@ struct Opening {
             try reader.extend(toPages: UInt64(count >> 12))
         }
         let mended = settled.flatMap { Self.standIn($0, for: slots) }
-        if let mended { slots.insert(mended, at: 0) }
+        if let mended {
+            slots.insert(mended, at: slots.firstIndex { $0.slot.version < mended.slot.version } ?? slots.count)
+        }
         func remainsOrThrow(_ why: EngineError) throws(EngineError) -> Database {
             guard options.takesOlderCommit, options.isReadOnly,
                 let found = remains(slots.map(\.slot), header, seal, reader, why: why)
@@ -357,6 +359,11 @@ struct Opening {
                 throw corrupted("the file is too short")
             }
             let isSettled = settled.map { $0.slot.isSameCommit(as: slot) } ?? false
+            if let settled, !isSettled, passedOver == nil, let page = Self.damagedPage(placed, beside: settled),
+                options.mutant != .settledSlotIgnored
+            {
+                return try remainsOrThrow(corrupted("the newest commit's slot is damaged or was replaced", page: page))
+            }
             let isLong = Self.isLong(slot, byteCount: count)
             let isKnown = isSettled || others != nil
             if !isLong || !isKnown && !holdsManifest(slot, reader) {
@@ -383,9 +390,7 @@ struct Opening {
             database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
             // Last, so that a file that is refused stays as it is.
-            if !options.isReadOnly, options.mutant != .ghostCommit {
-                try repair(header, rejected, mended, counting: placed)
-            }
+            if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
             return database
         }
         if let passedOver { return try remainsOrThrow(passedOver.why) }
@@ -394,14 +399,14 @@ struct Opening {
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
     }
 
-    /// Writes again what is damaged of the header and the slots, and clears the slots of commits that do not count.
-    private func repair(
-        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ damaged: CommitSlot.Placed?,
-        counting: CommitSlot.Placed
+    /// Leaves nothing in the file that a later opening could take for the commit that counts.
+    private func mend(
+        _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ mended: CommitSlot.Placed?,
+        _ counting: CommitSlot.Placed
     ) throws(EngineError) {
         mendHeader(header)
         for bad in rejected { try clear(bad) }
-        if let damaged { try replace(damaged, by: damaged.bytes) }
+        if let mended, mended.slot.version == counting.slot.version { try replace(mended, by: mended.bytes) }
         if options.mutant == .countingSlotRewritten, !rejected.isEmpty {
             try clear(counting)
             try replace(counting, by: counting.bytes)
@@ -488,14 +493,23 @@ struct Opening {
         do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
     }
 
-    /// The settled slot in the place of one that does not hold, or of the older one, where no slot is as new as it is.
-    /// `slots`: newest first.
+    /// The settled slot in the place of one that does not hold, or of the older one, where no slot is as new as it is, or
+    /// the only one that is newer is of the next commit, which may be cut short. `slots`: newest first.
     private static func standIn(_ settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed? {
-        guard slots.allSatisfy({ $0.slot.version < settled.slot.version }) else { return nil }
+        let number = settled.slot.version
+        let isNext = slots.first.map { $0.slot.version > number && $0.slot.previousDurable == number } ?? false
+        guard slots.dropFirst(isNext ? 1 : 0).allSatisfy({ $0.slot.version < number }) else { return nil }
         var standIn = settled
         standIn.byteOffset =
             slots.first.map { CommitSlot.otherByteOffset($0.byteOffset) } ?? FormatLimits.slotAByteOffset
         return standIn
+    }
+
+    /// Where a slot is not the newest commit that was on the medium: the page of the slot that should be.
+    private static func damagedPage(_ placed: CommitSlot.Placed, beside settled: CommitSlot.Placed) -> UInt64? {
+        if placed.slot.version > settled.slot.version { return nil }
+        let isOlder = placed.slot.version < settled.slot.version
+        return UInt64((isOlder ? CommitSlot.otherByteOffset(placed.byteOffset) : placed.byteOffset) >> 12)
     }
 
     /// True if the file is as long as the commit needs it.

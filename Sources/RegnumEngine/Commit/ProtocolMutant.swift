@@ -45,9 +45,16 @@ package enum ProtocolMutant: String, Sendable, CaseIterable {
     case failureNotMet
     /// What a process has left that ended between its slot and its number is not published.
     case unfinishedNotPublished
+    /// Nobody looks whether the file is still the one that was opened.
+    case overwrittenNotNoticed
+    /// A slot counts although the settled slot names another commit of its number, or a newer one.
+    case settledSlotIgnored
 
-    /// Those that random images show too rarely: `GhostCommitTests` arranges them.
-    package static let arranged: [ProtocolMutant] = [.ghostCommit, .nonceRepeated]
+    /// Those that random images show too rarely, or never: `GhostCommitTests`, `OverwrittenFileTests` and `SettledSlotTests`
+    /// arrange them.
+    package static let arranged: [ProtocolMutant] = [
+        .ghostCommit, .nonceRepeated, .overwrittenNotNoticed, .settledSlotIgnored,
+    ]
 
     /// Bugs among processes: no crash shows them, the interleavings do.
     package static let amongProcesses: [ProtocolMutant] = [

@@ -132,6 +132,7 @@ extension Database {
             // Another process may make commits of those numbers.
             if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
+            if failure == nil { line.durableMark = reader.slotMark(at: line.durableSlot) }
             line.endBusy()
             releaseLock()
             return done
@@ -289,20 +290,28 @@ extension Database {
     /// leaves it as it is. Nobody waits for it to be there, and nothing is lost where it fails: then damage to that commit
     /// looks like a crash.
     private func writeSettledSlot() {
-        let (isDue, number, offset) = line.monitor.withLock {
-            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot)
-        }
-        guard isDue else { return }
+        guard line.monitor.withLock({ line.hasCommitted }) else { return }
         if let shared { guard (try? shared.tryLockWriter()) == true else { return } }
         defer { shared?.unlockWriter() }
-        // Who has made a newer one says so of that.
+        writeSettledSlotLocked()
+    }
+
+    /// As above, below the writer's lock.
+    func writeSettledSlotLocked() {
+        let (isDue, number, offset, mark) = line.monitor.withLock {
+            (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot, line.durableMark)
+        }
+        guard isDue else { return }
+        // Who has made a newer one says so of that, and another program may have written over the file.
         guard shared.map({ $0.newest == number }) ?? true,
             let slots = try? CommitSlot.readAll(file, seal: seal),
-            var slot = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number })?.slot
+            let placed = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number }),
+            mark == nil || placed.mark == mark
         else { return }
+        var slot = placed.slot
         slot.manifest = []
         slot.isTwoStep = true
-        try? writeSlot(slot, at: FormatLimits.settledSlotByteOffset)
+        for offset in CommitSlot.settledByteOffsets { try? writeSlot(slot, at: offset) }
     }
 
     /// For the last one who lets go of the database.

@@ -29,7 +29,8 @@
 // without manifest. Who has written to the file writes it when he closes it, and waits for no sync: it is there, or its
 // hash does not hold. From then on what does not match the manifest of that commit is damage, and not a commit that was
 // cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its own sync; until
-// that is done it may be there beside a newer slot, and counts for nothing.
+// that is done it may be there beside a newer slot, and counts for nothing. At byte 8,192 lies the same once more, as a
+// run of pages may be damaged together; of the two the one of the higher number counts.
 
 import RegnumSystem
 
@@ -163,12 +164,22 @@ package struct CommitSlot: Sendable, Equatable {
         return slots
     }
 
-    /// The settled slot where it holds; it lies where no commit looks for its slot.
+    /// Where the settled slot lies, twice: where no commit looks for its slot.
+    package static let settledByteOffsets = [
+        FormatLimits.settledSlotByteOffset, FormatLimits.settledSlotCopyByteOffset,
+    ]
+
+    /// The settled slot where it holds.
     static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
-        let found = try read(file, at: FormatLimits.settledSlotByteOffset, page, seal)
-        return found.flatMap { $0.slot.isTwoStep && $0.slot.manifest.isEmpty ? $0 : nil }
+        var newest: Placed?
+        for offset in settledByteOffsets {
+            guard let found = try read(file, at: offset, page, seal), found.slot.isTwoStep, found.slot.manifest.isEmpty
+            else { continue }
+            if found.slot.version > newest?.slot.version ?? 0 { newest = found }
+        }
+        return newest
     }
 
     private static func read(
@@ -185,5 +196,9 @@ package struct CommitSlot: Sendable, Equatable {
         var byteOffset: Int
         /// As they lie in the file.
         var bytes: [UInt8]
+        /// `BlockReader.slotMark` of them.
+        var mark: SIMD2<UInt64> {
+            bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: SIMD2<UInt64>.self) }
+        }
     }
 }

@@ -12,6 +12,8 @@ package enum FormatLimits {
     package static let headerCopyByteOffset = 49152
     /// A copy of the slot of a commit that is on the medium; see `CommitSlot`.
     package static let settledSlotByteOffset = 57344
+    /// The same once more, before both slots: no run of damaged pages takes both copies and one slot only.
+    package static let settledSlotCopyByteOffset = 8192
     /// Objects of a row group at most.
     @usableFromInline package static let rowsPerGroup = 1024
     /// Children of an inner node at most.

@@ -144,7 +144,7 @@ package final class Session {
     package func refresh() throws(EngineError) -> Bool {
         if state.pointee.isWriting || isFrozen { return false }
         switch standing {
-        case .durable: if isNewest() { return false }
+        case .durable: if try isNewest() { return false }
         // Nothing newer is published before it.
         case .waiting: return false
         case .failed: break
@@ -153,12 +153,19 @@ package final class Session {
         return true
     }
 
-    private func isNewest() -> Bool {
-        guard let words = slots?.words else { return database.versions.latestNumber == current.number }
+    private func isNewest() throws(EngineError) -> Bool {
+        guard let words = try checkFile() else { return database.versions.latestNumber == current.number }
         if slots.unsafelyUnwrapped.isSeen(words) { return true }
         guard database.versions.latestNumber == current.number else { return false }
         slots?.note(words, newest: current.number)
         return true
+    }
+
+    /// Throws where another program has written over the file. Returns `SlotWatch.words` as they were at that time.
+    private func checkFile() throws(EngineError) -> SIMD4<UInt64>? {
+        guard let words = slots?.words else { return nil }
+        try slots?.check(words, database, current)
+        return words
     }
 
     /// Shows a version that is pinned for it, durable or with its ticket.
@@ -223,6 +230,7 @@ package final class Session {
 
     /// Shows `version`: reads its catalog and points the tables at its roots.
     private func load(_ version: Version) throws(EngineError) {
+        try database.checkUntouched(version)
         let next = try Catalog.read(version.catalog, try database.reader.bytes(version.catalog))
         try next.checkCounts(highWater: version.highWater)
         if next.schema != catalog.schema || tables.isEmpty {
@@ -296,6 +304,7 @@ package final class Session {
                 let isNewest = ticket == nil && database.versions.newest.number == current.number
                 if !isNewest { _ = try refresh() }
             }
+            _ = try checkFile()
             try database.reclaim()
             try space.sealer.reserve(encrypting: database.isEncrypted)
         } catch {
@@ -449,6 +458,7 @@ package final class Session {
         do throws(EngineError) {
             try checkRules()
             try requireRoomToSeal()
+            _ = try checkFile()
             let root = try seal()
             made = try database.commit(
                 Database.Sealed(blocks: space, catalog: root, before: current, base: ticket), wanted, onDone)
