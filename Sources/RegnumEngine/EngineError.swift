@@ -60,6 +60,7 @@ extension EngineError: CustomStringConvertible {
         case .encryption(_, .unavailable): "it needs a build with encryption"
         case .encryption(_, .otherKeyInUse): "this process has it open with another key"
         case .corrupted(let damage): damage.description
+        case .overwritten: "it was overwritten while it was open"
         case .system(let error): error.description
         case .latched(let words): words
         case .lockFile(let path):

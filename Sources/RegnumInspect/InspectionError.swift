@@ -94,6 +94,7 @@ extension InspectionError.Reason {
             case .encryption(_, .notEncrypted): .notEncrypted
             case .encryption(_, .unavailable): .unavailableFeature
             case .corrupted(let damage): damage.isTruncation ? .truncated : .damaged
+            case .overwritten: .damaged
             case .system(let error): Self(error.kind)
             case .latched: .writesStopped
             case .lockFile, .foreignLockFile: .foreignLockFile
