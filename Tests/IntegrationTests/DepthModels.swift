@@ -108,7 +108,7 @@ enum DepthValues {
     }
 }
 
-/// Runs `body` on a thread with a stack of 512 KiB, and waits for it.
+/// Runs `body` on a thread with a stack of 512 KiB, the size that pool threads have on some systems, and waits for it.
 func onSmallStack<Result>(_ body: @escaping () throws -> Result) throws -> Result {
     nonisolated(unsafe) let body = body
     nonisolated(unsafe) var result: Swift.Result<Result, any Error>?

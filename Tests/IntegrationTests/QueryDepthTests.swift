@@ -260,22 +260,3 @@ extension FilterModels.Thing {
 }
 
 private func ids(_ things: Results<FilterModels.Thing>) -> String { "\(Array(things.map(\.id)))" }
-
-/// What `body` gives on a thread with the stack that threads of a pool have on some systems.
-func onSmallStack(_ body: @escaping @Sendable () throws -> String) throws -> String {
-    let box = SmallStackBox()
-    let thread = Thread {
-        box.result = Result { try body() }
-        box.done.signal()
-    }
-    thread.stackSize = 512 << 10
-    thread.start()
-    box.done.wait()
-    return try box.result.get()
-}
-
-private final class SmallStackBox: @unchecked Sendable {
-    // Sendable: written before the semaphore is signalled, read behind the wait for it.
-    let done = DispatchSemaphore(value: 0)
-    var result: Result<String, any Error> = .success("")
-}
