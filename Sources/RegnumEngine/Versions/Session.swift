@@ -24,10 +24,10 @@ package final class Session {
     package let state: UnsafeMutablePointer<SessionState>
     let space: BlockSpace
     @exclusivity(unchecked) private(set) var current: Version
-    @exclusivity(unchecked) private var catalog: Catalog
-    @exclusivity(unchecked) private var schema: SchemaBlock
+    @exclusivity(unchecked) var catalog: Catalog
+    @exclusivity(unchecked) var schema: SchemaBlock
     /// By key, ascending.
-    @exclusivity(unchecked) package private(set) var tables: [Table] = []
+    @exclusivity(unchecked) package internal(set) var tables: [Table] = []
     /// Moves with every refresh that found something and every change made in a write.
     @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
     /// A frozen session stays at its version.
@@ -36,7 +36,7 @@ package final class Session {
     private let isSnapshot: Bool
     /// Of a session that advances.
     @exclusivity(unchecked) private var slots: SlotWatch?
-    private var isSchemaChanged = false
+    var isSchemaChanged = false
     /// What its commits wait for where they do not say themselves.
     package var durability = CommitDurability.full
     /// Of `current`, where that is not known to be durable.
@@ -539,72 +539,5 @@ package final class Session {
         var writer = ByteWriter()
         catalog.write(&writer)
         return writer.seal(.catalog, into: space.sealer).ref
-    }
-
-    // MARK: Schema
-
-    func replaceTable(at place: Int, by table: Table) { tables[place] = table }
-
-    func removeTable(_ table: Table) { tables.removeAll { $0 === table } }
-
-    /// In a write: definitions have changed. Who leads where is worked out anew.
-    func schemaMoved() {
-        isSchemaChanged = true
-        resolveOrigins()
-        moved()
-    }
-
-    /// In a write: what the file says of itself; 0 ... UInt64.max - 1.
-    package func setSchemaVersion(_ version: UInt64) {
-        precondition(state.pointee.isWriting)
-        catalog.schemaVersion = version
-    }
-
-    /// In a write: declares a feature that readers may or must know.
-    package func addFeature(_ feature: Feature) {
-        precondition(state.pointee.isWriting)
-        schema.features.append(feature)
-        isSchemaChanged = true
-    }
-
-    package var features: [Feature] { schema.features }
-
-    /// In a write: makes empty tables. Targets of links are looked up by name among the old and the new ones.
-    package func addTables(_ new: [NewTable]) throws(EngineError) {
-        precondition(state.pointee.isWriting)
-        var keys: [String: TableKey] = [:]
-        for table in tables { keys[table.definition.name] = table.definition.key }
-        for table in new {
-            guard table.name.utf8.count <= FormatLimits.tableNameByteCount else {
-                throw .limit("Class name '\(table.name)' is longer than \(FormatLimits.tableNameByteCount) bytes.")
-            }
-            precondition(keys[table.name] == nil, "table \(table.name) is there already")
-            keys[table.name] = TableKey(catalog.nextTableKey)
-            catalog.nextTableKey += 1
-        }
-        try change { () throws(EngineError) in for table in new { try addTable(table, keys) } }
-        schemaMoved()
-    }
-
-    private func addTable(_ new: NewTable, _ keys: [String: TableKey]) throws(EngineError) {
-        var columns: [ColumnDefinition] = []
-        for (i, column) in new.columns.enumerated() {
-            guard column.name.utf8.count <= FormatLimits.columnNameByteCount else {
-                throw .limit("Property name '\(column.name)' is longer than \(FormatLimits.columnNameByteCount) bytes.")
-            }
-            let target = column.targetName.flatMap { keys[$0] }
-            precondition(column.type != .link || target != nil, "link to an unknown table")
-            columns.append(
-                ColumnDefinition(
-                    key: ColumnKey(UInt32(i + 1)), name: column.name, type: column.type, collection: column.collection,
-                    isNullable: column.isNullable, isIndexed: column.isIndexed, isPrimaryKey: column.isPrimaryKey,
-                    isHidden: column.isHidden, isContentIndexed: column.isContentIndexed, target: target))
-        }
-        guard let key = keys[new.name] else { preconditionFailure("a new table without a key") }
-        let definition = TableDefinition(
-            key: key, name: new.name, isEmbedded: new.isEmbedded, columns: columns,
-            nextColumnKey: UInt32(columns.count + 1))
-        let record = TableRecord(key: key, nextObjectKey: 1, count: 0, root: .none, trees: [])
-        tables.append(try Table(definition, record, self))
     }
 }
