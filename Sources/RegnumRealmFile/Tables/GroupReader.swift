@@ -13,7 +13,7 @@
 //   table, up to format 9
 //                 0 spec, 1 columns. Spec: 0 types, 1 names, 2 attributes, 3 targets of columns, 4 interned strings
 
-/// The schema and the version of a file as a whole.
+/// The schema, the version and the kind of history of a file.
 struct GroupContents {
     var tables: [RealmFileTable] = []
     var transactionVersion: UInt64 = 0
