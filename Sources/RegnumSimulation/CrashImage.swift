@@ -134,8 +134,8 @@ struct CrashImage {
                     let start = bytes.startIndex + position - offset
                     file.bytes.place(bytes[start..<(start + next - position)], at: position)
                 default:
-                    // A torn sector is unreadable as a whole. But around bytes left unknown by a failed sync there may
-                    // be confirmed bytes that were written later, so only the unknown part becomes garbage.
+                    // A torn sector becomes garbage as a whole. But around bytes left unknown by a failed sync there
+                    // may be confirmed bytes that were written later, so only the unknown part becomes garbage.
                     let first = isUnknown ? position : position / sector * sector
                     let last = isUnknown ? next : (position / sector + 1) * sector
                     let garbage = (first..<last).map { _ in UInt8(truncatingIfNeeded: random.next()) }

@@ -27,7 +27,7 @@ package struct RunSeed: Hashable, Sendable, CustomStringConvertible {
         return seeds + [RunSeed(rotating)]
     }
 
-    /// The seed of a test that makes one long run. With several seeds, each gets a share of that run.
+    /// The seeds of tests that make one long run. If there are several, each gets a share of that run.
     package static let ofLongRuns = list(20_261_121...20_261_121)
 
     /// The seed of one round of a test that uses a new one for each: takes from each of `seeds` in turn, advancing by

@@ -114,8 +114,8 @@ final class SteppedFile: File {
 
     func sync(_ kind: SyncKind) throws(SystemError) { try sparing { () throws(SystemError) in try base.sync(kind) } }
 
-    /// Prevents the process from being killed before it has reported a failed step: a failure is reported to the caller
-    /// and to the open files only, so nobody who opens the file after both are gone would learn of it.
+    /// Prevents the process from being killed before it has reported a failed step. A failure is reported to the caller
+    /// and to the open files only, so a process that opens the file after both are gone would not learn of it.
     private func sparing(_ call: () throws(SystemError) -> Void) throws(SystemError) {
         try step()
         do throws(SystemError) { try call() } catch {

@@ -63,8 +63,8 @@ package final class ReservedMemory: @unchecked Sendable {
     }
 
     /// Returns when the first `count` bytes are present; throws `.addressSpace` if the system gives no more. Code that
-    /// uses bytes without its own call, or without knowing of another call for them, must check `present`. Calls must
-    /// be serialised.
+    /// has not called this for some bytes, and does not know of another call for them, must check `present` first.
+    /// Calls must be serialised.
     @inline(__always)
     package func ensure(_ count: Int) throws(SystemError) { if count > present { try grow(to: count) } }
 

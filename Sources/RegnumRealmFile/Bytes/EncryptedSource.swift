@@ -11,7 +11,7 @@
 //   decrypted file (8 bytes) and 4 zero bytes
 //   key: bytes 0 ..< 32 for AES, 32 ..< 64 for the HMAC
 //
-// Source of the format: files written by realm-core 4.0.3 to 14.14.
+// Source of the format: realm-core 4.0.3 to 14.14.
 
 #if Encryption
     internal import _CryptoExtras

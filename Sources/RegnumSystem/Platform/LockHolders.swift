@@ -66,8 +66,8 @@ package struct LockHolder: Sendable, Equatable {
         var bytes: ClosedRange<Int>
     }
 
-    /// Parses the locks in the description of an open file, such as "lock: 1: OFDLCK ADVISORY WRITE -1 fd:00:1234 0
-    /// EOF".
+    /// Parses the locks in the description of an open file, in lines such as
+    /// "lock: 1: OFDLCK ADVISORY WRITE -1 fd:00:1234 0 EOF".
     static func locks(in text: [UInt8], of descriptor: String) -> [Lock] {
         text.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split { $0 == 32 || $0 == 9 }.map { String(decoding: $0, as: UTF8.self) }

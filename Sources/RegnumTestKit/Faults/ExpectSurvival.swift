@@ -88,7 +88,8 @@ private struct SurvivalTrial {
     let types: [ObjectBase.Type]
     let location: SourceLocation
     var random: SeededRandom
-    /// The number of failures so far. It is limited, because an invariant that always fails would flood the report.
+    /// The number of failures so far. Only the first ones are reported, because an invariant that always fails would
+    /// flood the report.
     private var complaints = 0
     private static let complaintLimit = 10
 

@@ -50,8 +50,8 @@ public final class FaultyRealm {
     public func heal() { disk.files.failure = nil }
 }
 
-/// Opens a realm, or throws on demand, for code that gets its realm from a closure or a protocol of its own. `extension
-/// FailingProvider: RealmSource {}` makes it a substitute for the program's own source.
+/// Opens a realm, or throws on demand, for code that gets its realm from a closure or a protocol of its own.
+/// `extension FailingProvider: RealmSource {}` makes it a substitute for the program's own source.
 ///
 /// ```swift
 /// let provider = FailingProvider(Realm.Error(.fileAccess), failing: [0])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a realm as text, which is the same for the same objects regardless of the order in which classes and
-// properties are declared.
+// The objects of a realm as text, which is the same for the same objects, regardless of the order in which classes and
+// properties are declared, and of insertions in between.
 
 internal import Foundation
 public import Regnum
