@@ -17,8 +17,8 @@ public struct RealmFileObject {
 
     /// The value of the property with that index in `table.properties`.
     ///
-    /// - Throws: `RealmFileError` with code `.damaged`. - Complexity: O(size of the value); a collection is read as a
-    /// whole.
+    /// - Throws: `RealmFileError` with code `.damaged`.
+    /// - Complexity: O(size of the value); a collection is read as a whole.
     public func value(at index: Int) throws(RealmFileError) -> RealmFileValue {
         precondition(
             generation == batch.generation, "the cursor has moved on: an object is good until its cursor's next call")

@@ -71,8 +71,8 @@ public final class TestRealm {
     /// for Realms and notification tokens of this data that are still alive. Each finding is recorded as a failure of
     /// the running test, and the file is kept. Later calls do nothing and return the same report.
     ///
-    /// - Parameter checksLeaks: False if variables of the test still hold objects, results or Realms. - Returns: The
-    /// findings.
+    /// - Parameter checksLeaks: False if variables of the test still hold objects, results or Realms.
+    /// - Returns: The findings.
     @discardableResult
     public func finish(checksLeaks: Bool = true) -> TestRealmReport {
         if let report { return report }
