@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drop-in name: `import RealmSwift` and `RealmSwift.List` mean what is in Regnum, and Date, Data, UUID and all of
-// Foundation come along, as they do on Apple's systems, where models are written without another import.
+// The drop-in module: `import RealmSwift` and `RealmSwift.List` refer to Regnum. All of Foundation (Date, Data, UUID
+// and so on) is exported, too, as on Apple's systems, where models need no other import.
 
 @_exported public import Foundation
 @_exported public import Regnum
 
-/// Foundation has another type of this name. `RealmSwift.SortDescriptor` is Realm's always, the name alone in files to
-/// which nothing but RealmSwift brings Foundation: XCTest does, too.
+/// Foundation has another type of this name. `RealmSwift.SortDescriptor` is always Realm's. `SortDescriptor` alone is
+/// Realm's only in files that import Foundation through nothing but RealmSwift; XCTest, for example, imports it, too.
 public typealias SortDescriptor = Regnum.SortDescriptor
 
-/// `Realm.NotificationBlock` under the name that RealmSwift gives it outside of `Realm`.
+/// `Realm.NotificationBlock` under the name that RealmSwift gives it outside `Realm`.
 public typealias NotificationBlock = Realm.NotificationBlock

@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spellings of older RealmSwift versions that articles and old code use, each with the one to write instead. They
-// work; the compiler warns of them.
+// Spellings of older RealmSwift versions that articles and old code use. They work, but are deprecated: the compiler
+// names the current spelling.
 
 extension Realm {
-    /// As `add(_:update:)` with `.all` for true and `.error` for false.
+    /// Same as `add(_:update:)` with `.all` for true and `.error` for false.
     @available(*, deprecated, message: "write add(_:update: .all), or .error for false")
     public func add(_ object: Object, update: Bool) {
         add(object, update: update ? UpdatePolicy.all : .error)
     }
 
-    /// As `add(_:update:)` with `.all` for true and `.error` for false.
+    /// Same as `add(_:update:)` with `.all` for true and `.error` for false.
     @available(*, deprecated, message: "write add(_:update: .all), or .error for false")
     public func add<S: Sequence>(_ objects: S, update: Bool) where S.Element: Object {
         add(objects, update: update ? UpdatePolicy.all : .error)
     }
 
-    /// As `create(_:value:update:)` with `.all` for true and `.error` for false.
+    /// Same as `create(_:value:update:)` with `.all` for true and `.error` for false.
     @available(*, deprecated, message: "write create(_:value:update: .all), or .error for false")
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: Bool) -> T {
         create(type, value: value, update: update ? UpdatePolicy.all : .error)
     }
 
-    /// As `object(ofType:forPrimaryKey:)`.
+    /// Same as `object(ofType:forPrimaryKey:)`.
     @available(*, deprecated, renamed: "object(ofType:forPrimaryKey:)")
     public func objectForPrimaryKey<T: Object>(_ type: T.Type, key: Any) -> T? {
         object(ofType: type, forPrimaryKey: key)
     }
 }
 
-// Results, lists and inverse links had these.
+// Results, lists and linking objects had these methods.
 extension RealmCollection where Element: ObjectBase {
-    /// As `sorted(byKeyPath:ascending:)`.
+    /// Same as `sorted(byKeyPath:ascending:)`.
     @available(*, deprecated, renamed: "sorted(byKeyPath:ascending:)")
     public func sorted(_ property: String, ascending: Bool = true) -> Results<Element> {
         sorted(byKeyPath: property, ascending: ascending)
     }
 
-    /// As `sorted(byKeyPath:ascending:)`.
+    /// Same as `sorted(byKeyPath:ascending:)`.
     @available(*, deprecated, renamed: "sorted(byKeyPath:ascending:)")
     public func sorted(byProperty property: String, ascending: Bool = true) -> Results<Element> {
         sorted(byKeyPath: property, ascending: ascending)
     }
 
-    /// As `index(of:)`.
+    /// Same as `index(of:)`.
     @available(*, deprecated, renamed: "index(of:)")
     public func indexOf(_ object: Element) -> Int? { index(of: object) }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database file as text for people: space, versions, schema.
+// Prints a database file as text for people: space, versions, schema.
 
 internal import RegnumEngine
 internal import RegnumSystem
 
 extension Inspector {
-    /// Writes the file's space, its versions, and each table with its columns. The words may change in any
-    /// release. Reads everything once. Throws `InspectionError`; then nothing is written.
+    /// Writes the file's use of space, its versions, and each table with its columns. The format of the text may change
+    /// in any release. Reads the whole file once. Throws `InspectionError`, in which case nothing is written.
     public func dump(to output: inout some TextOutputStream) throws {
         let report = try report()
         let session = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }

@@ -1,54 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a file cannot be inspected, in a sentence and as a reason that programs can compare.
+// Errors of inspecting a file: a message for people and a reason that programs can compare.
 
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Why a file cannot be inspected. **Unstable**, as `Inspector` is.
+/// An error of inspecting a file. **Unstable**, like `Inspector`.
 public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What exactly is wrong. The raw values of reasons that `Realm.Error.Reason` has too are the same.
+    /// The exact reason. Reasons that `Realm.Error.Reason` has, too, have the same raw values.
     public enum Reason: String, Sendable, CaseIterable {
-        /// The caller asked for something that the file does not have or allow.
+        /// The caller asked for something that the file does not have or does not allow.
         case unspecified
         /// There is no file at the path.
         case missingFile
         /// The path leads to a folder, a device, a pipe or a socket.
         case notARegularFile
-        /// The system denies reading or writing the file or its folder.
+        /// The system denies read or write access to the file or its folder.
         case noPermission
         /// The file is shorter than any database.
         case tooSmall
         /// The file is of another kind, or its beginning was overwritten.
         case notARealmFile
-        /// The file was written by MongoDB's or Realm Inc.'s database.
+        /// The file was written by the database of MongoDB or Realm Inc.
         case olderRealmFile
-        /// The file needs something that only a newer version of this library knows.
+        /// The file uses a feature that only a newer version of this library supports.
         case newerFormat
-        /// The file ends before its content does.
+        /// The file ends before its contents do.
         case truncated
-        /// A part of the file does not hold what was written to it.
+        /// A part of the file does not contain what was written to it.
         case damaged
         /// The file is encrypted with another key.
         case wrongKey
         /// The file is encrypted, and no key was given.
         case encryptedWithoutKey
-        /// A key was given, and the file is not encrypted.
+        /// A key was given, but the file is not encrypted.
         case notEncrypted
         /// This build has no encryption.
         case unavailableFeature
-        /// The operating system refused an operation.
+        /// An operation of the operating system failed.
         case inputOutput
-        /// An earlier commit failed, so that the file can only be read until it is opened again.
+        /// An earlier commit failed, so the file can only be read until it is opened again.
         case writesStopped
         /// A value is larger than the format allows.
         case overLimit
         /// A unique constraint or a delete rule of the file forbids the change.
         case refusedByRule
-        /// The file with the name of the lock file is another program's, or was deleted or replaced while others use the database.
+        /// The lock file's path holds another program's file, or the lock file was deleted or replaced while others use
+        /// the database.
         case foreignLockFile
-        /// Another process did not let go of the file for as long as it was waited for.
+        /// Another process did not release the file within the time limit.
         case busy
-        /// There is a file, and there must not be one.
+        /// There is a file at the path, but there must not be one.
         case fileExists
         /// The file system is full.
         case noSpace
@@ -56,15 +57,15 @@ public struct InspectionError: Error, Sendable, Equatable, CustomStringConvertib
         case noAddressSpace
         /// The process or the system has too many files open.
         case tooManyFiles
-        /// A part of the path has more bytes than the file system allows.
+        /// A component of the path has more bytes than the file system allows.
         case nameTooLong
-        /// The path is a loop of symbolic links, or a link stands in the place of a file.
+        /// The path is a loop of symbolic links, or a link is in place of a file.
         case linkLoop
     }
 
     public let path: String
     public let reason: Reason
-    /// A sentence for people.
+    /// A message for people.
     public let description: String
 
     init(path: String, reason: Reason = .unspecified, description: String) {
@@ -122,7 +123,7 @@ extension InspectionError.Reason {
     }
 }
 
-/// Runs engine calls; their errors become `InspectionError`.
+/// Runs engine calls, and converts their errors to `InspectionError`.
 func inspecting<R>(_ path: String, _ body: () throws(EngineError) -> R) throws -> R {
     do { return try body() } catch { throw InspectionError(path: path, error) }
 }

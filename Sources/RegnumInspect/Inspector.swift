@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a database file to look at it from outside, without the classes of the program that wrote it.
+// Opens a database file for inspection, without the classes of the program that wrote it.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Shows what lies in a database file: sizes, schema, tables, versions, and whether the file is whole.
+/// Inspects a database file: sizes, schema, tables, versions, and integrity.
 ///
-/// **Unstable.** Everything in this module may change in any release; what it writes is for people, not for
-/// programs.
+/// **Unstable.** Everything in this module may change in any release. Its output is for people, not for programs.
 ///
 /// ```swift
 /// let inspector = try Inspector(fileURL: realm.configuration.fileURL!)
@@ -16,22 +15,24 @@ internal import RegnumSystem
 /// try inspector.dump(to: &text)
 /// ```
 ///
-/// Thread: use an instance from one thread at a time. Its methods wait until nobody writes, so calling them
-/// inside a write transaction of the same thread on the same file waits for ever.
+/// Thread: use an instance from one thread at a time. Its methods wait until no write transaction is open, so calling
+/// them inside a write transaction of the same thread on the same file waits forever.
 public final class Inspector {
     let database: Database
 
     /// Opens the file at `path`, which must exist.
     ///
-    /// With `isReadOnly` nothing is written, not even a lock file beside it: right for damaged files, which opening for
-    /// writing may repair, and for those that may only be read. Others may write meanwhile: one version is shown. Where the catalog or the schema of
-    /// the newest commit cannot be read, the commit before it is shown, and where no commit is whole, as in a file that
-    /// was cut off, what is left of the newest one; `integrityFindings()` and `salvage` say so.
-    /// Otherwise the file is opened as any other process would open it, and may be in use.
+    /// With `isReadOnly` nothing is written, not even a lock file. Use it for damaged files, which opening for writing
+    /// may repair, and for files that may only be read. Other processes may write at the same time; a single version is
+    /// shown. If the catalog or the schema of the newest commit cannot be read, the commit before it is shown. If no
+    /// commit is complete, as in a file that was cut off, the readable parts of the newest one are shown.
+    /// `integrityFindings()` and `salvage` report both cases.
     ///
-    /// `encryptionKey` are the 64 bytes of an encrypted file.
+    /// Without `isReadOnly` the file is opened as by any other process, and may be in use.
     ///
-    /// Throws `InspectionError` where there is no such file, it is not a database, or the key does not fit.
+    /// `encryptionKey` is the 64-byte key of an encrypted file.
+    ///
+    /// Throws `InspectionError` if there is no such file, if it is not a database, or if the key does not match.
     public init(path: String, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
         let fileSystem = PosixFileSystem.shared
         let key = try Self.engineKey(encryptionKey, path)
@@ -42,7 +43,7 @@ public final class Inspector {
                 }
             } catch { throw .system(error) }
             var options = Database.OpenOptions(isReadOnly: isReadOnly)
-            // Damage is what an inspector is to find.
+            // An inspector has to find damage, not to fail on it.
             options.checksSmallFiles = false
             options.takesOlderCommit = isReadOnly
             options.encryptionKey = key
@@ -50,7 +51,7 @@ public final class Inspector {
         }
     }
 
-    /// Our own copy of a key, wiped when it ends.
+    /// The engine's own copy of a key, which is wiped when it is released.
     static func engineKey(_ key: Data?, _ path: String) throws -> EncryptionKey? {
         guard key.map({ $0.count == EncryptionKey.byteCount }) ?? true else {
             throw InspectionError(path: path, description: "An encryption key must be exactly 64 bytes long.")
@@ -58,14 +59,14 @@ public final class Inspector {
         return key?.withUnsafeBytes { EncryptionKey($0) }
     }
 
-    /// As `init(path:isReadOnly:encryptionKey:)`.
+    /// Same as `init(path:isReadOnly:encryptionKey:)`.
     public convenience init(fileURL: URL, isReadOnly: Bool = false, encryptionKey: Data? = nil) throws {
         try self.init(path: fileURL.path, isReadOnly: isReadOnly, encryptionKey: encryptionKey)
     }
 
-    /// What the integrity check finds wrong, one sentence each, at most 100; empty where the file is whole. Each begins
-    /// with the number of the law that is broken (`Documentation/FORMAT.md`) and the way to what breaks it.
-    /// Reads everything once; memory is one byte a page of the file.
+    /// The findings of the integrity check, one sentence each, at most 100; empty if the file is undamaged. Each begins
+    /// with the number of the violated law (`Documentation/FORMAT.md`) and the path to the block that violates it.
+    /// Reads the whole file once; uses one byte of memory per page of the file.
     public func integrityFindings() -> [String] {
         IntegrityCheck.run(database).findings.map(\.description)
     }

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks at objects, and deletes some, by class name and predicate alone: the classes of the program are not needed.
+// Queries and deletes objects by class name and predicate, without the classes of the program.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// How `Inspector.query` writes objects. **Unstable**, as `Inspector` is.
+/// The output format of `Inspector.query`. **Unstable**, like `Inspector`.
 public enum ObjectFormat: Sendable {
-    /// One line for each object; long texts are cut.
+    /// One line for each object; long strings are truncated.
     case text
-    /// One array of objects. Links are objects of their own with `class`, and `primaryKey` or `key`; embedded objects
-    /// lie inside; data is in base 64; dates are ISO 8601 in UTC; decimals, and numbers that JSON lacks, are texts.
+    /// A JSON array of objects. A link is an object with `class`, and `primaryKey` or `key`; embedded objects are
+    /// nested; data is base64; dates are ISO 8601 in UTC; decimals, and numbers that JSON lacks, are strings.
     case json
 }
 
 extension Inspector {
-    /// Writes the objects of a class for which the predicate holds, in the order of their making, at most `limit`, and
-    /// returns how many there are in all. Properties go by the names of columns, in order.
+    /// Writes the objects of a class that match the predicate, in the order of their creation, at most `limit`. Returns
+    /// the number of all matches. Properties have the names of their columns, and are in column order.
     ///
-    /// Throws `InspectionError` for a class that the file does not have, a predicate that cannot be, and damage.
+    /// Throws `InspectionError` if the file does not have the class, if the predicate is invalid, or if the file is
+    /// damaged.
     @discardableResult
     public func query(
         _ className: String, where predicate: String = "TRUEPREDICATE", as format: ObjectFormat = .text,
@@ -41,16 +42,16 @@ extension Inspector {
         }
     }
 
-    /// How many objects of the class the predicate holds for. Throws as `query` does.
+    /// The number of objects of the class that match the predicate. Throws the same errors as `query`.
     public func count(_ className: String, where predicate: String = "TRUEPREDICATE") throws -> Int {
         let session = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
         return try matching(predicate, try table(className, session), session).count
     }
 
-    /// Deletes the objects for which the predicate holds, with the objects embedded in them, in one transaction, and
-    /// returns how many. Links to them become null, entries of them in collections vanish.
+    /// Deletes the objects that match the predicate, with the objects embedded in them, in one transaction. Returns the
+    /// number of matches. Links to them become null; collections lose their entries for them.
     ///
-    /// Throws as `query` does, and where the file cannot be written; then it is as it was.
+    /// Throws the same errors as `query`, or an error if the file cannot be written, in which case it is unchanged.
     @discardableResult
     public func delete(_ className: String, where predicate: String) throws -> Int {
         if database.options.isReadOnly {
@@ -99,16 +100,17 @@ extension Inspector {
     }
 }
 
-/// Objects as text. Confined to the session.
+/// Formats objects as text. Confined to the session.
 struct ObjectWriter {
     let session: Session
-    /// Texts are cut to so many characters in lines.
+    /// The number of characters at which strings in lines are truncated.
     private static let shownCharacters = 80
-    /// Embedded objects inside each other that are written out; deeper ones are named. Bounds the stack.
+    /// The depth of nested embedded objects up to which they are written; deeper ones are named only. Bounds the use of
+    /// the stack.
     private static let shownDepth = 256
 
-    /// Embedded objects written within the one that is being written. Each has one owner, so one that comes again is
-    /// damage, and may be a circle.
+    /// The embedded objects written within the current object. Each has one owner, so one that occurs twice is damage,
+    /// and may be a cycle.
     private final class Nested {
         struct Row: Hashable {
             var table: TableKey
@@ -217,7 +219,7 @@ struct ObjectWriter {
         return start.endIndex == string.endIndex ? Self.quoted(string) : Self.quoted(String(start)) + "..."
     }
 
-    /// A text as JSON has it.
+    /// The string as a JSON literal.
     private static func quoted(_ string: String) -> String {
         var text = "\""
         for scalar in string.unicodeScalars {
@@ -235,7 +237,7 @@ struct ObjectWriter {
         return text + "\""
     }
 
-    /// The bytes of a word, the lowest first, two digits each.
+    /// The bytes of a word, lowest first, as two hexadecimal digits each.
     private static func hex(_ word: UInt64, _ bytes: Int) -> String {
         (0..<bytes).map { byte in
             let digits = String((word >> UInt64(8 * byte)) & 0xff, radix: 16)
@@ -243,13 +245,13 @@ struct ObjectWriter {
         }.joined()
     }
 
-    /// ISO 8601 with as many digits of a second as it has.
+    /// The time in ISO 8601, with as many fractional digits as it needs.
     private static func date(_ time: Timestamp) -> String {
-        // Damage may have put it where no calendar goes.
+        // A damaged time may be outside the range of calendars.
         if abs(Double(time.seconds)) > 1e14 { return "\(time.seconds) s since 1970" }
         let whole = Date(timeIntervalSince1970: Double(time.seconds)).formatted(.iso8601)
         if time.nanoseconds == 0 { return whole }
-        // Times before 1970 count their nanoseconds backwards.
+        // Times before 1970 have negative nanoseconds.
         let isBefore = time.nanoseconds < 0
         let start =
             isBefore

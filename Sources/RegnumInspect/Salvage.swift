@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes what can be read of a damaged file into a new one, in two rounds: objects with their values, then the links
-// among them, which need the new objects' keys.
+// Copies what can be read of a damaged file into a new one, in two passes: first the objects with their values, then
+// the links between them, which need the keys of the new objects.
 
 public import Foundation
 package import RegnumEngine
 internal import RegnumSystem
 
-/// What was saved of a damaged file and what was not. **Unstable**, as `Inspector` is.
+/// What was salvaged of a damaged file, and what was lost. **Unstable**, like `Inspector`.
 public struct SalvageReport: Sendable, Equatable {
     /// One class of objects.
     public struct Table: Sendable, Equatable {
         public internal(set) var name = ""
-        /// Objects in the new file.
+        /// The number of objects in the new file.
         public internal(set) var objects = 0
-        /// Objects that the damaged file says it has.
+        /// The number of objects that the damaged file is supposed to have.
         public internal(set) var expected = 0
-        /// Embedded objects that could be read and are not in the new file, because their owners are lost. `losses` has
-        /// their values.
+        /// The number of embedded objects that could be read but are not in the new file, because their owners are
+        /// lost. `losses` has their values.
         public internal(set) var ownerless = 0
     }
 
     public internal(set) var tables: [Table] = []
-    /// What is missing, one sentence each with the way to the damaged block; at most 1,000.
+    /// The losses, one sentence each with the path to the damaged block; at most 1,000.
     public internal(set) var losses: [String] = []
-    /// All losses, also those beyond the first 1,000.
+    /// The number of all losses, including those after the first 1,000.
     public internal(set) var lossCount = 0
 
     public var isComplete: Bool { lossCount == 0 && tables.allSatisfy { $0.objects == $0.expected } }
@@ -35,15 +35,19 @@ public struct SalvageReport: Sendable, Equatable {
 }
 
 extension Inspector {
-    /// Writes every object that can be read into a new file at `path` and says what is missing. The file that is
-    /// inspected stays as it is. Values that cannot be read become null, zero or empty; links to objects that are
-    /// lost become null, and leave lists and sets. Embedded objects whose owners are lost have no place in a file:
-    /// `losses` has each as JSON, with what it owns. Where the newest commit's catalog or schema is damaged, what the
-    /// commit before it holds is saved, if the inspector reads only; of a file that was cut off, or whose slots are
-    /// gone, what is left. Without a catalog and a schema nothing tells what the bytes mean.
+    /// Writes every object that can be read into a new file at `path`, and reports what is missing. The inspected file
+    /// is not changed.
     ///
-    /// `encryptionKey` encrypts the new file. Throws `InspectionError` where there is something at `path` already, no
-    /// catalog can be read, or the new file cannot be written. O(file).
+    /// Values that cannot be read become null, zero or empty. Links to lost objects become null, and are removed from
+    /// lists and sets. Embedded objects whose owners are lost cannot be stored: `losses` has each as JSON, with the
+    /// objects that it owns.
+    ///
+    /// If the catalog or the schema of the newest commit is damaged and the inspector is read-only, the commit before
+    /// it is salvaged. Of a file that was cut off, or that has lost its commit slots, the readable rest is salvaged.
+    /// Without a catalog and a schema nothing can be salvaged, because the bytes have no known meaning.
+    ///
+    /// `encryptionKey` encrypts the new file. Throws `InspectionError` if there is something at `path`, if no catalog
+    /// can be read, or if the new file cannot be written. O(file).
     public func salvage(to path: String, encryptionKey: Data? = nil) throws -> SalvageReport {
         let key = try Self.engineKey(encryptionKey, path)
         let source = try inspecting(database.path) { () throws(EngineError) in try database.makeSession() }
@@ -64,7 +68,7 @@ extension Inspector {
 }
 
 extension Inspector {
-    /// An empty file that nobody may read who may not read the damaged one.
+    /// Creates an empty file that only users who may read the damaged one may read.
     private static func makeFile(
         _ path: String, like source: String, _ fileSystem: PosixFileSystem
     ) throws(EngineError) {
@@ -76,23 +80,23 @@ extension Inspector {
     }
 }
 
-/// One salvage, from any file system into any other.
+/// A salvage operation, from any file system to any other.
 package struct Salvage {
     private let source: Session
     private let target: Session
     package private(set) var report = SalvageReport()
-    /// New keys by old ones, by table.
+    /// The new keys of objects by their old keys, by table.
     private var keys: [TableKey: [ObjectKey: ObjectKey]] = [:]
-    /// Embedded objects that have an owner in the new file, by the old table.
+    /// The embedded objects that have an owner in the new file, by the table of the old file.
     private var owned: [TableKey: Set<ObjectKey>] = [:]
 
-    /// `target` shows a new database without tables.
+    /// `target` is a snapshot of a new database without tables.
     package init(source: Session, target: Session) {
         self.source = source
         self.target = target
     }
 
-    /// Writes what can be read into the target, in one transaction. Throws where the target cannot be written.
+    /// Writes what can be read into the target, in one transaction. Throws if the target cannot be written.
     package mutating func run() throws(EngineError) {
         if let passed = source.database.passedOver { report.lose(passed.words) }
         try target.beginWrite()
@@ -124,7 +128,8 @@ package struct Salvage {
             })
     }
 
-    /// Constraints and delete rules of the tables. New columns have the same numbers as the old ones, not the same keys.
+    /// Copies the unique constraints and delete rules of the tables. Columns of the new file have the same indexes as
+    /// the old ones, but other keys.
     private func copyRules() throws(EngineError) {
         var definitions: [TableDefinition] = []
         for table in source.tables {
@@ -146,7 +151,7 @@ package struct Salvage {
         if !definitions.isEmpty { try target.reshape(definitions) }
     }
 
-    /// Values that were lost may have made objects alike.
+    /// Removes unique constraints that are violated because lost values have made objects equal.
     private mutating func dropBrokenConstraints() throws(EngineError) {
         for table in target.tables {
             let broken = try table.brokenConstraints()
@@ -158,7 +163,8 @@ package struct Salvage {
         }
     }
 
-    /// Nobody could reach embedded objects without an owner. They are in `losses` before they go, with what they own.
+    /// Deletes embedded objects without an owner, which could never be reached. Before that, each is added to `losses`
+    /// with the objects that it owns.
     private mutating func dropOwnerless() throws(EngineError) {
         let writer = ObjectWriter(session: target)
         for table in target.tables where table.definition.isEmbedded {
@@ -187,13 +193,13 @@ package struct Salvage {
         guard let copy = target.table(named: table.definition.name) else { return }
         var made: [ObjectKey: ObjectKey] = [:]
         var losses: [String] = []
-        // Of the group that comes next.
+        // The unreadable columns of the next group.
         var unreadable: [Int] = []
         try table.forEachReadableGroup(
             { group throws(EngineError) in
                 defer { unreadable = [] }
                 if let primary = table.definition.primaryKey, unreadable.contains(primary) {
-                    // Without it they would be other objects.
+                    // Without their primary keys they would be other objects.
                     losses.append("\(table.definition.name): \(group.pointee.count) objects without their primary keys")
                     return
                 }
@@ -216,7 +222,7 @@ package struct Salvage {
             SalvageReport.Table(name: table.definition.name, objects: made.count, expected: table.count))
     }
 
-    /// The new object's key; nil where another object has its primary key already.
+    /// The key of the new object; nil if another object already has its primary key.
     private func copyObject(
         _ location: RowLocation, _ table: Table, _ copy: Table, _ losses: inout [String]
     ) throws(EngineError) -> ObjectKey? {
@@ -308,7 +314,7 @@ package struct Salvage {
         if lost > 0 { losses.append("\(name(table, location, column)): \(lost) links to objects that are lost") }
     }
 
-    /// The value with its links led to the new objects.
+    /// The value with its links redirected to the new objects.
     private func moved(_ value: Value, _ column: ColumnDefinition, _ lost: inout Int) -> Value {
         switch value {
         case .link(let key):

@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a file are.
+// Reports how the space in a file is used.
 
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// What a file's pages are used for, at one version. **Unstable**, as `Inspector` is.
+/// The use of a file's pages at one version. **Unstable**, like `Inspector`.
 ///
-/// `reservedPages + reachablePages + pendingPages + freePages` are the pages up to the last one ever used;
-/// the file may be longer.
+/// `reservedPages + reachablePages + pendingPages + freePages` is the number of pages up to the last one ever used; the
+/// file may be longer.
 public struct SpaceReport: Sendable, Equatable {
-    /// The version that was looked at.
+    /// The version that was measured.
     public internal(set) var version: UInt64 = 0
-    /// Length of the file, in bytes.
+    /// The length of the file, in bytes.
     public internal(set) var fileBytes = 0
-    /// Length of a page, in bytes.
+    /// The size of a page, in bytes.
     public internal(set) var pageBytes = 0
-    /// Pages of the header and the commit slots.
+    /// The number of pages of the header and the commit slots.
     public internal(set) var reservedPages = 0
-    /// Pages that the version uses.
+    /// The number of pages that the version uses.
     public internal(set) var reachablePages = 0
-    /// Pages that it does not use, kept for older versions that may still be read.
+    /// The number of pages that it does not use, but that are kept for older versions that may still be read.
     public internal(set) var pendingPages = 0
-    /// Pages that the next write may use.
+    /// The number of pages that the next write may use.
     public internal(set) var freePages = 0
-    /// Blocks that the version uses. A block is one page or more.
+    /// The number of blocks that the version uses. A block is one or more pages.
     public internal(set) var blocks = 0
-    /// By name, ascending.
+    /// The tables in ascending order of their names.
     public internal(set) var tables: [TableSpaceReport] = []
 
-    /// Objects of all tables.
+    /// The number of objects in all tables.
     public var objects: Int { tables.reduce(0) { $0 + $1.objects } }
 }
 
-/// One table in a `SpaceReport`. Sizes are whole pages, in bytes.
+/// The use of space by one table in a `SpaceReport`. Sizes are whole pages, in bytes.
 public struct TableSpaceReport: Sendable, Equatable {
     public internal(set) var name = ""
     public internal(set) var objects = 0
-    /// Of the objects' values.
+    /// The size of the objects' values.
     public internal(set) var rowGroupBytes = 0
-    /// Of long values and lists.
+    /// The size of long values and lists.
     public internal(set) var blobBytes = 0
     public internal(set) var indexBytes = 0
-    /// Of what finds the objects that link to another one.
+    /// The size of the structures that find the objects that link to an object.
     public internal(set) var backlinkBytes = 0
 
     public var totalBytes: Int { rowGroupBytes + blobBytes + indexBytes + backlinkBytes }
 }
 
 extension Inspector {
-    /// Measures the file. Reads everything once. Throws `InspectionError` where the file is damaged so much
-    /// that tables cannot be read; `integrityFindings()` says then what is wrong.
+    /// Measures the file. Reads the whole file once. Throws `InspectionError` if the file is so damaged that tables
+    /// cannot be read; `integrityFindings()` then reports the damage.
     public func report() throws -> SpaceReport {
         try inspecting(database.path) { () throws(EngineError) in
             var report = SpaceReport()
-            // The check looks at the newest version: whoever commits meanwhile makes it another than the
-            // session's.
+            // The check examines the newest version, which a concurrent commit may make newer than the snapshot's. Then
+            // both are repeated.
             while true {
                 let session = try database.makeSession()
                 let check = IntegrityCheck.run(database)

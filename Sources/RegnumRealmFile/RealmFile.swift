@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a file in Realm's format: schema, counts, objects. The file is only read.
+// Opens a file in Realm's format to read its schema, counts and objects. Never writes.
 
 public import Foundation
 internal import RegnumSystem
 
 /// A database file in the format of Realm's own core, versions 2 to 11 and 20 to 24, plain or encrypted.
 ///
-/// The file is never written to, no lock file is made, and nothing is upgraded.
+/// The file is never written, no lock file is created, and nothing is upgraded.
 ///
 /// ```swift
 /// let file = try RealmFile(url: url)
@@ -16,24 +16,25 @@ internal import RegnumSystem
 /// }
 /// ```
 ///
-/// No other program may write to the file meanwhile; Realm's own lock is not asked for, since that would write to the file beside it.
-/// A file that changes while it is read gives an error of damage, or values of two states.
+/// No other program may write to the file at the same time. Realm's own lock is not taken, because that would write to
+/// the lock file. Reading a file that changes throws an error of damage, or returns values of two states.
 ///
-/// Thread: use an instance, its cursors and its objects from one thread at a time. Memory: at most some 64 MiB of the file, and
-/// what objects in use hold; address space for the whole file.
+/// Thread: use an instance, its cursors and its objects from one thread at a time. Memory: at most about 64 MiB of the
+/// file, and the contents of objects in use; address space for the whole file.
 public final class RealmFile {
-    /// The file's format, 2 to 24; 0 for a database that was never written to.
+    /// The file's format, 2 to 24; 0 for a database that was never written.
     public let formatVersion: Int
-    /// True for a compacted or copied file that was not written to since.
+    /// True for a compacted or copied file that has not been written since.
     public let isStreaming: Bool
     public let isEncrypted: Bool
-    /// The number of the commit that is shown.
+    /// The number of the commit that is read.
     public let transactionVersion: UInt64
-    /// What else the file keeps: 0 nothing, 2 the changes of the last commits, 3 and 4 those of a synchronised client or server.
+    /// The kind of history in the file: 0 none, 2 the changes of the last commits, 3 and 4 the history of a
+    /// synchronised client or server.
     public let historyType: Int
-    /// The schema version that the program has set; nil if none was set.
+    /// The schema version set by the program; nil if none was set.
     public let schemaVersion: UInt64?
-    /// All tables, also those that Realm keeps for itself.
+    /// All tables, including Realm's internal ones.
     public let tables: [RealmFileTable]
 
     /// The tables of classes, in the order of the file.
@@ -48,9 +49,10 @@ public final class RealmFile {
     ///
     /// - Parameters:
     ///   - url: The file, which must exist.
-    ///   - encryptionKey: The 64 bytes of an encrypted file.
-    ///   - snapshot: `.previous` shows the commit before the last one, for examiners of damaged files.
-    /// - Throws: `RealmFileError` if the file cannot be read, is no such file, has an unknown format, or the key does not fit.
+    ///   - encryptionKey: The 64-byte key of an encrypted file.
+    ///   - snapshot: `.previous` reads the commit before the newest one, for the examination of damaged files.
+    /// - Throws: `RealmFileError` if the file cannot be read, is not in Realm's format, has an unknown format version,
+    ///   or does not match the key.
     /// - Complexity: O(schema).
     public convenience init(
         url: URL, encryptionKey: Data? = nil, snapshot: RealmFileSnapshot = .current
@@ -58,7 +60,7 @@ public final class RealmFile {
         try self.init(path: url.path, encryptionKey: encryptionKey, snapshot: snapshot, clusterShift: 8)
     }
 
-    /// `clusterShift` is 2 for files of a test build of Realm's core.
+    /// `clusterShift` is 2 for files of a test build of realm-core.
     package init(
         path: String, encryptionKey: Data?, snapshot: RealmFileSnapshot, clusterShift: Int
     ) throws(RealmFileError) {
@@ -66,7 +68,7 @@ public final class RealmFile {
         self.clusterShift = clusterShift
         do throws(RealmFileError) {
             let status = try reading { () throws(SystemError) in try PosixFileSystem.shared.status(path) }
-            // Opening a pipe would wait until another program writes to it.
+            // Opening a pipe would wait until another program opens it for writing.
             if status?.kind == .other {
                 throw RealmFileError(.notARealmFile, "it is a device, a pipe or a socket, not a file")
             }
@@ -90,27 +92,27 @@ public final class RealmFile {
         }
     }
 
-    /// The class of that name, or nil.
+    /// The class of that name, or nil. If no class has the name, a table of that name.
     public func table(named name: String) -> RealmFileTable? {
         tables.first { $0.name == name && $0.isClass } ?? tables.first { $0.name == name }
     }
 
-    /// The objects of a class in the order of their keys.
+    /// The objects of a class, in the order of their keys.
     ///
-    /// - Complexity: O(1); going through all objects is linear in their size.
+    /// - Complexity: O(1); iteration over all objects is linear in their size.
     public func objects(of table: RealmFileTable) -> RealmFileCursor {
         RealmFileCursor(self, table, names, clusterShift: clusterShift)
     }
 
-    /// Calls `body` with each object of a class in the order of their keys. The object is good until `body` returns.
+    /// Calls `body` with each object of a class, in the order of their keys. The object is valid until `body` returns.
     ///
-    /// - Throws: `RealmFileError` of kind `.damaged`, or what `body` throws.
+    /// - Throws: `RealmFileError` with code `.damaged`, or the error that `body` throws.
     public func forEachObject(of table: RealmFileTable, _ body: (RealmFileObject) throws -> Void) throws {
         let cursor = objects(of: table)
         while let object = try cursor.next() { try body(object) }
     }
 
-    /// The object that a link leads to, or nil if there is none.
+    /// The object at the target of a link, or nil if there is none.
     ///
     /// - Complexity: O(log n); in formats up to 9 O(n).
     public func object(_ link: RealmFileLink) throws(RealmFileError) -> RealmFileObject? {
@@ -162,7 +164,7 @@ public final class RealmFile {
             do throws(RealmFileError) {
                 isPlain = try FileHeader.isPlain(bytes)
             } catch {
-                // A first page that does not fit to the key is told apart below.
+                // A first page that does not match the key is classified below.
                 guard error.code == .damaged else { throw error }
             }
             if isPlain { return bytes }
@@ -177,7 +179,7 @@ public final class RealmFile {
         }
     #endif
 
-    /// The number in table "metadata".
+    /// The number in the table "metadata".
     private static func schemaVersion(
         _ tables: [RealmFileTable], _ reader: NodeReader, _ names: TableNames, _ shift: Int
     ) throws(RealmFileError) -> UInt64? {
@@ -190,7 +192,7 @@ public final class RealmFile {
     }
 }
 
-/// Which table a key names.
+/// Finds tables by their keys.
 final class TableNames: TableKeys {
     private var indexes: [Int64: Int] = [:]
 

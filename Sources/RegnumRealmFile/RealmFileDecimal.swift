@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal numbers as files hold them: IEEE 754-2008 with binary integer coefficients, of 32, 64 or 128 bits.
+// Decimal numbers as stored in files: IEEE 754-2008 with binary integer coefficients, of 32, 64 or 128 bits.
 
-/// A decimal number with up to 34 digits, exactly as it was stored: 1.0 and 1.00 differ.
+/// A decimal number with up to 34 digits, exactly as stored: 1.0 and 1.00 differ.
 public struct RealmFileDecimal: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of number it is.
+    /// The kinds of numbers.
     public enum Kind: Sendable, Hashable { case finite, infinity, notANumber }
 
     public let kind: Kind
     public let isNegative: Bool
     /// The upper and the lower 64 bits of the coefficient; 0 unless the number is finite.
     public let coefficient: (high: UInt64, low: UInt64)
-    /// The power of ten that the coefficient is multiplied with.
+    /// The power of ten by which the coefficient is multiplied.
     public let exponent: Int
 
     init(kind: Kind, isNegative: Bool, coefficient: (high: UInt64, low: UInt64) = (0, 0), exponent: Int = 0) {
@@ -35,7 +35,7 @@ public struct RealmFileDecimal: Sendable, Hashable, CustomStringConvertible {
         hasher.combine(exponent)
     }
 
-    /// As "-123E4", "NaN" or "-Infinity".
+    /// Text such as "-123E4", "NaN" or "-Infinity".
     public var description: String {
         let sign = isNegative ? "-" : ""
         switch kind {
@@ -66,12 +66,12 @@ public struct RealmFileDecimal: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The three widths of stored decimals.
+/// The encoding of decimals in one of the three stored widths.
 struct DecimalCoding {
     let byteCount: Int
     private let exponentBits: Int
     private let bias: Int
-    /// The pattern of null, upper and lower 64 bits.
+    /// The bit pattern of null: upper and lower 64 bits.
     private let null: (high: UInt64, low: UInt64)
 
     static func of(byteCount: Int) -> DecimalCoding? {
@@ -83,10 +83,10 @@ struct DecimalCoding {
         }
     }
 
-    /// The number in `pattern`, or nil for null.
+    /// The number with these bits, or nil for null.
     func decode(high: UInt64, low: UInt64) -> RealmFileDecimal? {
         if (high, low) == null { return nil }
-        // The bits from the sign on, at the top of 64.
+        // The bits from the sign on, shifted to the top of 64 bits.
         let top = byteCount == 16 ? high : low << UInt64(64 - byteCount * 8)
         let isNegative = top >> 63 == 1
         switch (top >> 58) & 0x1f {
@@ -97,7 +97,7 @@ struct DecimalCoding {
         let isLarge = (top >> 61) & 3 == 3
         let exponent = Int((top << (isLarge ? 3 : 1)) >> UInt64(64 - exponentBits)) - bias
         let coefficientBits = byteCount * 8 - 1 - exponentBits - (isLarge ? 2 : 0)
-        // The two bits that the large form takes for itself stand for 100 before the stored coefficient.
+        // The large form has two fewer coefficient bits; the coefficient is prefixed with the bits 100.
         let coefficient: (high: UInt64, low: UInt64) =
             byteCount == 16
             ? ((high & Self.mask(coefficientBits - 64)) | (isLarge ? 1 << UInt64(coefficientBits + 2 - 64) : 0), low)

@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a file could not be read, in kinds that programs tell apart and in a sentence for people.
+// Errors of reading a file: a code for programs and a message for people.
 
 public import Foundation
 
 /// An error of reading a file in Realm's format.
 ///
-/// Values: it may be thrown on any thread and sent to any other.
+/// Thread: a value that can be thrown on any thread and sent to any other.
 public struct RealmFileError: Error, Sendable, Equatable {
-    /// What kind of error it is.
+    /// The kinds of errors.
     public enum Code: Sendable, Equatable {
         /// There is no file at the path.
         case notFound
-        /// The system refuses to read the file.
+        /// The system denies access to the file.
         case permissionDenied
         /// The system could not read the file.
         case unreadable
-        /// The file is empty, or no file in Realm's format. An encrypted file that is opened without its key looks so too.
+        /// The file is empty, or not in Realm's format. An encrypted file opened without its key gives this error, too.
         case notARealmFile
         /// A key was given for a file that is not encrypted.
         case notEncrypted
-        /// No page of the file fits to the key.
+        /// No page of the file matches the key.
         case wrongKey
-        /// This build reads no encrypted files: the trait `Encryption` of the package is off.
+        /// This build cannot read encrypted files: the package trait `Encryption` is off.
         case encryptionUnavailable
         /// The file has a format that no released version of Realm wrote, or the preview of a later one.
         case unsupportedFormat(Int)
-        /// Realm began to upgrade the file from format 9 and did not finish.
+        /// Realm started to upgrade the file from format 9 and did not finish.
         case unfinishedUpgrade
         /// There is no previous snapshot to read.
         case noPreviousSnapshot
-        /// Bytes of the file contradict the format.
+        /// The bytes of the file contradict the format.
         case damaged
-        /// The file has no class of that name, the class no property of that name, or no object of that key.
+        /// The file has no class of that name, the class has no property of that name, or there is no object with that
+        /// key.
         case unknownName
     }
 
     /// The kind of error.
     public let code: Code
-    /// A sentence that says what is wrong and, if possible, what to do.
+    /// A message that says what is wrong and, if possible, what to do.
     public let message: String
     /// The path of the file.
     public internal(set) var filePath: String
-    /// The offset of the node that is damaged, in bytes from the start of the decrypted file.
+    /// The offset of the damaged node, in bytes from the start of the decrypted file.
     public let ref: UInt64?
-    /// The class, property and object at which the error was met, as "Dog.name".
+    /// The class and property where the error was found, such as "Dog.name".
     public internal(set) var location: String?
 
     init(_ code: Code, _ message: String, filePath: String = "", ref: UInt64? = nil, location: String? = nil) {
@@ -54,7 +55,7 @@ public struct RealmFileError: Error, Sendable, Equatable {
         self.location = location
     }
 
-    /// The one place that makes errors of damage: a breakpoint here meets all of them.
+    /// Creates all errors of damage with a node: a breakpoint here catches them.
     static func damaged(_ ref: Int, _ reason: String) -> RealmFileError {
         RealmFileError(.damaged, reason, ref: UInt64(truncatingIfNeeded: ref))
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of a file, one after the other, and their values.
+// Iterates over the objects of a file, and reads their values.
 
-/// An object of a file. It is good until the cursor that gave it moves on.
+/// An object of a file. It is valid until its cursor moves on.
 ///
-/// Thread: as the file.
+/// Thread: the same as for its file.
 public struct RealmFileObject {
     let batch: ObjectBatch
     let row: Int
@@ -12,12 +12,12 @@ public struct RealmFileObject {
     /// The class of the object.
     public var table: RealmFileTable { batch.table }
 
-    /// The object's key: links name it by that. In formats up to 9 it is the number of the row.
+    /// The object's key, to which links refer. In formats up to 9 it is the row number.
     public var key: Int64 { batch.key(row) }
 
     /// The value of the property with that index in `table.properties`.
     ///
-    /// - Throws: `RealmFileError` of kind `.damaged`.
+    /// - Throws: `RealmFileError` with code `.damaged`.
     /// - Complexity: O(size of the value); a collection is read as a whole.
     public func value(at index: Int) throws(RealmFileError) -> RealmFileValue {
         precondition(
@@ -25,9 +25,9 @@ public struct RealmFileObject {
         do throws(RealmFileError) { return try batch.value(index, row) } catch { throw error.of(batch.path) }
     }
 
-    /// The value of the property of that name.
+    /// The value of the property with that name.
     ///
-    /// - Throws: `RealmFileError` of kind `.unknownName` or `.damaged`.
+    /// - Throws: `RealmFileError` with code `.unknownName` or `.damaged`.
     public func value(_ name: String) throws(RealmFileError) -> RealmFileValue {
         guard let index = table.index(of: name) else {
             throw RealmFileError(
@@ -47,9 +47,9 @@ public struct RealmFileObject {
     }
 }
 
-/// Goes through the objects of one class in the order of their keys.
+/// Iterates over the objects of one class in the order of their keys.
 ///
-/// Thread: as the file.
+/// Thread: the same as for its file.
 public final class RealmFileCursor {
     private enum Source {
         case empty
@@ -73,9 +73,9 @@ public final class RealmFileCursor {
         self.clusterShift = clusterShift
     }
 
-    /// The next object, or nil after the last one. Objects that it gave before are no longer good.
+    /// The next object, or nil after the last one. Objects returned before are no longer valid.
     ///
-    /// - Throws: `RealmFileError` of kind `.damaged`. The cursor is at its end then.
+    /// - Throws: `RealmFileError` with code `.damaged`. The cursor is then at its end.
     public func next() throws(RealmFileError) -> RealmFileObject? {
         do throws(RealmFileError) {
             return try advance()
@@ -97,7 +97,7 @@ public final class RealmFileCursor {
         return RealmFileObject(batch: batch, row: row - 1, generation: batch.generation)
     }
 
-    /// The object of that key, or nil. The cursor must be new.
+    /// The object with that key, or nil. The cursor must be new.
     func seek(_ key: Int64) throws(RealmFileError) -> RealmFileObject? {
         do throws(RealmFileError) {
             try begin()
@@ -161,9 +161,9 @@ final class ObjectBatch {
     let reader: NodeReader
     let table: RealmFileTable
     let budget: WorkBudget
-    /// Of the file, for errors.
+    /// The path of the file, for errors.
     let path: String
-    /// Counts the calls of `next()`: an object of an earlier one is no longer good.
+    /// Incremented by each call of `next()`: objects of earlier calls are no longer valid.
     var generation = 0
     private(set) var count = 0
     private var contents = Contents.none

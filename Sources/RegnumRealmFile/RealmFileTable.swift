@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema of a file: its tables and their properties. The tables of classes are those that a program declared.
+// The schema of a file: its tables and their properties. Tables of classes are those that a program declared.
 
 /// A table of a file. Tables whose names begin with "class_" hold the objects of a class.
 public struct RealmFileTable: Sendable {
-    /// How objects of a class live.
+    /// How the objects of a class exist.
     public enum Kind: Sendable, Equatable {
         case topLevel
         /// Each object belongs to one object that links to it.
@@ -12,16 +12,16 @@ public struct RealmFileTable: Sendable {
         case asymmetric
     }
 
-    /// The name of the class; of a table that is none of a class, the name of the table.
+    /// The name of the class, or of the table if it does not belong to a class.
     public let name: String
-    /// The name in the file, as "class_Dog".
+    /// The name in the file, such as "class_Dog".
     public let tableName: String
-    /// Its index in `RealmFile.tables`.
+    /// The index in `RealmFile.tables`.
     public let index: Int
     public let kind: Kind
-    /// In the order in which they were declared. Links back from other objects are not stored, and not among them.
+    /// The properties in the order of their declaration. Backlinks are not stored, so they are not included.
     public let properties: [RealmFileProperty]
-    /// The primary key's index in `properties`.
+    /// The index of the primary key in `properties`.
     public let primaryKeyIndex: Int?
     /// The number of objects.
     public let objectCount: Int
@@ -39,24 +39,24 @@ public struct RealmFileTable: Sendable {
 
 /// A property of a class.
 public struct RealmFileProperty: Sendable, Equatable {
-    /// What the values, or the elements of the collection, are.
+    /// The type of the values, or of the elements of a collection.
     public enum ValueType: Sendable, Equatable {
         case int, bool, float, double, string, data, date, decimal, objectId, uuid
         /// A value of any type.
         case any
         /// A link to an object of the class.
         case link(String)
-        /// Rows of several columns; formats up to 9.
+        /// Rows of several columns (formats up to 9).
         case rows
     }
 
     /// Whether a property holds one value or many.
     public enum Collection: Sendable, Equatable { case none, list, set, dictionary }
 
-    /// The name by which the property is read. It is that of the file, where the file has each name once; otherwise the
-    /// number of the property is added, as Realm itself does when it upgrades such a file.
+    /// The name by which the property is read. It is the name in the file if that is unique; otherwise the number of
+    /// the property is appended, as Realm itself does when it upgrades such a file.
     public let name: String
-    /// The name in the file: the one that a program has given with `propertiesMapping`, if it has.
+    /// The name in the file, which may be set by `propertiesMapping`.
     public let storedName: String
     public let type: ValueType
     public let collection: Collection
@@ -65,11 +65,11 @@ public struct RealmFileProperty: Sendable, Equatable {
     public let isPrimaryKey: Bool
     public let isIndexed: Bool
     public let hasFullTextIndex: Bool
-    /// True for what Realm's synchronisation has added ("!OID").
+    /// True for properties that Realm's synchronisation has added ("!OID").
     public var isInternal: Bool { storedName.hasPrefix("!") }
 }
 
-/// Where the parts of a table lie.
+/// The location of the parts of a table.
 enum TableLayout: Sendable {
     /// Formats from 10 on: the tree of the objects.
     case clusters(key: Int64, root: Int?, columns: [FileColumn])
@@ -77,18 +77,18 @@ enum TableLayout: Sendable {
     case columns([FileColumn], roots: [Int64], node: Int)
 }
 
-/// How the values of one property lie in the file.
+/// The location and encoding of the values of one property.
 struct FileColumn: Sendable {
     let type: FileType
     let attributes: FileAttributes
-    /// From format 10 on the index in a cluster; before, the place in the array of columns.
+    /// From format 10 on the index in a cluster; before, the index in the array of columns.
     let index: Int
-    /// Index in `RealmFile.tables`.
+    /// The index in `RealmFile.tables`.
     let targetTable: Int?
-    /// Of a dictionary.
+    /// The type of the keys, for a dictionary.
     let keyType: FileType
-    /// The root of the interned texts.
+    /// The root of the interned strings.
     let internedRef: Int?
-    /// Of a table within a table.
+    /// The columns of a table within a table.
     let rowColumns: [FileColumn]
 }

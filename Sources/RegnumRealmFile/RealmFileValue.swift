@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that objects of a file in Realm's format hold.
+// The values of objects in a file in Realm's format.
 
 public import Foundation
 
 /// A value of a property, or an element of a collection.
 public enum RealmFileValue: Sendable, Hashable {
-    /// No value; also a link to an object that was deleted.
+    /// No value, or a link to an object that was deleted.
     case null
     case bool(Bool)
     case int(Int64)
     case float(Float)
     case double(Double)
-    /// A text. Bytes that are no UTF-8 are replaced by U+FFFD.
+    /// A string. Bytes that are not valid UTF-8 are replaced by U+FFFD.
     case string(String)
     case data(Data)
     case date(RealmFileDate)
@@ -25,16 +25,16 @@ public enum RealmFileValue: Sendable, Hashable {
     case set([RealmFileValue])
     /// A dictionary, in the order of the file.
     case dictionary([RealmFileEntry])
-    /// The rows of a table within a table, of formats up to 9; each row is the values of its columns in order. Lists of values of
-    /// these formats are `.list`.
+    /// The rows of a table within a table (formats up to 9); each row holds the values of its columns in order. Lists
+    /// of values in these formats are `.list`.
     case rows([[RealmFileValue]])
 }
 
-/// A point in time, to the nanosecond.
+/// A point in time with nanosecond precision.
 public struct RealmFileDate: Sendable, Hashable {
-    /// Whole seconds since the beginning of 1970.
+    /// Whole seconds since 1970-01-01 00:00 UTC.
     public let seconds: Int64
-    /// Nanoseconds to add, of the same sign as `seconds`, and less than a second.
+    /// Nanoseconds to add: of the same sign as `seconds`, and less than a second.
     public let nanoseconds: Int32
 
     public init(seconds: Int64, nanoseconds: Int32) {
@@ -72,11 +72,11 @@ public struct RealmFileObjectId: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Names an object of the file.
+/// Refers to an object of the file.
 public struct RealmFileLink: Sendable, Hashable {
-    /// Which element of `RealmFile.tables` holds the object.
+    /// The index in `RealmFile.tables` of the table that holds the object.
     public let tableIndex: Int
-    /// The object's key; in formats up to 9 the number of its row.
+    /// The object's key; in formats up to 9 its row number.
     public let key: Int64
 
     public init(tableIndex: Int, key: Int64) {

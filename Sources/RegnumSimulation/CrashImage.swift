@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a disk holds after a power loss: the durable state plus some of the unconfirmed operations.
+// Builds the contents of a disk after a power loss: the durable state plus some of the unconfirmed operations.
 
 import RegnumSystem
 
-/// Applies the operations that survive. One use: `init`, then `build`.
+/// Applies the operations that survive. Used once: `init`, then `build`.
 struct CrashImage {
     private struct File {
         var bytes: [UInt8]
         var byteCount: Int
-        /// How many changes of the length survive, and how many have been met.
+        /// The number of length changes that survive, and the number seen so far.
         var survivingLengths = 0
         var lengths = 0
     }
@@ -28,7 +28,7 @@ struct CrashImage {
         self.operations = operations
     }
 
-    /// The surviving names and the bytes of their files. Two names of one file give the same identifier.
+    /// The surviving names and the bytes of their files. Two names of one file have the same identifier.
     mutating func build(
         _ random: inout SeededRandom
     ) -> (names: [String: ObjectIdentifier], files: [ObjectIdentifier: [UInt8]]) {
@@ -61,7 +61,7 @@ struct CrashImage {
             if let directory = operation.directory { counts[directory, default: 0] += 1 }
         }
         if losesTails {
-            // Sorted, because the order of a dictionary differs from run to run.
+            // Sorted, because the order of a dictionary differs between runs.
             for directory in counts.keys.sorted() {
                 counts[directory] = random.below((counts[directory] ?? 0) + 1)
             }
@@ -76,7 +76,7 @@ struct CrashImage {
     }
 
     private mutating func chooseLengths(_ random: inout SeededRandom) {
-        // By first appearance, so that the choice does not depend on addresses.
+        // In order of first appearance, so that the choice does not depend on addresses.
         var order: [ObjectIdentifier] = []
         for operation in operations {
             switch operation {
@@ -134,8 +134,8 @@ struct CrashImage {
                     let start = bytes.startIndex + position - offset
                     file.bytes.place(bytes[start..<(start + next - position)], at: position)
                 default:
-                    // A torn sector is bad as a whole. Only around unknown bytes there may be confirmed ones,
-                    // written later than they were torn.
+                    // A torn sector becomes garbage as a whole. But around bytes left unknown by a failed sync there
+                    // may be confirmed bytes that were written later, so only the unknown part becomes garbage.
                     let first = isUnknown ? position : position / sector * sector
                     let last = isUnknown ? next : (position / sector + 1) * sector
                     let garbage = (first..<last).map { _ in UInt8(truncatingIfNeeded: random.next()) }

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a power loss may leave of the writes that no sync has confirmed.
+// Models of how much a power loss leaves of the operations that no sync has confirmed.
 
 package import RegnumSystem
 
-/// The ways in which unconfirmed operations reach the disk or do not. Names in one directory and lengths of
-/// one file change in the order in which they were changed, as journals of file systems see to it, so that a
-/// loss takes their last changes; between directories, files and writes there is no order.
+/// How unconfirmed operations may or may not reach the disk. Names in one directory, and lengths of one file, change on
+/// the disk in the order in which they were changed, as file system journals ensure, so a loss takes their last
+/// changes. There is no order between directories, files and writes.
 package enum LossModel: CaseIterable, Sendable {
-    /// Everything issued reached the disk.
+    /// Every operation reached the disk.
     case everything
-    /// The operations reached the disk in order up to some point.
+    /// The operations up to some point reached the disk, in order.
     case prefix
-    /// Each write is there or not; lengths are.
+    /// Each write survives or not; all length changes survive.
     case writes
-    /// As `writes`, and the last changes of a length may be lost: zeros where a file grew without its bytes,
-    /// and no bytes where it did not grow.
+    /// Like `writes`, but the last length changes may be lost: a file that grew without its bytes holds zeros there,
+    /// and one that did not grow has no bytes there.
     case lengths
-    /// Each part of a write in one sector of 512 bytes is there or not; lengths as in `lengths`.
+    /// Each 512-byte sector of a write survives or not; lengths as in `lengths`.
     case sectors
-    /// As `sectors`, but a sector may also be garbage from one end to the other.
+    /// Like `sectors`, but a whole sector may also become garbage.
     case garbage
 }
 
-/// A call that the simulation lets fail.
+/// A call that the simulation makes fail.
 package struct SimulatedFailure: Sendable, Equatable {
-    /// Index of the call, from 0: among all calls, or among those of `operation`.
+    /// The index of the call, from 0, among all calls or among those of `operation`.
     package var call: Int
     package var kind: SystemError.Kind
-    /// Whether the calls after it fail too.
+    /// Whether all later calls fail, too.
     package var isPersistent: Bool
-    /// Nil for any operation, otherwise the name in the errors: "write", "sync", "allocate" ...
+    /// The operation whose calls fail, named as in errors ("write", "sync", "allocate" ...), or nil for any.
     package var operation: String?
 
     package init(call: Int, kind: SystemError.Kind, isPersistent: Bool = false, operation: String? = nil) {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several pretended processes, one thread each, of which one runs at a time. Each call to the file system is a place
-// where another may go on instead, chosen by a seed: the same seed gives the same order of all calls.
+// Runs several simulated processes, one thread each, one at a time. At each call to the file system another process may
+// continue instead, as chosen by a seed: the same seed gives the same order of all calls.
 
 package import RegnumSystem
 
-/// One run of some processes. Made and run by one thread; the processes call `step` through their file systems.
+/// One run of several processes. Created and run by one thread; the processes call `step` through their file systems.
 package final class Schedule: @unchecked Sendable {
-    // Unchecked: only the thread that has the turn touches the state, and turns are handed over through monitors.
+    // Unchecked: only the thread that has the turn accesses the state, and turns are handed over through monitors.
 
     /// How the next process is chosen.
     package enum Strategy: Sendable {
-        /// At each step another one with a probability of 1 : `period`.
+        /// Switches at each step with a probability of 1 in `period`.
         case random(period: Int)
-        /// The one of the highest priority; at so many steps of the run its priority becomes the lowest. Finds what
-        /// takes few switches at the right places.
+        /// Runs the process of the highest priority; at `changes` steps of the run, the priority of the running process
+        /// becomes the lowest. Finds errors that take few switches, but at particular steps.
         case priorities(changes: Int)
     }
 
@@ -24,7 +24,7 @@ package final class Schedule: @unchecked Sendable {
         var isDead = false
         var priority = 0
         var steps = 0
-        /// It is killed at this one of its steps, or the first one after `sparedStep`.
+        /// The process is killed at this step, or at its first step after `sparedStep`.
         var lastStep = Int.max
         var sparedStep = 0
         var files: [any File] = []
@@ -57,14 +57,14 @@ package final class Schedule: @unchecked Sendable {
     private var processes: [Process] = []
     private var changes: Set<Int> = []
     private var lowest = 0
-    /// Who has made the last steps, and how many in sequence.
+    /// The process of the last steps, and the number of consecutive steps it has made.
     private var (lastIndex, stretch) = (-1, 0)
-    /// After so many steps of one process its priority becomes the lowest: it looks again and again for what another
-    /// one is about to do, as a process may that the system lets others have their turn beside.
+    /// After this many consecutive steps, the priority of a process becomes the lowest: it polls for something that
+    /// another process is about to do, and a real system would let others run meanwhile.
     private static let longestStretch = 1000
     private let finished = Turn()
     package private(set) var steps = 0
-    /// What went wrong: no process could go on, or they came to no end.
+    /// The reason for which the run was aborted: no process could continue, or the step limit was reached.
     package private(set) var failure: String?
 
     package init(seed: UInt64, strategy: Strategy, stepLimit: Int = 200_000) {
@@ -73,7 +73,7 @@ package final class Schedule: @unchecked Sendable {
         self.stepLimit = stepLimit
     }
 
-    /// A process whose files are those of `base`, and that is killed at its step of that number.
+    /// Adds a process that uses the files of `base`, and that is killed at step `lastStep`.
     package func addProcess(on base: any FileSystem, killedAt lastStep: Int? = nil) -> SteppedFileSystem {
         let process = Process()
         process.lastStep = lastStep ?? .max
@@ -81,8 +81,8 @@ package final class Schedule: @unchecked Sendable {
         return SteppedFileSystem(base, self, processes.count - 1)
     }
 
-    /// Runs one body for each process, and returns when all have ended. `expectedSteps` is how long such a run is,
-    /// for the places of the changes of priority.
+    /// Runs one body for each process, and returns when all have ended. `expectedSteps` is the expected length of the
+    /// run, from which the steps of priority changes are drawn.
     package func run(expectedSteps: Int, _ bodies: [@Sendable () -> Void]) {
         precondition(bodies.count == processes.count, "a body for each process")
         if case .priorities(let count) = strategy {
@@ -108,7 +108,7 @@ package final class Schedule: @unchecked Sendable {
 
     // MARK: By the thread that has the turn
 
-    /// Another process may go on here. Throws where the process is dead.
+    /// Lets another process continue. Throws if this process is dead.
     func step(_ index: Int, mayDie: Bool = true) throws(SystemError) {
         let process = processes[index]
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
@@ -127,10 +127,10 @@ package final class Schedule: @unchecked Sendable {
         if process.isDead { throw SystemError(.io, "call", "a dead process") }
     }
 
-    /// The process does not die at its next step.
+    /// Prevents the process from being killed at its next step.
     func spare(_ index: Int) { processes[index].sparedStep = processes[index].steps + 1 }
 
-    /// Waits until somebody gives a lock back.
+    /// Waits until a lock is released.
     func wait(_ index: Int) throws(SystemError) {
         let process = processes[index]
         process.isWaiting = true
@@ -138,7 +138,7 @@ package final class Schedule: @unchecked Sendable {
         if process.isDead { throw SystemError(.io, "lock", "a dead process") }
     }
 
-    /// Locks have been given back: who waits tries again.
+    /// Called when locks were released: all waiting processes try again.
     func wakeAll() { for process in processes { process.isWaiting = false } }
 
     func opened(_ file: any File, by index: Int) { processes[index].files.append(file) }
@@ -149,7 +149,7 @@ package final class Schedule: @unchecked Sendable {
         processes[index].turn.take()
     }
 
-    /// The process does nothing any more, and its locks are free.
+    /// Stops the process for good, and releases its locks.
     private func kill(_ index: Int) {
         processes[index].isDead = true
         for file in processes[index].files { file.close() }

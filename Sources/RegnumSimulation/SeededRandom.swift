@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that look random and are the same for the same seed, on every machine.
+// Pseudo-random numbers that are the same for the same seed on every machine.
 
 /// SplitMix64. Equal seeds give equal sequences.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
@@ -15,7 +15,7 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to, not including, `limit`, which must be positive.
+    /// A number in 0 ..< `limit`, which must be positive.
     package mutating func below(_ limit: Int) -> Int {
         precondition(limit > 0, "nothing is below \(limit)")
         return Int(next().multipliedFullWidth(by: UInt64(limit)).high)

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a simulated file system: what programs see, what is durable, and what lies between.
+// The state of a simulated file system: what programs see, what is durable, and the operations in between.
 
 import RegnumSystem
 
-/// A file. Everything in it is guarded by the lock of its file system, except the bytes of `live`, which open
-/// files and regions see directly.
+/// A file. The lock of its file system guards everything in it except the bytes of `live`, which open files and regions
+/// access directly.
 final class SimulatedNode: @unchecked Sendable {
-    // Unchecked: guarded as said above.
+    // Unchecked: guarded as described above.
 
     let identity: FileIdentity
     let locks = LockTable()
-    /// The bytes programs see, made when the file is first opened; until then they are the durable ones.
+    /// The bytes that programs see, created when the file is first opened. Until then the durable bytes stand for them.
     private(set) var live: ReservedMemory?
-    /// Bytes programs see.
+    /// The length that programs see.
     private(set) var byteCount: Int
-    /// What the disk surely holds; its count is the durable length.
+    /// The bytes that the disk certainly holds; their count is the durable length.
     var durable: [UInt8]
-    /// Syncs that have failed.
+    /// The number of failed syncs.
     var failedSyncs = 0
 
     init(_ identity: FileIdentity, durable: [UInt8]) {
@@ -39,7 +39,7 @@ final class SimulatedNode: @unchecked Sendable {
         return [UInt8](UnsafeRawBufferPointer(start: live.base, count: byteCount))
     }
 
-    /// Replaces bytes and length, live and durable.
+    /// Replaces the bytes and the length, both live and durable.
     func reset(to bytes: [UInt8]) {
         durable = bytes
         if let live {
@@ -65,8 +65,8 @@ final class SimulatedNode: @unchecked Sendable {
 
 /// A change that no sync has confirmed.
 enum PendingOperation {
-    /// `isUnknown` after a sync that failed: the system believes these bytes written and never writes them
-    /// again, so a later sync does not confirm them.
+    /// `isUnknown` is set after a failed sync: the system considers these bytes written and never writes them again, so
+    /// a later sync does not confirm them.
     case write(SimulatedNode, offset: Int, bytes: ArraySlice<UInt8>, isUnknown: Bool)
     case grow(SimulatedNode, to: Int)
     case cut(SimulatedNode, to: Int)
@@ -74,7 +74,7 @@ enum PendingOperation {
     case rename(source: String, target: String, SimulatedNode)
     case unlink(path: String)
 
-    /// The file whose sync confirms this, or nil for a change of names.
+    /// The file whose sync confirms this operation; nil for a change of names.
     var node: SimulatedNode? {
         switch self {
         case .write(let node, _, _, _), .grow(let node, _), .cut(let node, _): node
@@ -82,7 +82,7 @@ enum PendingOperation {
         }
     }
 
-    /// The directory in whose order a change of names stands.
+    /// The directory to whose order of changes this change of a name belongs.
     var directory: String? {
         switch self {
         case .write, .grow, .cut: nil
@@ -91,7 +91,7 @@ enum PendingOperation {
         }
     }
 
-    /// The directories it changes: two for a rename from one into another.
+    /// The directories that it changes: two if a file is renamed from one directory into another.
     var directories: [String] {
         guard let directory else { return [] }
         if case .rename(let source, _, _) = self { return [directory, parentPath(source)] }
@@ -121,7 +121,7 @@ struct SimulatedDisk {
 
     var callCount = 0
     var callCounts: [String: Int] = [:]
-    /// Operations in the order of their calls; nil where they are not noted.
+    /// The operations in the order of their calls; nil if they are not recorded.
     var recordedCalls: [String]?
     var failure: SimulatedFailure?
     var tellsEachFile = false
@@ -130,7 +130,7 @@ struct SimulatedDisk {
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    /// Counts the call; throws where it is to fail.
+    /// Counts the call; throws if it is to fail.
     mutating func enter(_ operation: String, _ path: String) throws(SystemError) {
         let call = callCount
         let callOfOperation = callCounts[operation, default: 0]
@@ -179,7 +179,7 @@ struct SimulatedDisk {
 // MARK: - Syncs
 
 extension SimulatedDisk {
-    /// Makes lengths durable, and the bytes that no failed sync has left unknown.
+    /// Confirms a file: makes its lengths durable, and the bytes that no failed sync has made unknown.
     mutating func confirm(_ synced: SimulatedNode) {
         var others: [PendingOperation] = []
         for operation in pending {
@@ -207,7 +207,7 @@ extension SimulatedDisk {
         pending = others
     }
 
-    /// After a sync that failed: what was written so far may be on the disk or not, for good.
+    /// Called after a failed sync: whether the bytes written so far are on the disk stays unknown for good.
     mutating func distrust(_ synced: SimulatedNode) {
         synced.failedSyncs += 1
         for index in pending.indices {
@@ -217,8 +217,8 @@ extension SimulatedDisk {
         }
     }
 
-    /// Makes the names in one directory durable. A rename between two directories takes along what came
-    /// before it in the other one, so that the order in each stays.
+    /// Makes the names in one directory durable. A rename between two directories also confirms the earlier changes in
+    /// the other one, so that the order in each is kept.
     mutating func confirmNames(in directory: String) {
         var confirmed: Set<String> = [directory]
         var isConfirmed = [Bool](repeating: false, count: pending.count)
@@ -234,7 +234,7 @@ extension SimulatedDisk {
         pending = zip(pending, isConfirmed).filter { !$0.1 }.map(\.0)
     }
 
-    /// Takes a range of bytes, now confirmed to be something else, out of the unknown writes.
+    /// Removes a range of bytes from the unknown writes, because it is now confirmed to hold something else.
     private static func forget(
         _ range: Range<Int>, of node: SimulatedNode, in operations: inout [PendingOperation]
     ) {
@@ -259,7 +259,7 @@ extension SimulatedDisk {
 }
 
 extension [UInt8] {
-    /// Copies `bytes` to `offset`, lengthening where needed.
+    /// Copies `bytes` to `offset`, extending the array if needed.
     mutating func place(_ bytes: ArraySlice<UInt8>, at offset: Int) {
         if offset + bytes.count > count { setCount(offset + bytes.count) }
         withUnsafeMutableBytes { target in
@@ -270,8 +270,8 @@ extension [UInt8] {
         }
     }
 
-    /// Cuts, or lengthens with zeros: all at once, because one by one took five sixths of the time of a debug build's
-    /// tests, and by an append, so that a file that grows little by little is not copied each time.
+    /// Truncates, or extends with zeros. Extends all at once, because element by element took five sixths of the time
+    /// of a debug build's tests, and by an append, so that a file that grows step by step is not copied each time.
     mutating func setCount(_ newCount: Int) {
         if newCount <= count { return removeLast(count - newCount) }
         let added = newCount - count

@@ -11,7 +11,7 @@ final class SimulatedFile: File {
     private let path: String
     private let isWritable: Bool
     private let isClosed = Atomic<Bool>(false)
-    /// Failed syncs of the file that this open file has been told of, or that were before it.
+    /// The number of failed syncs of the file that this open file has reported, or that happened before it was opened.
     private let toldFailures: Atomic<Int>
 
     init(
@@ -79,7 +79,7 @@ final class SimulatedFile: File {
         }
     }
 
-    /// Both kinds confirm bytes and length; neither confirms the name, which `syncDirectory` does.
+    /// Both kinds confirm the bytes and the length. Neither confirms the name; `syncDirectory` does.
     func sync(_ kind: SyncKind) throws(SystemError) {
         if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "sync", path) }
         fileSystem.beforeSync?(fileSystem)
@@ -91,13 +91,13 @@ final class SimulatedFile: File {
         }
     }
 
-    /// Begins with nothing: what is written may be on the disk at any time. Fails as a sync does.
+    /// Has no effect of its own: written bytes may reach the disk at any time anyway. Fails like a sync.
     func beginWriteback(_ range: Range<Int>) throws(SystemError) {
         if isClosed.load(ordering: .acquiring) { throw SystemError(.io, "writeback", path) }
         try fileSystem.disk.withLock { disk throws(SystemError) in try enterSync("writeback", &disk) }
     }
 
-    /// A failure is told to who has called, and to the next sync of every other file.
+    /// Reports a failure to the caller, and to the next sync of every other open file.
     private func enterSync(_ operation: String, _ disk: inout SimulatedDisk) throws(SystemError) {
         do throws(SystemError) {
             try disk.enter(operation, path)
@@ -157,7 +157,7 @@ final class SimulatedFile: File {
         fileSystem.openCount.wrappingSubtract(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Counts the call, and does it where it is not to fail.
+    /// Counts the call, and performs it unless it is to fail.
     private func call<Result: Sendable>(
         _ operation: String, writes: Bool = false,
         _ body: (inout SimulatedDisk) throws(SystemError) -> Result
@@ -173,7 +173,7 @@ final class SimulatedFile: File {
 }
 
 final class SimulatedRegion: MappedRegion, @unchecked Sendable {
-    // Unchecked: all is constant but the byte count, and callers serialise `extend`.
+    // Unchecked: everything is constant except the byte count, and callers serialise `extend`.
 
     private let fileSystem: SimulatedFileSystem
     private let node: SimulatedNode

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file system that loses power on demand, fails on demand, and does the same again for the same seed.
+// A file system that loses power or fails on demand, reproducibly for each seed.
 
 package import RegnumSystem
 internal import Synchronization
 
-/// A file system in memory that knows what a sync has confirmed. Directories are names only, as in
-/// `MemoryFileSystem`. Bytes written through `mapShared` are never durable. Any thread; but the count of the
-/// calls, and so failures and crashes, are the same from run to run only where one thread calls.
+/// A file system in memory that tracks what each sync has confirmed. Directories are only names, as in
+/// `MemoryFileSystem`. Bytes written through `mapShared` are never durable. Any thread; but the numbering of calls, and
+/// with it failures and crashes, is reproducible only if a single thread makes the calls.
 package final class SimulatedFileSystem: FileSystem {
     private static let nextDevice = Atomic<UInt64>(1)
 
     package let isShared: Bool
     let disk: Mutex<SimulatedDisk>
-    /// Called before each sync of a file takes effect, by the thread that syncs: the moment at which everything
-    /// of a commit is issued and nothing confirmed, so that one run yields the images of all its prefixes.
+    /// Called before each sync of a file takes effect, on the thread that syncs. At that moment everything in a commit
+    /// is issued and nothing is confirmed, so one run yields the crash images of all its prefixes.
     package var beforeSync: (@Sendable (SimulatedFileSystem) -> Void)? {
         get { syncHook.withLock { $0.call } }
         set { syncHook.withLock { $0.call = newValue } }
@@ -26,12 +26,12 @@ package final class SimulatedFileSystem: FileSystem {
     let openCount = Atomic<Int>(0)
     private let device: UInt64
 
-    /// `reservedByteCount` is the address space for each open file, the length it cannot exceed.
+    /// `reservedByteCount` is the address space reserved for each open file, and so its maximum length.
     package init(seed: UInt64 = 1, isShared: Bool = true, reservedByteCount: Int = 4 << 30) {
         self.isShared = isShared
         self.reservedByteCount = reservedByteCount
         disk = Mutex(SimulatedDisk(seed: seed))
-        // A bit that keeps these apart from devices of the system and of memory.
+        // This bit keeps the device numbers apart from those of the system and of files in memory.
         device = Self.nextDevice.wrappingAdd(1, ordering: .relaxed).oldValue | 1 << 62
     }
 
@@ -95,7 +95,7 @@ package final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    /// Directories are durable at once: whoever makes one has nothing in it to lose.
+    /// Directories are durable at once, because a new directory contains nothing that could be lost.
     package func makeDirectories(_ path: String) throws(SystemError) {
         try disk.withLock { disk throws(SystemError) in
             try disk.enter("make directory", path)
@@ -107,8 +107,7 @@ package final class SimulatedFileSystem: FileSystem {
         }
     }
 
-    /// Where it fails, the names stay unconfirmed, and a later one confirms them: names go through the
-    /// journal.
+    /// If it fails, the names stay unconfirmed and a later call confirms them, because names go through the journal.
     package func syncDirectory(containing path: String) throws(SystemError) {
         let directory = parentPath(path)
         try disk.withLock { disk throws(SystemError) in
@@ -133,35 +132,35 @@ package final class SimulatedFileSystem: FileSystem {
 // MARK: - Failures
 
 extension SimulatedFileSystem {
-    /// Calls so far that can throw, of the file system and all its files and regions.
+    /// The number of calls so far that can throw, of the file system and all its files and regions.
     package var operationCount: Int { disk.withLock { $0.callCount } }
 
-    /// Calls so far of one operation, by its name in errors.
+    /// The number of calls so far of one operation, named as in errors.
     package func operationCount(of operation: String) -> Int {
         disk.withLock { $0.callCounts[operation, default: 0] }
     }
 
-    /// The call to fail, if any. A failing write leaves some first part written; a failing sync leaves it
-    /// open for good whether the bytes written before are durable; every other failing call does nothing.
+    /// The call that fails, if any. A failing write leaves some first part written. After a failing sync it stays
+    /// unknown for good whether the bytes written before it are durable. Every other failing call does nothing.
     package var failure: SimulatedFailure? {
         get { disk.withLock { $0.failure } }
         set { disk.withLock { $0.failure = newValue } }
     }
 
-    /// Whether a failed sync lets the next one of each other open file of the same file fail too, as on Linux. Else only
-    /// who has called is told.
+    /// Whether a failed sync also makes the next sync of every other open file of the same file fail, as on Linux. If
+    /// not, only the caller learns of the failure.
     package var tellsEachFile: Bool {
         get { disk.withLock { $0.tellsEachFile } }
         set { disk.withLock { $0.tellsEachFile = newValue } }
     }
 
-    /// The operations of the calls since this was set to an empty list, in their order; nil: they are not noted.
+    /// The operations of the calls since this was set to an empty list, in order; nil if they are not recorded.
     package var recordedCalls: [String]? {
         get { disk.withLock { $0.recordedCalls } }
         set { disk.withLock { $0.recordedCalls = newValue } }
     }
 
-    /// From the call with that index on, every call fails with `.io` and does nothing, as without power.
+    /// Makes every call from the one with that index on fail with `.io` and do nothing, as without power.
     package func crashAfterCall(_ call: Int) {
         disk.withLock { $0.powerEnds = call }
     }
@@ -170,15 +169,16 @@ extension SimulatedFileSystem {
 // MARK: - Power loss
 
 extension SimulatedFileSystem {
-    /// Operations that no sync has confirmed. A write that lengthens the file counts as two.
+    /// The number of operations that no sync has confirmed. A write that extends the file counts as two.
     package var pendingOperationCount: Int { disk.withLock { $0.pending.count } }
 
-    /// The file system after a power loss now: nothing unconfirmed, no locks, no failures. This one goes on.
+    /// Creates the file system that a power loss now would leave: nothing unconfirmed, no locks, no failures. This one
+    /// is unchanged.
     package func crash(model: LossModel, random: inout SeededRandom) -> SimulatedFileSystem {
         crash(keepingFirst: .max, model: model, random: &random)
     }
 
-    /// As after a power loss when only the first `count` of the unconfirmed operations had been issued.
+    /// Like `crash(model:random:)`, as if only the first `count` of the unconfirmed operations had been issued.
     package func crash(
         keepingFirst count: Int, model: LossModel, random: inout SeededRandom
     ) -> SimulatedFileSystem {
@@ -207,20 +207,19 @@ extension SimulatedFileSystem {
 // MARK: - Whole files, for tests
 
 extension SimulatedFileSystem {
-    /// All files, sorted. Not counted as a call.
+    /// The paths of all files, sorted. Not counted as a call.
     package var paths: [String] { disk.withLock { $0.names.keys.sorted() } }
 
-    /// Files that are open, each with the locks that it holds, and regions, which keep a file of the system open too.
-    /// Not counted as a call.
+    /// The number of open files, with their locks, and of regions, which keep a file open in a real system, too. Not
+    /// counted as a call.
     package var openFileCount: Int { openCount.load(ordering: .acquiring) }
 
-    /// The bytes of a file as programs see them; nil where there is none. Not counted as a call.
+    /// The bytes of a file as programs see them; nil if there is no such file. Not counted as a call.
     package func contents(of path: String) -> [UInt8]? {
         disk.withLock { $0.names[path]?.liveBytes }
     }
 
-    /// Replaces or makes a file, durable at once, also under the feet of who has it open. Not counted as a
-    /// call.
+    /// Replaces or creates a file, durable at once, even if the file is open. Not counted as a call.
     package func setContents(of path: String, _ bytes: [UInt8]) {
         disk.withLock { disk in
             if let node = disk.names[path] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of one pretended process of a schedule: each call is a step, and after the process's death each fails.
+// The files of one simulated process of a schedule: each call is a step, and after the process's death each call fails.
 
 package import RegnumSystem
 
-/// To be used by the thread of its process only.
+/// Used only by the thread of its process.
 package final class SteppedFileSystem: FileSystem {
     private let base: any FileSystem
     fileprivate let schedule: Schedule
@@ -15,7 +15,7 @@ package final class SteppedFileSystem: FileSystem {
         self.process = process
     }
 
-    /// A step of its own: between two looks at memory, say.
+    /// A step without a call, for example between two reads of memory.
     package func pause() { try? schedule.step(process) }
 
     package var isDead: Bool { schedule.isDead(process) }
@@ -87,8 +87,8 @@ final class SteppedFile: File {
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) {
         try step()
-        // Another process may read the one half; it is left with it only where that ends with a page, because the
-        // system writes pages as a whole.
+        // Another process may read a half-written range. The process is killed between the halves only if the first
+        // ends at a page boundary, because the system writes pages as a whole.
         let isLong = buffer.count > 4096
         let half = buffer.count / 2 & (isLong ? ~4095 : ~511)
         if half > 0 {
@@ -114,8 +114,8 @@ final class SteppedFile: File {
 
     func sync(_ kind: SyncKind) throws(SystemError) { try sparing { () throws(SystemError) in try base.sync(kind) } }
 
-    /// A step that fails spares the process until it has said so: what fails is told to who has called and to the files
-    /// that are open, and to nobody who opens the file after both are gone.
+    /// Prevents the process from being killed before it has reported a failed step. A failure is reported to the caller
+    /// and to the open files only, so a process that opens the file after both are gone would not learn of it.
     private func sparing(_ call: () throws(SystemError) -> Void) throws(SystemError) {
         try step()
         do throws(SystemError) { try call() } catch {

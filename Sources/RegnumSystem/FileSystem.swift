@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam: every effect of the engine on the outside goes through `FileSystem` and `File`. Three
-// implementations: POSIX, memory, and the simulated one of RegnumSimulation that crashes on demand.
-// Called once per operation (3 ns against a system call), never per row: reads of data go through
-// `MappedRegion.base`.
+// The seam to the operating system: all input and output of the engine goes through `FileSystem` and `File`. There are
+// three implementations: POSIX, in memory, and the simulated disk of RegnumSimulation, which crashes on demand. A call
+// through the protocols costs 3 ns, little against a system call, and is made once per operation, never per row: data
+// is read through `MappedRegion.base`.
 
 /// How a file is opened.
 package enum OpenMode: Sendable, Equatable {
@@ -10,19 +10,19 @@ package enum OpenMode: Sendable, Equatable {
     case readOnly
     /// The file must exist.
     case readWrite
-    /// The file is made, empty, where it is missing.
+    /// The file is created, empty, if it is missing.
     case readWriteCreate
-    /// The file must exist, and the last part of the path must be no symbolic link (`.io`).
+    /// The file must exist, and the last component of the path must not be a symbolic link (`.linkLoop`).
     case readWriteNoFollow
-    /// As `readWriteNoFollow`; the file is never written.
+    /// Like `readWriteNoFollow`, but the file is never written.
     case readOnlyNoFollow
-    /// The file is made; `.exists` where anything is at the path, a symbolic link too. The permissions are those of
-    /// POSIX, and none of the executable bits; the process may take away more.
+    /// The file is created; throws `.exists` if anything is at the path, even a symbolic link. `permissions` are POSIX
+    /// permission bits, without the executable bits; the process's file mode creation mask may clear more of them.
     case createNew(permissions: UInt32)
 }
 
 extension OpenMode {
-    /// True for the modes that make a file where none is.
+    /// True for the modes that create a missing file.
     package var makesFiles: Bool {
         switch self {
         case .readWriteCreate, .createNew: true
@@ -36,21 +36,21 @@ extension OpenMode {
 
 /// What a sync must achieve before it returns.
 package enum SyncKind: Sendable {
-    /// Bytes and length of the file are on the medium (`fdatasync`).
+    /// The bytes and the length of the file are on stable storage (`fdatasync`).
     case data
-    /// Also everything else about the file (`fsync`), for a file just made.
+    /// All other metadata of the file, too (`fsync`); for a file that was just created.
     case full
 }
 
-/// What a path leads to.
+/// What is at a path: its kind, length, permissions and identity.
 package struct FileStatus: Sendable, Equatable {
     package enum Kind: Sendable { case file, directory, other }
     package var kind: Kind
     package var byteCount: Int
-    /// Who may read and write it, as POSIX writes it.
+    /// POSIX permission bits.
     package var permissions: UInt32
     package var identity: FileIdentity?
-    /// How many names the file has.
+    /// The number of hard links.
     package var linkCount: Int
     package init(
         kind: Kind, byteCount: Int, permissions: UInt32 = 0o644, identity: FileIdentity? = nil, linkCount: Int = 1
@@ -63,37 +63,38 @@ package struct FileStatus: Sendable, Equatable {
     }
 }
 
-/// Which file it is, whatever its path: two paths of one file have equal identities.
+/// Identifies a file independently of its path: two paths of one file have equal identities.
 package struct FileIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
     package init(device: UInt64, inode: UInt64) { self.device = device; self.inode = inode }
 }
 
-/// The files of one machine, or of one pretended machine. All methods may be called from any thread.
+/// The files of one machine, real or simulated. All methods may be called from any thread.
 package protocol FileSystem: AnyObject, Sendable {
     /// Opens `path`. Errors: `.notFound`, `.permissionDenied`, `.isDirectory`, `.notDirectory`, `.io`.
     func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
-    /// What `path` leads to, or nil where nothing is. Symbolic links are followed.
+    /// The status of the file or directory at `path`, or nil if there is none. Follows symbolic links.
     func status(_ path: String) throws(SystemError) -> FileStatus?
-    /// Where the symbolic link `path` leads; `path` itself where it is none, or leads nowhere.
+    /// The path that the symbolic link `path` leads to; `path` itself if it is not a link, or if the link leads
+    /// nowhere.
     func linked(_ path: String) -> String
-    /// Removes the file; `.notFound` where there is none.
+    /// Removes the file; throws `.notFound` if there is none.
     func remove(_ path: String) throws(SystemError)
-    /// Atomically gives `source` the name `target`, replacing what was there.
+    /// Atomically renames `source` to `target`, replacing any file there.
     func rename(_ source: String, to target: String) throws(SystemError)
-    /// Gives `source` the name `target`; `.exists` where something has it.
+    /// Renames `source` to `target`; throws `.exists` if anything is at `target`.
     func renameIfAbsent(_ source: String, to target: String) throws(SystemError)
-    /// Makes `path` and its missing parents.
+    /// Creates the directory `path` and its missing parents.
     func makeDirectories(_ path: String) throws(SystemError)
-    /// Makes the names in the directory of `path` durable (creation, rename, removal).
+    /// Makes the entries of the directory that contains `path` (creation, rename, removal) durable.
     func syncDirectory(containing path: String) throws(SystemError)
-    /// Random bytes for seeds, identifiers and nonces. Deterministic in a simulation.
+    /// Fills `buffer` with random bytes for seeds, identifiers and nonces. Deterministic in a simulation.
     func fillRandom(_ buffer: UnsafeMutableRawBufferPointer)
-    /// Files, deleted or not, that processes which have locked some of `bytes` of `file` have open, and locked there too.
-    /// None where the system does not show what others have open.
+    /// Opens the other files, deleted or not, on which a process that holds a lock in `bytes` of `file` holds a lock in
+    /// `bytes`, too. Returns none if the system does not show the locks of other processes.
     func filesLocked(at bytes: Range<Int>, besides file: FileIdentity) -> [any File]
-    /// True where several processes can open one file, so that the shared file `<path>.lock` is kept.
+    /// True if several processes can open one file, so that the lock file `<path>.lock` is needed.
     var isShared: Bool { get }
 }
 
@@ -102,72 +103,77 @@ extension FileSystem {
     package func linked(_ path: String) -> String { path }
 }
 
-/// An open file. `read`, `write`, `byteCount` and locks may be called from any thread. In the child of a fork it is as
-/// after `close`, and what is mapped of it reads as zeros: the parent's locks go with the parent.
+/// An open file. `read`, `write`, `byteCount` and the locks may be called from any thread. In the child of a fork the
+/// file behaves as after `close`, and its mappings read as zeros, so that the parent's locks end with the parent.
 package protocol File: AnyObject, Sendable {
     var identity: FileIdentity { get }
-    /// The length now.
+    /// The current length.
     func byteCount() throws(SystemError) -> Int
-    /// Fills `buffer` from `offset`; returns how many bytes there were (fewer only at the end of the file).
+    /// Fills `buffer` from `offset`; returns the number of bytes read (fewer only at the end of the file).
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int
-    /// Writes all of `buffer`. `.noSpace` and `.io` may leave any part written. Never a short write.
+    /// Writes all of `buffer`; there are no short writes. After `.noSpace` or `.io` any part of it may have been
+    /// written.
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError)
-    /// Makes the file at least `byteCount` long with space reserved, zeros in the new part. All or nothing:
-    /// `.noSpace` leaves the length as it was.
+    /// Extends the file to at least `byteCount` bytes, with space reserved and zeros in the new part. All or nothing:
+    /// `.noSpace` leaves the length unchanged.
     func allocate(_ byteCount: Int) throws(SystemError)
-    /// Reserves space for the holes of the first `byteCount` bytes: what is mapped of a hole ends the program where the
+    /// Reserves space for the holes in the first `byteCount` bytes: writing to a mapped hole kills the process if the
     /// disk is full. `.noSpace` changes nothing.
     func fillHoles(_ byteCount: Int) throws(SystemError)
-    /// Cuts the file (never lengthens it).
+    /// Shortens the file; never extends it.
     func truncate(_ byteCount: Int) throws(SystemError)
-    /// Returns when everything written before the call is durable. After an error nothing is known of it,
-    /// and it must not be tried again for the same bytes.
+    /// Returns when everything written before the call is durable. After an error the state of those bytes is unknown,
+    /// and the sync must not be retried for them.
     func sync(_ kind: SyncKind) throws(SystemError)
-    /// Lets the system begin to write these bytes to the disk, so that a later `sync` has less to do. Promises nothing, and
-    /// waits at most for room in the disk's queue. Where it throws, what was written may be lost, as after a failed `sync`.
+    /// Starts writeback of these bytes, so that a later `sync` has less to do. Guarantees nothing, and waits at most
+    /// for room in the disk's queue. If it throws, written data may be lost, as after a failed `sync`.
     func beginWriteback(_ range: Range<Int>) throws(SystemError)
     /// Reserves address space for the file's bytes. Nothing is mapped before `extend`.
     func makeRegion() throws(SystemError) -> any MappedRegion
-    /// Lets bytes of the file stand, read-only, where private memory lies that holds the same bytes, which goes back to
-    /// the system. False where that cannot be done: then the memory stays. `target` and the range lie on pages.
+    /// Replaces private memory by a read-only mapping of file bytes that must equal it, and so returns the memory to
+    /// the system. Returns false, and leaves the memory in use, if that is not possible, for example because `target`
+    /// or the range is not page-aligned.
     func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool
-    /// A shared, writable mapping of the first `byteCount` bytes, for the small file that processes share.
-    /// The file must be that long. It stays mapped as long as this object lives, also after `close`.
+    /// A shared, writable mapping of the first `byteCount` bytes, for the lock file. The file must be at least that
+    /// long. The mapping lasts as long as this object, even after `close`.
     func mapShared(_ byteCount: Int) throws(SystemError) -> UnsafeMutableRawPointer
-    /// Takes the exclusive lock of one byte; false where another open file holds it. Owned by this open file,
-    /// released by `unlock`, `close` or the end of the process.
+    /// Takes the exclusive lock of one byte; returns false if another open file holds it. The lock belongs to this open
+    /// file and is released by `unlock`, `close` or the end of the process.
     func tryLock(byte: Int) throws(SystemError) -> Bool
-    /// As `tryLock`, but waits.
+    /// Like `tryLock`, but waits.
     func lock(byte: Int) throws(SystemError)
-    /// As `lock`, or `tryLockShared` where it is shared; false where it was not to be had before `MonotonicClock` shows
-    /// `deadline`.
+    /// Takes the exclusive lock, or the shared one if `isShared`, and waits until `deadline` of `MonotonicClock` at
+    /// most. Returns false if the deadline passed first.
     func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool
-    /// Takes a shared lock of one byte, which several open files may hold at once, also files that are open for reading
-    /// only. False if another open file holds the exclusive lock of `tryLock`.
+    /// Takes a shared lock of one byte, which several open files may hold at once, even files opened for reading only.
+    /// Returns false if another open file holds the exclusive lock.
     func tryLockShared(byte: Int) throws(SystemError) -> Bool
     func unlock(byte: Int)
-    /// True where another open file holds the lock of one of those bytes.
+    /// True if another open file holds a lock on one of those bytes.
     func isLocked(bytes: Range<Int>) throws(SystemError) -> Bool
-    /// Of those bytes some that another open file has locked in one piece; nil if none is locked.
+    /// A range of those bytes that another open file has locked as one range; nil if none is locked.
     func lockedBytes(in bytes: Range<Int>) throws(SystemError) -> Range<Int>?
-    /// Lets those who can use `other` use this file, just made for its owner alone and still empty, and nobody else, as
-    /// far as the system's three kinds of users go. `asReplacement`: it gets the owner and the group of `other`, where
-    /// the process may give them, all permissions that this allows, and on Linux its access list; else the process's
-    /// mask takes some away, and where `other` has such a list, all but those of the owner. False where `other` has a
-    /// list that this file cannot get as a replacement: others may use it then than could use `other`. Nothing happens
-    /// where files have no owners.
+    /// Gives this file, just created for its owner alone and still empty, the access rights of `other`: whoever can use
+    /// `other` can use this file, and nobody else, as far as the permissions of owner, group and others can express
+    /// that.
+    ///
+    /// With `asReplacement` it gets the owner and the group of `other` if the process may set them, all permissions
+    /// that this allows, and on Linux the access list. Otherwise the process's file mode creation mask clears some
+    /// permissions, and if `other` has an access list, all but the owner's are cleared. Returns false if `other` has an
+    /// access list that this replacement cannot get: then the users who can use it are not those of `other`. Does
+    /// nothing if files have no owners.
     @discardableResult
     func takeAccess(of other: any File, asReplacement: Bool) -> Bool
-    /// Ends the use of the file and gives back its locks; regions stay mapped, and can be extended, until
-    /// they are released. Every later call but `unlock` and `close` throws `.io`.
+    /// Closes the file and releases its locks. Regions stay mapped, and can be extended, until they are released. Every
+    /// later call except `unlock` and `close` throws `.io`.
     func close()
 }
 
 extension File {
     package func fillHoles(_ byteCount: Int) throws(SystemError) {}
 
-    /// Waits by asking again, at first after 20 microseconds, later every millisecond; every 50 microseconds where it is to
-    /// be locked alone, for as long as who holds it lets go of it for others (`Database.lockWriter`).
+    /// Polls: the first pause is 20 µs, and pauses double up to 1 ms. For an exclusive lock they double up to 50 µs,
+    /// because a busy holder releases the lock for others only that long (`Database.lockWriter`).
     package func lock(byte: Int, isShared: Bool, until deadline: UInt64) throws(SystemError) -> Bool {
         var pause: UInt64 = 20_000
         while try !(isShared ? tryLockShared(byte: byte) : tryLock(byte: byte)) {
@@ -182,7 +188,7 @@ extension File {
     package func show(_ range: Range<Int>, over target: UnsafeMutableRawPointer) -> Bool { false }
     package func takeAccess(of other: any File, asReplacement: Bool) -> Bool { true }
 
-    /// The lowest of those bytes that another open file has locked, with those after it that are locked in one piece.
+    /// The lowest of those bytes that another open file has locked, with the bytes after it in the same locked range.
     package func firstLocked(in bytes: Range<Int>) throws(SystemError) -> Range<Int>? {
         var lowest: Range<Int>?
         while let found = try lockedBytes(in: bytes.lowerBound..<(lowest?.lowerBound ?? bytes.upperBound)) {
@@ -192,19 +198,19 @@ extension File {
         return lowest
     }
 
-    /// True where another open file holds the lock of that byte.
+    /// True if another open file holds a lock on that byte.
     package func isLocked(byte: Int) throws(SystemError) -> Bool { try isLocked(bytes: byte..<byte + 1) }
 }
 
-/// The bytes of a file in memory, read-only. `base` never changes, so pointers into it stay good while it
-/// lives. What another handle or process writes to the file shows here.
+/// The bytes of a file in memory, read-only. `base` never changes, so pointers into the region stay valid while it
+/// lives. Writes through other handles or by other processes are visible here.
 package protocol MappedRegion: AnyObject, Sendable {
     var base: UnsafeRawPointer { get }
-    /// Bytes of address space reserved.
+    /// The number of bytes of address space reserved.
     var capacity: Int { get }
-    /// Bytes readable so far.
+    /// The number of bytes readable so far.
     var byteCount: Int { get }
-    /// Makes the first `byteCount` bytes of the file readable; the file must be that long. Serialised by the
-    /// caller.
+    /// Makes the first `byteCount` bytes of the file readable; the file must be at least that long. The caller
+    /// serialises calls.
     func extend(to byteCount: Int) throws(SystemError)
 }

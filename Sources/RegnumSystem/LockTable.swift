@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The byte locks of one file that lives in memory, with the meaning of the system's: owned by an open file, each for one
-// owner alone or shared by several.
+// The byte locks of one file in memory. They behave like the system's: a lock belongs to an open file, and is either
+// exclusive or shared by several.
 
-/// Who holds which byte. Any thread; O(1), and O(locks) where a range is asked for.
+/// The owners of each locked byte. Any thread; O(1), and O(locks) for queries about a range.
 package final class LockTable: Sendable {
     private struct Holders {
         var owners: Set<ObjectIdentifier>
@@ -12,12 +12,12 @@ package final class LockTable: Sendable {
 
     package init() {}
 
-    /// True where the lock is now `owner`'s, also where it was before.
+    /// Returns true if `owner` now holds the lock, including when it held it before.
     package func tryLock(byte: Int, owner: ObjectIdentifier) -> Bool {
         take(byte, owner, isShared: false)
     }
 
-    /// As `tryLock`, beside others who share the lock.
+    /// Like `tryLock`, but the lock may be shared with other owners.
     package func tryLockShared(byte: Int, owner: ObjectIdentifier) -> Bool {
         take(byte, owner, isShared: true)
     }
@@ -33,7 +33,7 @@ package final class LockTable: Sendable {
         }
     }
 
-    /// Waits by asking again, at first after 20 microseconds, later every millisecond.
+    /// Polls: the first pause is 20 µs, and pauses double up to 1 ms.
     package func lock(byte: Int, owner: ObjectIdentifier) {
         var pause: UInt64 = 20_000
         while !tryLock(byte: byte, owner: owner) {
@@ -46,7 +46,7 @@ package final class LockTable: Sendable {
         holders.withLock { Self.remove(owner, from: &$0, byte) }
     }
 
-    /// Gives back all locks of `owner`.
+    /// Releases all locks of `owner`.
     package func unlockAll(owner: ObjectIdentifier) {
         holders.withLock { holders in for byte in Array(holders.keys) { Self.remove(owner, from: &holders, byte) } }
     }
@@ -56,12 +56,12 @@ package final class LockTable: Sendable {
         if holders[byte]?.owners.isEmpty == true { holders[byte] = nil }
     }
 
-    /// True where somebody other than `owner` holds one of the locks.
+    /// True if an owner other than `owner` holds one of the locks.
     package func isLocked(bytes: Range<Int>, except owner: ObjectIdentifier) -> Bool {
         lockedBytes(in: bytes, except: owner) != nil
     }
 
-    /// The first byte of which somebody other than `owner` holds the lock.
+    /// The lowest byte whose lock is held by an owner other than `owner`.
     package func lockedBytes(in bytes: Range<Int>, except owner: ObjectIdentifier) -> Range<Int>? {
         holders.withLock { holders in
             let first = holders.lazy.filter { bytes.contains($0.key) && !$0.value.owners.isSubset(of: [owner]) }

@@ -3,9 +3,8 @@
 
 import Synchronization
 
-/// A file system without a disk. Directories are names only: a file may be made under any path, and a
-/// directory is there once it was made or has a file in it. A file lives while it has a name, an open file or
-/// a region.
+/// A file system without a disk. Directories are only names: a file may be created under any path, and a directory
+/// exists once it was created or contains a file. A file lives as long as it has a name, an open file or a region.
 package final class MemoryFileSystem: FileSystem {
     private struct State: ~Copyable {
         var files: [String: MemoryFileStorage] = [:]
@@ -19,16 +18,16 @@ package final class MemoryFileSystem: FileSystem {
     private let budget: MemoryBudget
     private let device: UInt64
 
-    /// `capacityLimit` is the sum of the lengths of all files beyond which growing fails with `.noSpace`.
+    /// Growing a file fails with `.noSpace` if the lengths of all files together would exceed `capacityLimit`.
     package init(capacityLimit: Int = .max) {
         budget = MemoryBudget(limit: capacityLimit)
-        // The highest bit keeps these apart from devices of the system.
+        // The highest bit keeps these device numbers apart from those of the system.
         device = Self.nextDevice.wrappingAdd(1, ordering: .relaxed).oldValue | 1 << 63
     }
 
     package var isShared: Bool { false }
 
-    /// Bytes that all files together may have; lowering it below what there is only stops growth.
+    /// The limit on the total length of all files. Lowering it below the current total only prevents growth.
     package var capacityLimit: Int {
         get { budget.limit }
         set { budget.limit = newValue }
@@ -62,7 +61,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 
     package func remove(_ path: String) throws(SystemError) {
-        // Released after the lock: the last reference unmaps the memory.
+        // Released after the lock, because the last reference unmaps the memory.
         let removed = try state.withLock { state throws(SystemError) in
             if let removed = state.files.removeValue(forKey: path) { return removed }
             throw SystemError(Self.isDirectory(path, state) ? .isDirectory : .notFound, "remove", path)
@@ -111,7 +110,7 @@ package final class MemoryFileSystem: FileSystem {
     }
 }
 
-/// The space of one memory file system. Any thread.
+/// The space budget of one memory file system. Any thread.
 final class MemoryBudget: Sendable {
     private let state: Lock<(limit: Int, used: Int)>
 
@@ -122,7 +121,7 @@ final class MemoryBudget: Sendable {
         set { state.withLock { $0.limit = newValue } }
     }
 
-    /// False, and nothing taken, where it would exceed the limit.
+    /// Returns false, and takes nothing, if the limit would be exceeded.
     func take(_ byteCount: Int) -> Bool {
         state.withLock { state in
             if byteCount > state.limit - state.used { return false }
@@ -160,7 +159,7 @@ final class MemoryFileStorage: Sendable {
 
     var byteCount: Int { length.load(ordering: .acquiring) }
 
-    /// False where there is no space for that length. The new bytes are zeros.
+    /// Returns false if there is no space for that length. The new bytes are zeros.
     func grow(to byteCount: Int) -> Bool {
         if byteCount <= self.byteCount { return true }
         return growth.withLock { _ in
@@ -174,9 +173,9 @@ final class MemoryFileStorage: Sendable {
         }
     }
 
-    /// A function of its own that is never inlined: optimised code that ends a throwing function with a jump to
-    /// `memmove` forgets the register of the error (Swift 6.3.1, x86-64), and the caller sees an error that nobody has
-    /// thrown. `Scripts/ci/static` looks for such jumps.
+    /// A separate function that is never inlined: when optimised code ends a throwing function with a jump to
+    /// `memmove`, it does not clear the error register (Swift 6.3.1, x86-64), and the caller sees an error that was
+    /// never thrown. `Scripts/ci/static` searches for such jumps.
     @inline(never)
     func put(_ bytes: UnsafeRawPointer, _ count: Int, at offset: Int) {
         Memory.move(memory.base + offset, bytes, count)
@@ -301,9 +300,9 @@ final class MemoryFile: File {
     }
 }
 
-/// The bytes of a file in memory, seen as a region: the very same bytes.
+/// A region over the bytes of a file in memory, without a copy.
 final class MemoryRegion: MappedRegion, @unchecked Sendable {
-    // Unchecked: all is constant but the byte count, and callers serialise `extend`.
+    // Unchecked: everything is constant except the byte count, and callers serialise `extend`.
 
     private let storage: MemoryFileStorage
     private let path: String

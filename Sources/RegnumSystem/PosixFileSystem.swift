@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of this machine.
+// The real file system: the files of this machine.
 
 /// The real file system. Paths are UTF-8, absolute or relative to the working directory.
 package final class PosixFileSystem: FileSystem {
@@ -15,7 +15,7 @@ package final class PosixFileSystem: FileSystem {
         var information: SystemCalls.FileInformation?
         let inspected = SystemCalls.inspect(descriptor.number, &information)
         guard let information else { throw SystemError(code: Int32(-inspected), "open", path) }
-        // The system opens a directory for reading, and refuses only the first read.
+        // The system opens a directory for reading without an error and fails only on the first read.
         if information.status.kind == .directory { throw SystemError(.isDirectory, "open", path) }
         return PosixFile(descriptor, information.identity, path)
     }
@@ -44,7 +44,7 @@ package final class PosixFileSystem: FileSystem {
             }
         } catch {
             guard error.kind == .isDirectory else { throw error }
-            // A folder is in the way, and not at the source.
+            // A directory is in the way at the target, not at the source.
             throw SystemError(.isDirectory, "rename", target, code: error.code)
         }
     }
@@ -52,20 +52,21 @@ package final class PosixFileSystem: FileSystem {
     package func renameIfAbsent(_ source: String, to target: String) throws(SystemError) {
         if target.utf8.contains(0) { throw SystemError(.notFound, "rename", source) }
         let result = withUTF8Path(source) { source in withUTF8Path(target) { SystemCalls.link(source, $0) } }
-        // The file has its name: a second one that stays is no failure, and goes with the next leftovers.
+        // The file has its new name. If the old name cannot be removed, that is not an error: it is removed with the
+        // next leftovers.
         if result == 0 {
             try? remove(source)
             return
         }
         if !SystemCalls.isUnsupportedLink(result) { throw SystemError(code: Int32(-result), "rename", target) }
-        // A file system without second names: nothing better than to look first.
+        // The file system has no hard links, so all that is left is to check first.
         if try status(target) != nil { throw SystemError(.exists, "rename", target) }
         try rename(source, to: target)
     }
 
-    /// Makes `target` a copy of the file `source` as it is at this moment, which shares its space until one of them is
-    /// written to, with its permissions. False, and nothing at `target`, where the file system cannot do that (most can
-    /// not: Btrfs, XFS and bcachefs can), or where there is no such file. O(1).
+    /// Makes `target` a copy of the file `source` in its current state, with its permissions. The copy shares the space
+    /// of the original until one of them is written. Returns false, with nothing at `target`, if the file system cannot
+    /// do that (most cannot; Btrfs, XFS and bcachefs can) or if there is no such file. O(1).
     package func clone(_ source: String, to target: String) -> Bool {
         guard let status = try? status(source), status.kind == .file else { return false }
         let opened = withUTF8Path(source) { path in Descriptor.open { SystemCalls.openFile(path, .readOnly) } }
@@ -92,7 +93,7 @@ package final class PosixFileSystem: FileSystem {
         do {
             _ = try call("make directory", path) { SystemCalls.makeDirectory($0) }
         } catch {
-            // Somebody else may have made it meanwhile.
+            // Another thread or process may have created it in the meantime.
             if error.kind != .exists { throw error }
         }
     }
@@ -118,7 +119,7 @@ package final class PosixFileSystem: FileSystem {
     private func call(
         _ operation: String, _ path: String, _ body: (UnsafePointer<CChar>) -> Int
     ) throws(SystemError) -> Int {
-        // The system would take the part before the zero for the path.
+        // The system would end the path at the zero byte.
         if path.utf8.contains(0) { throw SystemError(.notFound, operation, path) }
         let result = withUTF8Path(path, body)
         if result < 0 { throw SystemError(code: Int32(-result), operation, path) }
@@ -126,7 +127,7 @@ package final class PosixFileSystem: FileSystem {
     }
 }
 
-/// The directory that holds the last part of `path`: "." for a bare name, "/" for the root.
+/// The directory that contains the last component of `path`: "." for a bare name, "/" for the root.
 package func parentPath(_ path: String) -> String {
     var rest = Substring(path)
     while rest.utf8.count > 1, rest.hasSuffix("/") { rest.removeLast() }
@@ -136,16 +137,16 @@ package func parentPath(_ path: String) -> String {
     return rest.isEmpty ? "/" : String(rest)
 }
 
-/// A file descriptor, closed when nobody uses it any more: neither the file nor a region nor a call under
-/// way. In the child of a fork it is closed from the beginning.
+/// A file descriptor. It is closed when its last user releases it: the file, a region, or a call in progress. In the
+/// child of a fork it is closed from the start.
 final class Descriptor: Sendable {
     let number: Int32
     private let generation = ForkWatch.generation
 
-    /// Of what `open` has given.
+    /// Takes ownership of a number that `open` returned.
     init(_ number: Int32) { self.number = number }
 
-    /// The number that `call` gives for the file that it opens, or its error below 0.
+    /// Registers the descriptor that `call` opens. Returns its number, or the error as a negative number.
     static func open(_ call: () -> Int) -> Int {
         ForkWatch.withFiles { files -> Int in
             let number = call()
@@ -154,7 +155,7 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// False in the child of a fork, where the number may be that of another file.
+    /// False in the child of a fork, where the number may belong to another file.
     var isOurs: Bool { generation == ForkWatch.generation }
 
     deinit {
@@ -176,7 +177,7 @@ final class PosixFile: File {
     private struct State: ~Copyable {
         /// Nil after `close`.
         var descriptor: Descriptor?
-        /// What `mapShared` gave out. It stays mapped as long as this object lives.
+        /// The mappings made by `mapShared`. They last as long as this object.
         var mappings: [(start: UInt, byteCount: Int)] = []
     }
 
@@ -188,7 +189,7 @@ final class PosixFile: File {
     }
 
     deinit {
-        // A thread of the parent may have had the lock.
+        // In the child of a fork, a thread of the parent may have held the lock.
         guard generation == ForkWatch.generation else { return }
         close()
         let mappings = state.withLock { $0.mappings }
@@ -231,7 +232,7 @@ final class PosixFile: File {
         while done < buffer.count {
             let result = SystemCalls.writeBytes(
                 descriptor.number, base + done, buffer.count - done, offset + done)
-            // A write of more than nothing that writes nothing would make this loop endless.
+            // A nonempty write that writes nothing would make this loop endless.
             if result == 0 { throw SystemError(.io, "write", path) }
             done += try checked(result, "write")
         }
@@ -255,7 +256,7 @@ final class PosixFile: File {
                 _ = try checked(result, "allocate")
             }
         } catch {
-            // The system may have lengthened the file by what space there was.
+            // The system may have extended the file by the space that was left.
             _ = SystemCalls.setLength(descriptor.number, before)
             throw error
         }
@@ -287,7 +288,7 @@ final class PosixFile: File {
         let granularity = SystemCalls.mappingGranularity
         guard range.lowerBound % granularity == 0, range.count % granularity == 0,
             Int(bitPattern: target) % granularity == 0, let descriptor = openDescriptor,
-            // Touching a page behind the end of the file would kill the process.
+            // Touching a page past the end of the file would kill the process.
             let length = try? lengthOf(descriptor), range.upperBound <= length
         else { return false }
         return SystemCalls.map(descriptor.number, from: range.lowerBound, count: range.count, over: target) >= 0
@@ -354,7 +355,7 @@ final class PosixFile: File {
             state.descriptor = nil
             return descriptor
         }
-        // A region may keep the descriptor, and with it the locks, alive.
+        // A region may keep the descriptor open, and the locks with it.
         if let descriptor { SystemCalls.unlockAll(descriptor.number) }
     }
 
@@ -374,7 +375,7 @@ final class PosixFile: File {
         try checked(SystemCalls.length(descriptor.number), "inspect")
     }
 
-    /// Where space cannot be reserved, zeros that are written hold it.
+    /// Writes zeros, which occupy space on file systems that cannot reserve it.
     private func writeZeros(_ descriptor: Descriptor, _ range: Range<Int>) throws(SystemError) {
         let byteCount = min(range.count, 1 << 20)
         let zeros = Memory.allocatePages(byteCount: byteCount)
@@ -391,22 +392,23 @@ final class PosixFile: File {
     }
 }
 
-/// A part of the address space in which a file grows without moving.
+/// A range of address space in which a file grows without moving.
 final class PosixRegion: MappedRegion, @unchecked Sendable {
-    // Unchecked: all is constant but the byte counts, and callers serialise `extend`; a reader learns of the
-    // new bytes from the caller of `extend`.
+    // Unchecked: everything is constant except the byte counts, and callers serialise `extend`. Readers learn of new
+    // bytes from the caller of `extend`.
 
     let base: UnsafeRawPointer
     let capacity: Int
     private(set) var byteCount = 0
     private var mappedByteCount = 0
-    /// Less than `capacity` where the system gives little address space: then it grows with the file.
+    /// Less than `capacity` if address space is limited: then the reservation grows with the file.
     private var reservedByteCount: Int
     private let reserved: UnsafeMutableRawPointer
     private let descriptor: Descriptor
     private let path: String
 
-    /// 64 GiB, where the address space is scarce and the file not near that.
+    /// The binary logarithm of 64 GiB. Larger reservations are skipped if address space is scarce and the file is far
+    /// smaller.
     private static let modest = 36
 
     init(_ descriptor: Descriptor, _ path: String) throws(SystemError) {
@@ -424,7 +426,8 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         self.path = path
     }
 
-    /// Address space for a file of that length: where it is, how much, and how much it may become.
+    /// Reserves address space for a file of that length. Returns its start, its size, and the size to which it can
+    /// grow.
     private static func reserve(_ length: Int) -> (UnsafeMutableRawPointer, byteCount: Int, capacity: Int)? {
         for shift in [40, 38, 36, 0, 34, 32, 30, 28] {
             if shift == 0 {
@@ -453,7 +456,7 @@ final class PosixRegion: MappedRegion, @unchecked Sendable {
         if newByteCount <= byteCount { return }
         if newByteCount > capacity { throw SystemError(.addressSpace, "map", path) }
         guard descriptor.isOurs else { throw SystemError(.io, "map", path) }
-        // Touching a page behind the end of the file would kill the process.
+        // Touching a page past the end of the file would kill the process.
         var information: SystemCalls.FileInformation?
         let inspected = SystemCalls.inspect(descriptor.number, &information)
         guard let information else { throw SystemError(code: Int32(-inspected), "map", path) }

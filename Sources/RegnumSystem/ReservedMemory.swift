@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Much zeroed address space that costs memory only where it is written: the bytes of files that live in
-// memory, and tables that must never move.
+// Large zeroed ranges of address space that use memory only after they are written: the bytes of files in memory, and
+// tables that must never move.
 
-/// Readable and writable zeros at an address that never changes. Any thread; who shares bytes orders the
+/// Readable and writable zeros at an address that never changes. Any thread; users that share bytes order their
 /// accesses.
 package final class ReservedMemory: @unchecked Sendable {
-    // Unchecked: the stored properties are constants but `present`; that and the bytes are the user's to guard.
+    // Unchecked: the stored properties are constant except `present`. Users guard `present` and the bytes.
 
     package let base: UnsafeMutableRawPointer
-    /// Bytes that there may be.
+    /// The number of bytes that can be made present.
     package let byteCount: Int
-    /// Bytes that are there: all of them, but where the system gives little address space. See `ensure`.
+    /// The number of bytes that are present: all of them unless address space is limited. See `ensure`.
     @exclusivity(unchecked) package private(set) var present: Int
 
     private static let modest = 1 << 32
-    /// What grows begins with so much, and grows by as much at least.
+    /// The initial size of a growing reservation, and the least step by which it grows.
     private static let step = 1 << 16
-    /// From here on the system is asked for large pages; `byteCount` where it is not.
+    /// The offset from which the system is asked for large pages; `byteCount` if it is not asked.
     private let largePagesStart: Int
 
-    /// Reserves `byteCount` bytes, or 4 GiB where the address space is scarce. Where the system refuses, they come one
-    /// after the other, when `ensure` asks for them; or, if it knows no such thing, there are a quarter, a sixteenth ... of
-    /// them, but no less than `minimum`. What lies behind `smallByteCount` may get large pages: a
-    /// byte that is written there may take 2 MiB of memory. Throws `.addressSpace`.
+    /// Reserves `byteCount` bytes, or 4 GiB if address space is scarce. If the system refuses, the bytes become present
+    /// step by step, in `ensure`. If the system cannot do that either, a quarter of the size is tried, then a sixteenth
+    /// and so on, but never less than `minimum`. Memory from `smallByteCount` on may get large pages, so that writing
+    /// one byte there may take 2 MiB. Throws `.addressSpace`.
     package init(byteCount: Int, minimum: Int? = nil, smallByteCount: Int? = nil) throws(SystemError) {
         let step = SystemCalls.mappingGranularity
         let minimum = minimum ?? byteCount
@@ -30,7 +30,7 @@ package final class ReservedMemory: @unchecked Sendable {
         if size > Self.modest, AddressSpace.isScarce(with: size, limit: 1 << 43) { size = max(minimum, Self.modest) }
         while true {
             let rounded = SystemCalls.wholePages(size)
-            // What is small is as good as what grows.
+            // Small reservations do not need to grow.
             let grows = AddressSpace.isLimited && rounded > 16 * Self.step
             if let made = (grows ? Self.growing(rounded, minimum) : nil) ?? Self.whole(rounded)
                 ?? Self.growing(rounded, minimum)
@@ -62,15 +62,16 @@ package final class ReservedMemory: @unchecked Sendable {
         AddressSpace.release(base, present)
     }
 
-    /// Returns when the first `count` bytes are there; throws `.addressSpace` where the system gives no more. Whoever uses
-    /// bytes that no call has asked for, or that it has not heard of, has asked `present`. One call at a time.
+    /// Returns when the first `count` bytes are present; throws `.addressSpace` if the system gives no more. Code that
+    /// has not called this for some bytes, and does not know of another call for them, must check `present` first.
+    /// Calls must be serialised.
     @inline(__always)
     package func ensure(_ count: Int) throws(SystemError) { if count > present { try grow(to: count) } }
 
     @inline(never)
     private func grow(to count: Int) throws(SystemError) {
         precondition(count <= byteCount, "more bytes than were reserved")
-        // An eighth more each time, as far as the system gives it.
+        // Grows by an eighth if the system allows it, else by what was asked for.
         for wanted in [max(count, present + max(Self.step, present / 8)), count] {
             let end = min(SystemCalls.wholePages(wanted), byteCount)
             if AddressSpace.grow(base, from: present, to: end, isReadable: true) {
@@ -82,16 +83,16 @@ package final class ReservedMemory: @unchecked Sendable {
         throw SystemError(.addressSpace, "reserve", "memory")
     }
 
-    /// Lets bytes of `file`, which must equal them, stand in place of those in `range`, read-only, until `renew`: the
-    /// memory goes back to the system, the addresses stay good. False where that cannot be done.
+    /// Replaces the memory in `range` by a read-only mapping of the bytes of `file`, which must equal it, until
+    /// `renew`. The memory goes back to the system, and addresses stay valid. Returns false if that is not possible.
     package func show(_ file: any File, at offset: Int, over range: Range<Int>) -> Bool {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "showing outside of the reservation")
-        // All of it, until it is released: in the child of a fork nothing in it is of use.
+        // Registers the whole reservation until it is released: nothing in it is of use in the child of a fork.
         ForkWatch.withFiles { files in files.mappings[base] = present }
         return file.show(offset..<offset + range.count, over: base + range.lowerBound)
     }
 
-    /// Zeros in place of what `show` has put there.
+    /// Replaces the mapping made by `show` by zeros.
     package func renew(_ range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= byteCount, "renewing outside of the reservation")
         SystemCalls.reserve(over: base + range.lowerBound, range.count)

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operating system refused, in the few kinds that callers tell apart.
+// Errors of the operating system, reduced to the kinds that callers distinguish.
 
-/// An operation on a file that failed.
+/// A failed operation on a file.
 package struct SystemError: Error, Equatable, CustomStringConvertible {
     package enum Kind: Sendable, CaseIterable {
         case notFound, permissionDenied, isDirectory, notDirectory, exists, noSpace, addressSpace,
             tooManyFiles
-        /// A part of the path has more bytes than the file system allows.
+        /// A component of the path has more bytes than the file system allows.
         case nameTooLong
-        /// The file system does not take the name.
+        /// The file system does not allow the name.
         case invalidName
-        /// The path is a loop of symbolic links, or a link stands where a file has to be.
+        /// The path is a loop of symbolic links, or a link is in place of the file.
         case linkLoop
-        /// A device, a pipe or a socket.
+        /// The path leads to a device, a pipe or a socket.
         case notAFile
-        /// The file would be longer than the file system, or the limit of the process, allows.
+        /// The file would exceed the size limit of the file system or of the process.
         case fileTooLarge
-        /// The system uses the file in a way that forbids the operation.
+        /// The file is in use in a way that forbids the operation.
         case busy
         /// The system has no room for another lock.
         case noLocks
-        /// The file system cannot do what a database needs.
+        /// The file system lacks a feature that a database needs.
         case unsupported
-        /// A network file system, or the process that serves one, does not answer, or no longer knows the file.
+        /// A network file system, or the process that serves one, does not respond, or no longer knows the file.
         case unreachable
         /// The system has no memory for the operation.
         case noMemory
-        /// Anything else: the storage has failed.
+        /// Any other error: the storage has failed.
         case io
     }
     package var kind: Kind
-    /// The operation, as a person would name it: "open", "write", "sync".
+    /// The name of the operation in messages: "open", "write", "sync".
     package var operation: String
     package var path: String
-    /// `errno`, or 0 where none is behind it.
+    /// `errno`, or 0 if the error did not come from a system call.
     package var code: Int32
 
     package init(_ kind: Kind, _ operation: String, _ path: String, code: Int32 = 0) {
@@ -43,10 +43,10 @@ package struct SystemError: Error, Equatable, CustomStringConvertible {
         self.code = code
     }
 
-    /// True for a lock that was refused because the file system has none.
+    /// True if a lock was refused because the file system has no locks.
     package var isUnsupportedLock: Bool { code != 0 && SystemCalls.isUnsupportedLock(-Int(code)) }
 
-    /// One line for a person, as "Cannot open '/data/a.realm': no such file or directory (error 2)".
+    /// One line for people, such as "Cannot open '/data/a.realm': no such file or directory (error 2)".
     package var description: String {
         let suffix = code == 0 ? "" : " (error \(code))"
         return "Cannot \(operation) '\(path)': \(kind.phrase)\(suffix)"

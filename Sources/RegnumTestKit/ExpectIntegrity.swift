@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// `expectIntegrity`: the integrity check over a Realm's data, as an expectation of a test.
+// `expectIntegrity`: the integrity check of a Realm's data, as an expectation of a test.
 
 public import Foundation
 public import Regnum
 public import Testing
 
-/// Expects that the data which `configuration` names is whole: every block matches its checksum, no page is
-/// lost or used twice, indexes and backlinks agree with the objects. Each finding is recorded as an issue of
-/// the running test, at the line of this call.
+/// Expects that the data named by `configuration` is intact: every block matches its checksum, no page is lost or used
+/// twice, and indexes and backlinks agree with the objects. Each finding is recorded as an issue of the running test,
+/// at the line of this call.
 ///
-/// A file is opened anew, as another process would; a file that is missing or cannot be opened is a finding.
-/// Data in memory is checked while a Realm of that name is open; where none is, there is nothing to find.
+/// A file is opened again, as by another process; a file that is missing or cannot be opened is a finding. In-memory
+/// data is checked if a Realm of that name is open; otherwise there is nothing to find.
 ///
-/// - Returns: the findings, one sentence each, for tests that are not written with Swift Testing. At most
-///   100.
-/// - Thread: any, and it waits until nobody writes; inside a write transaction of the calling thread it is
-///   misuse.
-/// - Cost: reads everything once; memory is one byte a page of the file.
+/// - Returns: The findings, one sentence each, at most 100, for tests that do not use Swift Testing.
+/// - Thread: Any. Waits until no write transaction is open; it is a programmer error inside a write transaction of the
+///   calling thread.
+/// - Complexity: Reads all data once; uses one byte of memory per page of the file.
 @discardableResult
 public func expectIntegrity(
     of configuration: Realm.Configuration = .defaultConfiguration,
@@ -29,7 +28,7 @@ public func expectIntegrity(
     return findings
 }
 
-/// As `expectIntegrity(of:)`, of the file at `fileURL`.
+/// Same as `expectIntegrity(of:)`, for the file at `fileURL`.
 @discardableResult
 public func expectIntegrity(of fileURL: URL, sourceLocation: SourceLocation = #_sourceLocation) -> [String] {
     expectIntegrity(of: Realm.Configuration(fileURL: fileURL), sourceLocation: sourceLocation)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the kit's findings go: to the running test of Swift Testing, or to that of XCTest.
+// Reports the kit's findings to the running test of Swift Testing or of XCTest.
 
 internal import Foundation
 internal import Regnum
@@ -10,8 +10,8 @@ internal import Testing
 #endif
 
 enum Report {
-    /// Records a failure of the running test at `location`. Any thread; a thread that no test is known on tells both
-    /// libraries, of which one runs tests.
+    /// Records a failure of the running test at `location`. Any thread. On a thread that belongs to no known test, the
+    /// failure is recorded in both libraries, only one of which is running tests.
     static func issue(_ text: String, at location: SourceLocation) {
         #if canImport(XCTest)
             if Test.current == nil {
@@ -26,7 +26,7 @@ enum Report {
         Issue.record(Comment(rawValue: text), sourceLocation: location)
     }
 
-    /// Words for the person who runs the tests, beside failures that others report.
+    /// Writes a message for the person who runs the tests, in addition to failures that are reported elsewhere.
     static func note(_ text: String) {
         FileHandle.standardError.write(Data("RegnumTestKit: \(text)\n".utf8))
     }

@@ -11,7 +11,7 @@
 //   decrypted file (8 bytes) and 4 zero bytes
 //   key: bytes 0 ..< 32 for AES, 32 ..< 64 for the HMAC
 //
-// Source of the format: the files of realm-core 4.0.3 to 14.14.
+// Source of the format: realm-core 4.0.3 to 14.14.
 
 #if Encryption
     internal import _CryptoExtras
@@ -77,7 +77,7 @@
             }
         }
 
-        /// Tells a wrong key from damage to the first page: true if any of the first pages fits to the key.
+        /// Distinguishes a wrong key from a damaged first page: true if any of the first 256 pages matches the key.
         func fitsAnyPage() -> Bool {
             for page in 0..<min(byteCount / Self.pageByteCount, 256) {
                 if case .authentic = try? state(of: page) { return true }
@@ -86,15 +86,15 @@
         }
 
         private enum PageState {
-            /// Never written, its first write was interrupted, or left over from a truncation.
+            /// The page was never written, its first write was interrupted, or it is left over from a truncation.
             case neverWritten
-            /// Its ciphertext is in `page`, written with that counter.
+            /// The page was written with that counter, and its ciphertext is in `page`.
             case authentic(counter: UInt32)
-            /// No code fits: another key, or damage.
+            /// No HMAC matches: the key is another one, or the page is damaged.
             case foreign
         }
 
-        /// Reads the ciphertext of the page and finds the counter that it was written with.
+        /// Reads the ciphertext of the page and finds the counter with which it was written.
         private func state(of page: Int) throws(RealmFileError) -> PageState {
             let group = page / Self.pagesPerGroup
             let groupStart = group * (Self.pagesPerGroup + 1) * Self.pageByteCount
@@ -116,7 +116,7 @@
             return self.page.allSatisfy { $0 == 0 } ? .neverWritten : .foreign
         }
 
-        /// The plaintext of the page whose ciphertext is in `page`.
+        /// Decrypts the page whose ciphertext is in `page`.
         private func decrypt(_ page: Int, _ counter: UInt32) throws(RealmFileError) -> Data {
             var vector = [UInt8](repeating: 0, count: 16)
             for index in 0..<4 { vector[index] = UInt8(truncatingIfNeeded: counter >> (8 * UInt32(index))) }
@@ -131,7 +131,7 @@
         }
 
         private func fill(_ bytes: inout [UInt8], at offset: Int) throws(RealmFileError) {
-            // Array has no typed rethrow.
+            // Array does not rethrow typed errors.
             var failure: RealmFileError?
             bytes.withUnsafeMutableBytes { target in
                 do throws(RealmFileError) { _ = try plain.read(target, at: offset) } catch { failure = error }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decrypted bytes of a file, read in chunks of 64 KiB when they are first asked for. They are copied instead of mapped,
-// so that a file that another program cuts short is an error and never a signal.
+// The decrypted bytes of a file, read in chunks of 64 KiB on first access. They are copied, not mapped, so that
+// truncation of the file by another program is an error and never a signal.
 
 internal import RegnumSystem
 
-/// Bytes of a file at addresses that do not change. One thread at a time.
+/// The bytes of a file at addresses that do not change. One thread at a time.
 ///
-/// A pointer from `pointer(at:count:)` is good until `trim()` gives memory back.
+/// A pointer returned by `pointer(at:count:)` is valid until `trim()` releases memory.
 final class FileBytes {
     static let chunkByteCount = 1 << 16
-    /// The memory that `trim()` lets stay.
+    /// The amount of memory that `trim()` may leave in use.
     static let keptByteCount = 64 << 20
 
     let byteCount: Int
@@ -32,7 +32,7 @@ final class FileBytes {
         }
     }
 
-    /// The address of the byte at `offset`; the next `count` bytes can be read. The caller has checked the range.
+    /// The address of the byte at `offset`, from which `count` bytes can be read. The caller has checked the range.
     @inline(__always)
     func pointer(at offset: Int, count: Int) throws(RealmFileError) -> UnsafeRawPointer {
         assert(offset >= 0 && count >= 0 && offset + count <= byteCount, "the range is outside of the file")
@@ -45,7 +45,7 @@ final class FileBytes {
         return UnsafeRawPointer(memory.base + offset)
     }
 
-    /// Gives all memory back if more than `keptByteCount` is in use.
+    /// Releases all memory if more than `keptByteCount` is in use.
     func trim() {
         guard loadedChunkCount * Self.chunkByteCount > Self.keptByteCount else { return }
         memory.discard(0..<memory.byteCount)
@@ -53,7 +53,7 @@ final class FileBytes {
         loadedChunkCount = 0
     }
 
-    /// Reads the chunk if it is absent; throws if a page of `range` that is in the chunk holds nothing.
+    /// Reads the chunk if it is absent. Throws if a page of `range` in this chunk was never written.
     @inline(never)
     private func load(_ chunk: Int, for range: Range<Int>) throws(RealmFileError) {
         let start = chunk * Self.chunkByteCount
@@ -70,8 +70,8 @@ final class FileBytes {
 /// Bytes that can be read at any offset: those of a plain file, or the decrypted ones of an encrypted file.
 protocol ByteSource: AnyObject {
     var byteCount: Int { get }
-    /// Fills `buffer`, which holds zeros, from `offset`; the range is inside of `byteCount`. False if some pages of it were never
-    /// written: their bytes stay zero.
+    /// Fills `buffer`, which holds zeros, from `offset`. The range is within `byteCount`. Returns false if some of its
+    /// pages were never written; their bytes stay zero.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(RealmFileError) -> Bool
     /// Throws if a page of the range was never written.
     func check(_ range: Range<Int>) throws(RealmFileError)
@@ -100,7 +100,7 @@ final class PlainSource: ByteSource {
     func check(_ range: Range<Int>) {}
 }
 
-/// Runs `body`, with the system's errors as errors of this module.
+/// Runs `body`, and converts errors of the system to errors of this module.
 func reading<Result>(_ body: () throws(SystemError) -> Result) throws(RealmFileError) -> Result {
     do throws(SystemError) {
         return try body()

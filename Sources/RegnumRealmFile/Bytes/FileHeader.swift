@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first 24 bytes of a file, and the last 16 of one in streaming form.
+// The first 24 bytes of a file, and the last 16 bytes of a file in streaming form.
 //
 //   offset size  meaning
 //        0    8  ref of the top array, slot 0
@@ -8,16 +8,17 @@
 //       20    1  format of slot 0
 //       21    1  format of slot 1
 //       22    1  zero
-//       23    1  bit 0: the slot that counts
+//       23    1  bit 0: the selected slot
 //
-// Streaming form (a compacted or copied file): slot 0 is all ones and counts; the last 16 bytes of the file are the ref of the
-// top array and a constant.
+// Streaming form (a compacted or copied file): slot 0 is all ones and is selected; the last 16 bytes of the file are
+// the ref of the top array and a constant.
 
-/// Which of the two states in a file is read.
+/// The state of a file to read.
 public enum RealmFileSnapshot: Sendable {
     /// The newest commit.
     case current
-    /// The commit before the newest one. Later writes may have overwritten parts of it. For recovery of damaged files.
+    /// The commit before the newest one, for the recovery of damaged files. Later writes may have overwritten parts of
+    /// it.
     case previous
 }
 
@@ -29,11 +30,11 @@ struct FileHeader {
     private static let footerMagic: UInt64 = 0x3034_1252_37E5_26C8
 
     let format: Int
-    /// Nil for a database that was never written to.
+    /// Nil for a database that was never written.
     let topRef: Int?
     let isStreaming: Bool
 
-    /// True if the bytes begin as a plain file does.
+    /// True if the bytes begin like a plain file.
     static func isPlain(_ bytes: FileBytes) throws(RealmFileError) -> Bool {
         guard bytes.byteCount >= byteCount else { return false }
         let header = try bytes.pointer(at: 0, count: byteCount)

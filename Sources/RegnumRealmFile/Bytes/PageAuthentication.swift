@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// HMAC-SHA-224, which swift-crypto does not offer: SHA-256 with other initial values, cut to 28 bytes (FIPS 180-4,
-// section 5.3.2; HMAC as in FIPS 198-1).
+// HMAC-SHA-224, which swift-crypto does not offer: SHA-256 with other initial values, truncated to 28 bytes (FIPS
+// 180-4, section 5.3.2; HMAC as in FIPS 198-1).
 
 #if Encryption
-    /// Computes the codes of pages under one key.
+    /// Computes the HMACs of pages under one key.
     struct PageAuthentication {
         private let inner: SHA224
         private let outer: SHA224
@@ -18,7 +18,7 @@
             (self.inner, self.outer) = (inner, outer)
         }
 
-        /// The 28 bytes for `message`.
+        /// The HMAC of `message`, 28 bytes.
         func code(of message: [UInt8]) -> ArraySlice<UInt8> {
             var inner = inner
             inner.update(message)

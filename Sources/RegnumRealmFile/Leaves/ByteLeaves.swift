@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves of texts and of binary values. The layout of a leaf follows from its node:
+// Leaves of strings and of binary values. The layout of a leaf follows from its node:
 //
-//   short     no refs, width counts bytes: blocks of `width` bytes. The last byte p of a block is the padding: p = width means null
-//             (empty where null is impossible), otherwise the text has width - 1 - p bytes. Texts only.
-//   interned  no refs, width counts bits: indexes into a list of texts that the class keeps. Texts only.
-//   medium    refs of: end offsets, bytes, marks of null. The context flag is clear.
+//   short     no refs, width counts bytes: blocks of `width` bytes. The last byte p of a block is the padding: if p is
+//             `width`, the value is null (empty if null is impossible), else the string has width - 1 - p bytes.
+//             Strings only.
+//   interned  no refs, width counts bits: indexes into a list of strings that the column keeps. Strings only.
+//   medium    refs of: end offsets, bytes, null flags. The context flag is clear.
 //   big       a ref of a blob for each value, 0 for null. The context flag is set.
 //
-// A text in a medium or big leaf ends with a zero byte that is no part of it. The marks of null of texts are 1 for null from
-// format 10 on; up to format 9 they are 0 for null. Those of binary values are 1 for null in all formats.
+// A string in a medium or big leaf ends with a zero byte that is not part of its value. From format 10 on, the null
+// flag of a string is 1 for null; up to format 9 it is 0 for null. Null flags of binary values are 1 for null in all
+// formats.
 
 internal import Foundation
 
-/// The values of a leaf whose bytes are decoded when they are asked for. It holds refs only.
+/// The values of a leaf, whose bytes are decoded on access. It holds refs only.
 enum ByteLeaf {
     case short(Node, nullable: Bool)
     case interned([Int64], texts: [RealmFileValue])
@@ -30,7 +32,8 @@ enum ByteLeaf {
 }
 
 extension NodeReader {
-    /// A leaf of texts. `nullable` counts in short leaves only. `interned` are the texts of the class's list, if it has one.
+    /// A leaf of strings. `nullable` affects short leaves only. `interned` is the column's list of strings, if it has
+    /// one.
     func textLeaf(
         _ node: Node, nullable: Bool, isLegacy: Bool, interned: [RealmFileValue]? = nil
     ) throws(RealmFileError) -> ByteLeaf {
@@ -75,7 +78,7 @@ extension NodeReader {
         return .medium(ends: ends, blob: blob, nulls: nulls, nullMark: nullMark)
     }
 
-    /// Calls `body` with the bytes of value `index`, a text's last zero byte left out; nil for null.
+    /// Calls `body` with the bytes of value `index`, without the final zero byte of a string; nil for null.
     func withBytes<Result>(
         _ leaf: ByteLeaf, _ index: Int, isText: Bool, _ body: (UnsafeRawBufferPointer?) -> Result
     ) throws(RealmFileError) -> Result {
@@ -104,7 +107,7 @@ extension NodeReader {
         }
     }
 
-    /// The bytes of a text without the zero at its end.
+    /// The bytes of a string without the final zero byte.
     private func cut(
         _ start: UnsafeRawPointer?, _ count: Int, _ isText: Bool, _ node: Node
     ) throws(RealmFileError) -> UnsafeRawBufferPointer {
@@ -113,7 +116,7 @@ extension NodeReader {
         return UnsafeRawBufferPointer(start: start, count: count - 1)
     }
 
-    /// The bytes of a blob: those of one node, or of several that follow each other.
+    /// Calls `body` with the bytes of a blob, which are in one node or in several consecutive ones.
     private func withBlob<Result>(
         _ ref: Int, _ body: (UnsafeRawBufferPointer) throws(RealmFileError) -> Result
     ) throws(RealmFileError) -> Result {
@@ -125,7 +128,7 @@ extension NodeReader {
             guard !node.context else { throw .damaged(node.ref, "the parts of a long value have parts themselves") }
             joined.append(contentsOf: try plainBytes(node))
         }
-        // Data has no typed rethrow.
+        // Data does not rethrow typed errors.
         var result: Swift.Result<Result, RealmFileError>?
         joined.withUnsafeBytes { bytes in
             do throws(RealmFileError) { result = .success(try body(bytes)) } catch { result = .failure(error) }
@@ -170,7 +173,7 @@ extension NodeReader {
         return values
     }
 
-    /// The names in a leaf that holds no null, as those of tables and columns.
+    /// The names in a leaf without nulls, such as those of tables and columns.
     func names(_ node: Node) throws(RealmFileError) -> [String] {
         let leaf = try textLeaf(node, nullable: false, isLegacy: false)
         return try textValues(leaf).map { if case .string(let name) = $0 { name } else { "" } }

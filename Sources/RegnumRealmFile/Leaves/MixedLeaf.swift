@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leaves of values of any type, from format 21 on: refs of
 //
-//   0 composites   an integer c for each value. 0: null. Otherwise the type is (c & 31) - 1, the part that holds the value is
-//                  (c >> 5) & 7 (0: the value is c >> 8), and c >> 8 is the index in that part
-//   1 integers     2 pairs of integers     3 bytes, in the layouts of texts     4 refs of collections     5 nothing for a reader
+//   0 composites   an integer c for each value. 0: null. Otherwise the type is (c & 31) - 1, the part that holds the
+//                  value is (c >> 5) & 7 (0: the value is c >> 8), and c >> 8 is the index in that part
+//   1 integers     2 pairs of integers     3 bytes, in the layouts of strings     4 refs of collections
+//   5 not needed by a reader
 
 internal import Foundation
 
-/// The parts of a leaf; they are read when a value needs them. It holds refs only.
+/// The parts of a leaf, each read when a value first needs it. It holds refs only.
 struct MixedLeaf {
     fileprivate let node: Node
     fileprivate let parts: [Int64]
@@ -22,7 +23,7 @@ struct MixedLeaf {
     fileprivate enum Part: Int { case integers = 1, pairs, bytes, collections }
 }
 
-/// What links in values of any type need: which table a key of a table names.
+/// Finds tables by their keys, for links in values of any type.
 protocol TableKeys: AnyObject {
     /// The index in `RealmFile.tables`; nil if there is no such table.
     func tableIndex(forKey key: Int64) -> Int?
@@ -43,7 +44,7 @@ extension NodeReader {
         return values
     }
 
-    /// Value `index` of the leaf. `depth` collections surround it.
+    /// Value `index` of the leaf, which is nested in `depth` collections.
     func mixed(
         _ leaf: inout MixedLeaf, _ index: Int, _ tables: any TableKeys, depth: Int
     ) throws(RealmFileError) -> RealmFileValue {
@@ -90,7 +91,7 @@ extension NodeReader {
             throw .damaged(leaf.node.ref, "a value lies outside of its leaf")
         }
         let value: RealmFileValue? = try withBytes(bytes, index, isText: true) { bytes in
-            // A leaf of short texts does not tell an empty value from none.
+            // A leaf of short strings cannot distinguish an empty value from null.
             let bytes = bytes ?? UnsafeRawBufferPointer(start: nil, count: 0)
             switch type {
             case .string: return .string(String(decoding: bytes, as: UTF8.self))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves of numbers, dates and identifiers: each function gives all values of one leaf.
+// Leaves of numbers, dates and identifiers. Each function decodes all values of one leaf.
 //
 //   integers         an array of integers
-//   integers or null one element more in front: the value that stands for null in this leaf
+//   integers or null one more element, at the front: the value that represents null in this leaf
 //   booleans         integers 0, 1, and 3 for null (formats up to 9: integers or null)
-//   floats, doubles  4 or 8 bytes each; null is one pattern among those of NaN
+//   floats, doubles  4 or 8 bytes each; null is one of the NaN bit patterns
 //   dates            refs of two arrays: seconds (integers or null), nanoseconds (integers)
 //   ObjectIds, UUIDs groups of 8: a byte whose bit k marks element k as null, then up to 8 values
-//   decimals         0, 4, 8 or 16 bytes each; without bytes all are zero (context flag) or null
+//   decimals         0, 4, 8 or 16 bytes each; with 0 bytes all are zero (context flag) or all are null
 
 internal import Foundation
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of values of any type up to format 9. Realm removed them in 2016, and its own upgrades turn their values into null.
+// Columns of values of any type, up to format 9. Realm removed them in 2016, and its own upgrades turn the values into
+// null.
 //
-//   refs of: kinds (tree of integers), data (tree of integers), binary values, dates; the last two may be missing
-//   data is odd for a value x = data >> 1, taken as unsigned, or an index x in the binary values or dates
+//   refs of: types (tree of integers), data (tree of integers), binary values, dates; the last two may be missing
+//   data is odd; x = data >> 1, as an unsigned number, is the value or an index in the binary values or the dates
 
 internal import Foundation
 
@@ -57,7 +58,7 @@ extension NodeReader {
             }
             return values[Int(x)]
         }
-        // The highest bit is stored in the kind.
+        // The highest bit is stored in the type.
         let signed = x | 1 << 63
         switch kind {
         case 0: return .int(Int64(bitPattern: x))
@@ -72,7 +73,7 @@ extension NodeReader {
         case 9: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: x)))
         case 10: return .double(Double(bitPattern: x))
         case 11: return .double(Double(bitPattern: signed))
-        // A table of columns of its own; no version of Realm's SDKs could write one.
+        // A table with columns of its own; no version of Realm's SDKs could write one.
         case 5: return .null
         default: throw .damaged(node.ref, "a value has the unknown type \(kind)")
         }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree of elements in an order without keys: lists, sets, keys and values of dictionaries; in formats up to 9 every column.
+// A tree of ordered elements without keys: lists, sets, the keys and the values of dictionaries; up to format 9 also
+// every column.
 //
-//   leaf        a node of the element's layout, or an array of refs to one
-//   inner node  element 0: children are full (a tagged count), or the offsets of the children (a ref); then a ref to each child;
-//               last the count of elements below, tagged
+//   leaf        a node in the layout of the element type, or an array of refs to such nodes
+//   inner node  element 0: a tagged count if all children are full, or a ref of the offsets of the children; then a ref
+//               to each child; last the tagged count of elements below
 
-/// Walks the leaves of one tree in order. It keeps refs only, so it outlives `FileBytes.trim()`.
+/// Iterates over the leaves of one tree in order. It keeps refs only, so it outlives `FileBytes.trim()`.
 struct LeafCursor {
     private struct Level {
         let children: [Int64]
@@ -16,7 +17,7 @@ struct LeafCursor {
     private let reader: NodeReader
     private var levels: [Level] = []
     private var first: Node?
-    /// Elements of the whole tree as its root says; nil for a tree of a single leaf.
+    /// The number of elements in the tree according to its root; nil for a tree of a single leaf.
     let declaredCount: Int?
 
     init(_ reader: NodeReader, root ref: Int) throws(RealmFileError) {
@@ -64,7 +65,7 @@ struct LeafCursor {
 }
 
 extension NodeReader {
-    /// All elements of a tree: `decode` gives those of one leaf.
+    /// All elements of a tree. `decode` returns the elements of one leaf.
     func tree<Element>(
         _ root: Int, _ decode: (Node) throws(RealmFileError) -> [Element]
     ) throws(RealmFileError) -> [Element] {

@@ -2,11 +2,12 @@
 // A node is the unit of storage in Realm's format: a header of 8 bytes, then elements, padded to 8 bytes.
 //
 //   byte  0 ..< 4  nothing that a reader may rely on
-//         4        bit 7: inner node of a tree; bit 6: elements may be refs; bit 5: context flag, which the owner of the
-//                  node interprets; bits 4-3: how the width counts; bits 2-0: c, where the width is 0, 1, 2, 4 ... 64 for c = 0 ... 7
+//         4        bit 7: inner node of a tree; bit 6: elements may be refs; bit 5: context flag, whose meaning depends
+//                  on the owner of the node; bits 4-3: the unit of the width; bits 2-0: c = 0 ... 7 for the widths
+//                  0, 1, 2, 4 ... 64
 //         5 ..< 8  count of elements, big-endian
 //
-// A ref is the offset of a node, a multiple of 8; 0 is none. All other integers are little-endian.
+// A ref is the offset of a node, a multiple of 8; 0 means none. All other integers are little-endian.
 
 /// The header of a node. It holds no pointer, so it outlives `FileBytes.trim()`.
 struct Node {
@@ -29,10 +30,10 @@ struct Node {
     let width: Int
     let count: Int
 
-    /// Where the elements begin.
+    /// The offset of the elements.
     var start: Int { ref + Self.headerByteCount }
 
-    /// Bytes of the elements, without padding.
+    /// The number of bytes of the elements, without padding.
     var byteCount: Int {
         switch widthKind {
         case .bits: (count * width + 7) / 8
@@ -41,7 +42,7 @@ struct Node {
         }
     }
 
-    /// Decodes the header at `bytes`; the caller checks that the node is inside of the file.
+    /// Decodes the header at `bytes`. The caller checks that the node is within the file.
     init(ref: Int, _ bytes: UnsafeRawPointer) throws(RealmFileError) {
         let header = bytes.load(fromByteOffset: 4, as: UInt8.self)
         guard let kind = WidthKind(rawValue: (header >> 3) & 3) else {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads nodes and arrays of integers. Every byte is from outside: all that is wrong is thrown.
+// Reads nodes and arrays of integers. No byte of the file is trusted: every inconsistency is thrown as an error.
 //
-// Work is bounded: each node that is read is charged to a budget that a file without cycles and without nodes of several owners
-// never uses up. See `WorkBudget`.
+// Work is bounded: each node that is read is charged to a budget, which a file without cycles and without shared nodes
+// never exhausts. See `WorkBudget`.
 
-/// Bytes that reading may still cost. In a valid file each node has one owner, so a scan reads no byte twice; a hostile file can
-/// name one node many times.
+/// A limit on the bytes that reading may cost. In a valid file each node has one owner, so a scan reads no byte twice;
+/// a hostile file can refer to one node many times.
 final class WorkBudget {
     private var left: Int
 
-    /// Integers of no width take no bytes, so a valid file may cost some times its own size.
+    /// Integers of width 0 take no bytes, so a valid file may cost several times its own size.
     init(fileByteCount: Int) { left = 64 * fileByteCount + (4 << 20) }
 
     @inline(__always)
@@ -21,13 +21,13 @@ final class WorkBudget {
     }
 }
 
-/// Reads nodes of one file. One thread at a time.
+/// Reads the nodes of one file. One thread at a time.
 final class NodeReader {
-    /// Deeper trees do not occur: 64 levels of 2 children would have more nodes than a file has bytes.
+    /// The maximum depth of a tree: 64 levels of 2 children would have more nodes than a file has bytes.
     static let depthLimit = 64
 
     let bytes: FileBytes
-    /// Set by whoever begins a scan or a look-up.
+    /// Set at the start of each scan or lookup.
     var budget: WorkBudget
 
     init(_ bytes: FileBytes) {
@@ -49,7 +49,7 @@ final class NodeReader {
         return node
     }
 
-    /// The node at an element of an array of refs.
+    /// The node referred to by an element of an array of refs.
     func node(_ element: Int64, of parent: Node) throws(RealmFileError) -> Node {
         guard element > 0, element & 1 == 0, let ref = Int(exactly: element) else {
             throw .damaged(parent.ref, "an element of the node is no reference")
@@ -57,7 +57,7 @@ final class NodeReader {
         return try node(ref)
     }
 
-    /// The bytes of the elements. They are good until the next `trim()`.
+    /// The bytes of the elements, valid until the next `trim()`.
     @inline(__always)
     func elements(_ node: Node) throws(RealmFileError) -> UnsafeRawPointer {
         try bytes.pointer(at: node.start, count: node.byteCount)
@@ -65,7 +65,7 @@ final class NodeReader {
 
     // MARK: Integers
 
-    /// All integers of an array. Widths below 8 bits are unsigned, others signed unless `isUnsigned`.
+    /// All integers of an array. Widths below 8 bits are unsigned, others are signed unless `isUnsigned`.
     func integers(_ node: Node, isUnsigned: Bool = false) throws(RealmFileError) -> [Int64] {
         try checkBits(node)
         guard node.width > 0 else { return Array(repeating: 0, count: node.count) }
@@ -136,7 +136,7 @@ final class NodeReader {
 
     func refs(at ref: Int) throws(RealmFileError) -> [Int64] { try refs(node(ref)) }
 
-    /// The ref in an element that may be none; nil for none.
+    /// The ref in an element; nil if the element is 0.
     func ref(_ element: Int64, of parent: Node) throws(RealmFileError) -> Int? {
         if element == 0 { return nil }
         guard element > 0, element & 1 == 0 else {

@@ -2,21 +2,22 @@
 // The tree of a table's objects in the order of their keys, from format 10 on; also dictionaries of formats 21 and 22.
 //
 //   leaf (cluster)  element 0: tagged n for the keys 0 ..< n, or a ref of an array of keys, unsigned, ascending;
-//                   element 1 + i: ref of the leaf of column i, 0 where no column has that index
-//   inner node      element 0: 0 if child i begins at i << (8 * depth), or a ref of an array of where the children begin;
+//                   element 1 + i: ref of the leaf of column i, 0 if no column has that index
+//   inner node      element 0: 0 if child i starts at i << (8 * depth), or a ref of an array of the children's starts;
 //                   element 1: tagged depth; element 2: tagged count of objects; then a ref to each child
 //
-// A key is the sum of where the children on the path begin and the key in the leaf, modulo 2^64, as a signed number.
+// The key of an object is the sum of the starts of the children on its path and the key in the leaf, modulo 2^64, as a
+// signed number.
 
-/// Up to 256 objects that lie together.
+/// Up to 256 objects stored together.
 struct Cluster {
     let node: Node
     let keys: [Int64]
-    /// By column index.
+    /// The refs of the leaves, by column index.
     let columns: [Int64]
 }
 
-/// Walks the clusters of a tree in order. It keeps refs only.
+/// Iterates over the clusters of a tree in order. It keeps refs only.
 struct ClusterCursor {
     private struct Level {
         let node: Node
@@ -26,7 +27,7 @@ struct ClusterCursor {
         let start: UInt64
     }
 
-    /// Realm's own files have a shift of 8: 256 objects a cluster. A test build of it had 2.
+    /// Realm's own files have a shift of 8: 256 objects per cluster. A test build of it used 2.
     private let shift: Int
     private let reader: NodeReader
     private var levels: [Level] = []
@@ -39,7 +40,7 @@ struct ClusterCursor {
         first = (root, 0)
     }
 
-    /// Objects in the tree.
+    /// The number of objects in the tree.
     static func count(_ reader: NodeReader, root ref: Int) throws(RealmFileError) -> Int {
         let root = try reader.node(ref)
         if root.isInner {
@@ -66,7 +67,8 @@ struct ClusterCursor {
         return nil
     }
 
-    /// The cluster that would hold the object of `key`, or nil if no cluster can. Later calls of `next()` go on after it.
+    /// The cluster that would hold the object with `key`, or nil if no cluster can. Later calls of `next()` continue
+    /// after it.
     mutating func seek(_ key: Int64) throws(RealmFileError) -> Cluster? {
         guard let (ref, _) = first else { return nil }
         first = nil
@@ -83,7 +85,7 @@ struct ClusterCursor {
         }
     }
 
-    /// A leaf's cluster; nil for an inner node, which becomes the next level.
+    /// The cluster of a leaf; nil for an inner node, which is pushed as the next level.
     private mutating func descend(_ node: Node, _ start: UInt64) throws(RealmFileError) -> Cluster? {
         let elements = try reader.refs(node)
         guard node.isInner else { return try cluster(node, elements, start) }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of one leaf of a column, decoded as far as is cheap: numbers at once; texts, collections and values of any type
-// when they are asked for.
+// The values of one leaf of a column. Numbers are decoded at once; strings, collections and values of any type are
+// decoded on access.
 
 internal import Foundation
 
-/// Values of one column. It holds refs and decoded values, never pointers.
+/// The values of one column. It holds refs and decoded values, never pointers.
 enum ColumnValues {
     case values([RealmFileValue])
     case texts(ByteLeaf)
     case binaries(ByteLeaf)
     case mixed(MixedLeaf)
-    /// Roots of collections.
+    /// The roots of collections.
     case collections([Int64], Node)
 
     var count: Int {
@@ -23,11 +23,11 @@ enum ColumnValues {
     }
 }
 
-/// Decodes columns from format 10 on.
+/// Decodes columns of format 10 and later.
 struct ColumnReader {
     let reader: NodeReader
     let tables: any TableKeys
-    /// Interned texts by the ref of their list.
+    /// Interned strings by the ref of their list.
     var interned: [Int: [RealmFileValue]] = [:]
 
     init(_ reader: NodeReader, _ tables: any TableKeys) {
@@ -67,7 +67,7 @@ struct ColumnReader {
         case .binaries(let leaf): return try reader.binary(leaf, index)
         case .mixed(var leaf):
             let value = try reader.mixed(&leaf, index, tables, depth: 0)
-            // What the leaf has read of its parts is kept.
+            // Keeps the parts of the leaf that were read.
             values = .mixed(leaf)
             return value
         case .collections(let refs, let node):
@@ -136,8 +136,8 @@ struct ColumnReader {
 }
 
 extension NodeReader {
-    /// The entries of a dictionary: two trees, of keys and of values (format 23 on), or a tree of clusters with a column of
-    /// each (21 and 22).
+    /// The entries of a dictionary: two trees, of keys and of values (from format 23 on), or a tree of clusters with a
+    /// column for each (formats 21 and 22).
     func dictionary(
         _ ref: Int, keyType: FileType, _ tables: any TableKeys, depth: Int
     ) throws(RealmFileError) -> [RealmFileEntry] {

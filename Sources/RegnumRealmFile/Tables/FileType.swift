@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that stand for types and attributes of columns.
+// The numeric codes of column types and attributes.
 
 /// The type of a column, or of a value of any type.
 enum FileType: Int64 {
     case int = 0
     case bool = 1
     case string = 2
-    /// A text that is interned by its column; formats up to 9.
+    /// Strings interned by their column (formats up to 9).
     case internedString = 3
     case data = 4
-    /// A table in each row; formats up to 9.
+    /// A table in each row (formats up to 9).
     case subtable = 5
     case mixed = 6
-    /// Whole seconds; formats up to 4.
+    /// Whole seconds (formats up to 4).
     case oldDate = 7
     case date = 8
     case float = 9
     case double = 10
     case decimal = 11
     case link = 12
-    /// A list of links as a type of its own; formats up to 23.
+    /// A list of links as a type of its own (formats up to 23).
     case linkList = 13
     case backlink = 14
     case objectId = 15
@@ -29,11 +29,11 @@ enum FileType: Int64 {
     case set = 20
     case dictionary = 21
 
-    /// Collections in values of any type may be nested so deep; realm-core allows 100.
+    /// The maximum nesting depth of collections in values of any type; realm-core allows 100.
     static let nestingLimit = 128
 }
 
-/// What is special about a column.
+/// The attributes of a column.
 struct FileAttributes: OptionSet {
     let rawValue: Int64
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the schema: the top array of the file, the top arrays of tables and their specs.
+// Reads the schema: the top array of the file, and the top arrays and specs of its tables.
 //
-//   top array     0 ref of table names, 1 ref of tables, 2 logical size, 3 ... 5 free space, 6 version, 7 type of history, 8 history ...
-//   tables        ref of the top array of table i; a tagged value for an unused place (format 10 on)
+//   top array     0 ref of table names, 1 ref of tables, 2 logical size, 3 ... 5 free space, 6 version,
+//                 7 type of history, 8 history ...
+//   tables        ref of the top array of table i; a tagged value for an unused index (format 10 on)
 //   table, format 10 on
-//                 0 spec, 1 zero, 2 tree of objects, 3 key, 4 indexes, 5 ..., 7 keys of the tables that columns lead to, 8 ...,
-//                 11 column of the primary key, 12 kind, 13 tree of deleted objects
-//   spec          0 types, 1 names, 2 attributes, 3 zero, 4 interned texts, 5 column keys. Columns of links back come last, unnamed
+//                 0 spec, 1 zero, 2 tree of objects, 3 key, 4 indexes, 5 ..., 7 keys of the target tables of columns,
+//                 8 ..., 11 column of the primary key, 12 kind, 13 tree of deleted objects
+//   spec          0 types, 1 names, 2 attributes, 3 zero, 4 interned strings, 5 column keys. Backlink columns come
+//                 last, without names
 //   column key    bits 0-15 index in a cluster, 16-21 type, 22-29 attributes
 //   table, up to format 9
-//                 0 spec, 1 columns. Spec: 0 types, 1 names, 2 attributes, 3 what columns lead to, 4 interned texts
+//                 0 spec, 1 columns. Spec: 0 types, 1 names, 2 attributes, 3 targets of columns, 4 interned strings
 
-/// What a file says about itself as a whole.
+/// The schema, the version and the kind of history of a file.
 struct GroupContents {
     var tables: [RealmFileTable] = []
     var transactionVersion: UInt64 = 0
@@ -59,10 +61,10 @@ struct GroupReader {
         return contents
     }
 
-    /// A table's top array, before it is known where its links lead.
+    /// The top array of a table, before the targets of its links are known.
     struct TableTop {
         let name: String
-        /// In the file's array of tables.
+        /// The index in the file's array of tables.
         let place: Int
         let node: Node
         let elements: [Int64]
@@ -142,7 +144,7 @@ struct GroupReader {
         name.hasPrefix(RealmFileTable.classPrefix) ? String(name.dropFirst(RealmFileTable.classPrefix.count)) : name
     }
 
-    /// Makes names unique: empty and repeated names get the number of their column.
+    /// Makes names unique: the number of the column is added to empty and repeated names.
     private static func distinct(_ names: [String]) -> [String] {
         var taken: Set<String> = []
         return names.enumerated().map { index, name in
@@ -164,7 +166,7 @@ struct GroupReader {
         case .linkList: collection = .list
         case .subtable:
             collection = .list
-            // A list of values is a table of one column.
+            // A list of values is a table with one column.
             if column.rowColumns.count == 1 {
                 type = Self.valueType(column.rowColumns[0], tops)
                 isOptional = column.rowColumns[0].attributes.contains(.nullable)
@@ -319,7 +321,7 @@ struct GroupReader {
 
     // MARK: Primary keys up to format 9
 
-    /// By table name: the property that table `pk` names, one row a class.
+    /// The primary key properties by table name. The table `pk` has a row for each class.
     private func primaryKeys(_ tops: [TableTop]) throws(RealmFileError) -> [String: String] {
         guard isLegacy, let top = tops.first(where: { $0.name == "pk" }) else { return [:] }
         let spec = try legacySpec(top.elements[0], top.node, tops)
@@ -342,7 +344,7 @@ struct GroupReader {
     }
 }
 
-/// Runs `body`; an error gets `location` if it has none.
+/// Runs `body`, and adds `location` to an error that has none.
 func locating<Result>(
     _ location: @autoclosure () -> String, _ body: () throws(RealmFileError) -> Result
 ) throws(RealmFileError) -> Result {

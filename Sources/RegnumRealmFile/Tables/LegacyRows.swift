@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of tables of formats 2 to 9, where each column is a tree of its own and a row is known by its number.
+// Rows of tables in formats 2 to 9, where each column is a separate tree and a row is identified by its number.
 //
-// Rows are given in runs for which every column lies in one leaf, so that no more than a leaf of each column is in memory.
+// Rows are returned in runs in which every column stays within one leaf, so that at most one leaf of each column is in
+// memory.
 
-/// Goes through the rows of one table in order.
+/// Iterates over the rows of one table in order.
 struct LegacyRows {
-    /// Rows that follow each other.
+    /// Consecutive rows.
     struct Run {
         let start: Int
         let count: Int
@@ -54,7 +55,7 @@ struct LegacyRows {
         return run
     }
 
-    /// The number of rows: the length of the first column whose length is quickly known.
+    /// The number of rows: the length of the first column whose length can be read quickly.
     static func count(
         _ reader: NodeReader, _ columns: [FileColumn], _ roots: [Int64], _ node: Node
     ) throws(RealmFileError) -> Int {
@@ -74,13 +75,13 @@ struct LegacyRows {
     }
 }
 
-/// The values of one column, leaf after leaf.
+/// The values of one column, leaf by leaf.
 struct LegacyColumn {
     private enum Leaf {
         case values([RealmFileValue])
         case texts(ByteLeaf)
         case binaries(ByteLeaf)
-        /// Roots of lists of links, or of tables within the table.
+        /// The roots of lists of links, or of tables within the table.
         case roots([Int64], Node)
 
         var count: Int {
@@ -94,16 +95,16 @@ struct LegacyColumn {
 
     private let column: FileColumn
     private var leaves: LeafCursor?
-    /// Of dates: the nanoseconds, whose leaves need not end where those of the seconds end.
+    /// The nanoseconds of dates, whose leaves need not end at the same elements as those of the seconds.
     private var nanoseconds: LeafCursor?
     private var pendingNanoseconds: [Int64] = []
     private let interned: [RealmFileValue]
     private var leaf = Leaf.values([])
     private var offset = 0
-    /// Elements of the column as its root says, if it does.
+    /// The number of elements in the column according to its root, if it has one.
     private(set) var declaredCount: Int?
 
-    /// Values of the leaf that were not skipped.
+    /// The number of values of the leaf that were not skipped.
     var left: Int { leaf.count - offset }
 
     init(_ reader: NodeReader, _ column: FileColumn, root: Int) throws(RealmFileError) {
@@ -134,7 +135,7 @@ struct LegacyColumn {
         declaredCount = leaves?.declaredCount
     }
 
-    /// Reads the next leaf if all values of this one were skipped. `left` stays 0 at the end of the column.
+    /// Reads the next leaf if all values of the current one were skipped. `left` stays 0 at the end of the column.
     mutating func fill(_ reader: NodeReader) throws(RealmFileError) {
         while left == 0, let node = try leaves?.next() {
             leaf = try decode(reader, node)
@@ -202,7 +203,7 @@ struct LegacyColumn {
         return .values(try reader.dates(seconds, taken, node))
     }
 
-    /// A table within a table: a list if it has one column.
+    /// The value of a table within a table: a list if it has one column.
     private func rows(_ reader: NodeReader, _ root: Int) throws(RealmFileError) -> RealmFileValue {
         let node = try reader.node(root)
         var cursor = try LegacyRows(reader, column.rowColumns, reader.refs(node), node)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The users and groups beside the three kinds of POSIX who may use a file: its access list, as Linux keeps it. Where a
-// file has one, its permissions show in place of those of the group the most that anybody of the list may.
+// The access list (POSIX ACL) of a file on Linux: the users and groups, besides owner, group and others, that may use
+// it. If a file has a list, its group permission bits show the most that any entry of the list may do.
 
 #if canImport(Glibc)
     import Glibc
@@ -8,15 +8,15 @@
     import Musl
 #endif
 
-/// Elsewhere than on Linux no file has one.
+/// Reads and writes access lists. On systems other than Linux no file has one.
 enum AccessList {
     private static let name = "system.posix_acl_access"
 
     enum Found: Equatable {
         case none
-        /// In the form of the system.
+        /// The list, in the system's encoding.
         case list([UInt8])
-        /// It cannot be told.
+        /// The system does not say whether there is a list.
         case unknown
     }
 
@@ -33,7 +33,7 @@ enum AccessList {
         #endif
     }
 
-    /// Gives the open file that list, and the permissions that are in it. False where that cannot be done.
+    /// Gives the open file that list and the permissions in it. Returns false if that is not possible.
     static func write(_ list: [UInt8], to descriptor: Int32) -> Bool {
         #if os(Linux)
             return list.withUnsafeBytes { writeAttribute(descriptor, name, $0.baseAddress, $0.count, 0) } == 0
@@ -42,7 +42,7 @@ enum AccessList {
         #endif
     }
 
-    /// Takes away what list the open file has.
+    /// Removes the access list of the open file, if it has one.
     static func remove(_ descriptor: Int32) {
         #if os(Linux)
             _ = removeAttribute(descriptor, name)
@@ -50,7 +50,7 @@ enum AccessList {
     }
 }
 
-// Of sys/xattr.h, which is not imported.
+// From sys/xattr.h, which is not imported.
 #if os(Linux)
     @_silgen_name("fgetxattr")
     private func readAttribute(

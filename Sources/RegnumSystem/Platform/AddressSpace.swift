@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has reserved of its address space, of which systems give it 128 TiB: who can do with less takes less
-// where much is gone, so that hundreds of open files leave room for each other.
+// The address space that this process has reserved. Systems give a process 128 TiB: when much of it is used, callers
+// that can make do with less reserve less, so that hundreds of open files fit.
 //
-// Where the system gives a process little (`ulimit -v`, small containers), what must not move is put where nobody else
-// maps anything, and takes no more of it than it needs: so it can grow without moving.
+// On systems that give a process little address space (`ulimit -v`, small containers), memory that must not move is
+// reserved far from all other mappings and takes no more than it needs, so that it can grow without moving.
 
 import Synchronization
 
@@ -11,15 +11,16 @@ enum AddressSpace {
     private static let taken = Atomic<Int>(0)
     private static let isRefused = Atomic(false)
 
-    /// True once the system has refused what it gives to others: there is little, and nobody takes more than needed.
+    /// True after the system has refused a reservation that it usually grants: address space is limited, and
+    /// reservations take no more than they need.
     static var isLimited: Bool { isRefused.load(ordering: .relaxed) }
 
-    /// True where the process would have reserved more than `limit` with so much more.
+    /// True if `byteCount` more bytes would bring the reservations of the process above `limit`.
     static func isScarce(with byteCount: Int, limit: Int) -> Bool {
         taken.load(ordering: .relaxed) + byteCount > limit
     }
 
-    /// Until `release`; nil where the system refuses.
+    /// Reserves address space until `release`; nil if the system refuses.
     static func reserve(_ byteCount: Int, isReadable: Bool) -> UnsafeMutableRawPointer? {
         guard let base = SystemCalls.reserve(byteCount, isReadable: isReadable) else {
             if byteCount <= growingLimit { isRefused.store(true, ordering: .relaxed) }
@@ -29,12 +30,12 @@ enum AddressSpace {
         return base
     }
 
-    /// How far what `reserveGrowing` gives can grow.
+    /// The size up to which a reservation of `reserveGrowing` can grow.
     static let growingLimit = 1 << 36
-    /// Far from where systems put what they choose a place for: from 16 TiB to 64 TiB, in steps of `growingLimit`.
+    /// Addresses far from those that systems choose themselves: from 16 TiB to 64 TiB, in steps of `growingLimit`.
     private static let growingPlaces = 256..<1024
 
-    /// As `reserve`, at a place where `grow` is likely to go on.
+    /// Like `reserve`, at an address where `grow` is likely to succeed.
     static func reserveGrowing(_ byteCount: Int, isReadable: Bool) -> UnsafeMutableRawPointer? {
         for _ in 0..<16 {
             let number = Int.random(in: growingPlaces)
@@ -47,7 +48,8 @@ enum AddressSpace {
         return nil
     }
 
-    /// Lengthens what `reserveGrowing` has given. False where the system refuses, or others are in the way.
+    /// Extends a reservation of `reserveGrowing`. Returns false if the system refuses, or if another mapping is in the
+    /// way.
     static func grow(
         _ base: UnsafeMutableRawPointer, from byteCount: Int, to newByteCount: Int, isReadable: Bool
     ) -> Bool {
@@ -61,7 +63,7 @@ enum AddressSpace {
 
     static func release(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
         taken.wrappingSubtract(byteCount, ordering: .relaxed)
-        // A file may stand there.
+        // A file may be mapped there.
         ForkWatch.withFiles { files in
             files.mappings[base] = nil
             SystemCalls.unmap(base, byteCount)

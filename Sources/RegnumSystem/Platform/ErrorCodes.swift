@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From `errno` to the kinds of `SystemError`. The kind decides which advice the user gets, so every value that opening,
-// locking, mapping, reading, writing or syncing a file can give belongs to a kind with the right advice. What is left is
-// `io`: the storage has failed.
+// Maps `errno` to the kinds of `SystemError`. The kind decides which advice the user gets, so every value that opening,
+// locking, mapping, reading, writing or syncing a file can return belongs to a kind with the right advice. All others
+// are `io`: the storage has failed.
 
 #if canImport(Glibc)
     import Glibc
@@ -38,9 +38,9 @@ extension SystemError {
             ECONNREFUSED, EPIPE:
             .unreachable
         case ENOMEM, EAGAIN, ENOBUFS: isMapping(operation) ? .addressSpace : .noMemory
-        // Of a device that has gone, or of a file system that maps no files.
+        // A device that is gone, or a file system that cannot map files.
         case ENODEV: isMapping(operation) ? .unsupported : .notAFile
-        // Of names that the file system does not allow, and of calls that it does not know.
+        // A name that the file system does not allow, or a call that it does not support.
         case EINVAL: isNaming(operation) ? .invalidName : .unsupported
         default: .io
         }

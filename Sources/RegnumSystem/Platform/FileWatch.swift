@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for others to write to a file, without asking again and again.
+// Waits for another process to write to a file, without polling.
 
 #if canImport(Glibc)
     import Glibc
@@ -9,12 +9,13 @@
     import Darwin
 #endif
 
-/// One thread waits, any thread ends the waiting. Where the system cannot tell of writes, only the time passes.
+/// A wait for writes to a file. One thread waits; any thread can stop the wait. If the system does not report writes,
+/// each wait lasts until its timeout.
 package final class FileWatch: Sendable {
     private struct Descriptors: Sendable {
-        /// What the system tells of, or -1.
+        /// The descriptor that reports writes, or -1.
         var events: Int32 = -1
-        /// A pipe: its reading end becomes ready when the waiting is over.
+        /// A pipe whose reading end becomes ready when the wait is stopped.
         var over: (reading: Int32, writing: Int32) = (-1, -1)
     }
 
@@ -34,8 +35,8 @@ package final class FileWatch: Sendable {
         close(descriptors.over.writing)
     }
 
-    /// To be called once, by the thread that waits, before it waits: what is written from here on is told. False where
-    /// the system has no descriptors left, or it is over already.
+    /// Starts to observe the file: writes after this call end a wait. Called once, by the waiting thread, before its
+    /// first wait. Returns false if the system has no descriptors left, or after `stop`.
     package func begin(path: String) -> Bool {
         var ends: (Int32, Int32) = (-1, -1)
         let made = withUnsafeMutableBytes(of: &ends) { pipe($0.assumingMemoryBound(to: Int32.self).baseAddress) }
@@ -53,7 +54,7 @@ package final class FileWatch: Sendable {
         }
     }
 
-    /// Returns when the file was written to, or the time is over; false after `stop`.
+    /// Waits until the file is written or the time is over; returns false after `stop`.
     package func wait(milliseconds: Int32) -> Bool {
         guard let descriptors = state.withLock({ $0.isOver ? nil : $0.descriptors }) else { return false }
         let events = descriptors.events
@@ -62,7 +63,7 @@ package final class FileWatch: Sendable {
         _ = poll(&waits, nfds_t(waits.count), milliseconds)
         if waits[0].revents != 0 { return false }
         if events >= 0 {
-            // What happened is said by the file itself.
+            // The events are discarded: the file itself shows what has changed.
             withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
                 while read(events, buffer.baseAddress, buffer.count) > 0 {}
             }
@@ -70,7 +71,7 @@ package final class FileWatch: Sendable {
         return true
     }
 
-    /// Ends the waiting for good.
+    /// Ends the current wait and prevents further ones.
     package func stop() {
         state.withLock { state in
             state.isOver = true

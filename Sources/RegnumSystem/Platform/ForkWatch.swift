@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices that this process was made by fork: what its parent had open (mappings, locks, threads that wait) is not
-// the child's to use, and the child lets go of it at once. A lock belongs to an open file and lasts as long as any
-// process has that open or mapped: a child that kept the files would keep the locks of a parent that is killed.
+// Detects that this process was created by a fork. What the parent had open (mappings, locks, waiting threads) must not
+// be used by the child, which gives it up at once. A lock belongs to an open file and lasts as long as any process has
+// that file open or mapped: a child that kept the files would keep the locks of a parent that was killed.
 
 #if canImport(Glibc)
     import Glibc
@@ -11,27 +11,27 @@
     import Darwin
 #endif
 
-/// Counts the forks on the way from the first process to this one, marks words in the child, and ends there what keeps
-/// files of the parent open.
+/// Counts the forks between the first process and this one. In the child of a fork it zeroes the registered words,
+/// closes the parent's descriptors and replaces its mappings.
 package enum ForkWatch {
-    /// Differs from what was read before a fork in the child of that fork. One load.
-    // unsafe: written only by the one thread of a child that was just made.
+    /// Has another value in the child of a fork than in its parent. Costs one load.
+    // unsafe: written only in a new child, by its only thread.
     @exclusivity(unchecked) package private(set) nonisolated(unsafe) static var generation: UInt = 0
 
-    /// Words to be zeroed in a child. Guard: `mutex`, which is held across every fork.
+    /// Words to be set to zero in a child. Guard: `mutex`, which is held across every fork.
     // unsafe: see the guard.
     private nonisolated(unsafe) static var words: Set<UnsafeMutablePointer<UInt>> = []
 
-    /// What keeps files open.
+    /// The resources that keep files open.
     struct OpenFiles {
-        /// Closed in a child.
+        /// Descriptors that a child closes.
         var descriptors: Set<Int32> = []
-        /// Where bytes of files stand, and how many: zeros in a child.
+        /// Start and length of mapped file bytes, which a child replaces by zeros.
         var mappings: [UnsafeMutableRawPointer: Int] = [:]
     }
     // unsafe: see the guard of `words`.
     private nonisolated(unsafe) static var files = OpenFiles()
-    // unsafe: initialised once, then only handed to the mutex functions.
+    // unsafe: initialised once, then only passed to the mutex functions.
     private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
@@ -50,16 +50,16 @@ package enum ForkWatch {
             })
     }()
 
-    /// In a child, with the mutex.
+    /// Runs in a child, with the mutex held.
     private static func letGo() {
         for (start, byteCount) in files.mappings { SystemCalls.cover(start, byteCount) }
         for descriptor in files.descriptors { SystemCalls.closeFile(descriptor) }
-        // The files that it opens itself get the same numbers.
+        // Files that the child opens get the same numbers.
         files = OpenFiles()
     }
 
-    /// Runs `body`, which opens, closes, maps or unmaps a file and notes it, while no thread forks. It must not come
-    /// here again.
+    /// Runs `body`, which opens, closes, maps or unmaps a file and records that, while no thread can fork. Not
+    /// reentrant.
     static func withFiles<Result>(_ body: (inout OpenFiles) -> Result) -> Result {
         _ = install
         pthread_mutex_lock(mutex)
@@ -67,7 +67,7 @@ package enum ForkWatch {
         return body(&files)
     }
 
-    /// From now on the word becomes 0 in every child of a fork, until `remove`.
+    /// Sets the word to 0 in every child of a later fork, until `remove`.
     package static func add(_ word: UnsafeMutablePointer<UInt>) {
         _ = install
         pthread_mutex_lock(mutex)

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fair lock that one thread may take and another give back, as an actor's transaction needs: waiters go in
-// the order in which they came. Who leaves hands it to the first of them and wakes nobody else.
+// A fair lock that one thread may take and another may release, as an actor's transaction needs. Waiters are served in
+// the order of their arrival: `leave` hands the lock to the first of them and wakes no other thread.
 
 package final class Gate: @unchecked Sendable {
-    // Sendable: `isTaken` and `queue` are only touched inside the monitor.
+    // Sendable: `isTaken` and `queue` are only accessed inside the monitor.
     private final class Place {
         let signal = Signal()
         var isServed = false
     }
     private let monitor = Monitor()
     private var isTaken = false
-    /// Oldest first.
+    /// Oldest waiter first.
     private var queue: [Place] = []
 
     package init() {}
 
-    /// A deadline that never comes.
+    /// A deadline that never passes.
     package static let never = UInt64(Int64.max)
 
-    /// Waits for its turn, then holds the gate until `leave`. Where that takes more than `patience` nanoseconds, `whileLong`
-    /// is called, which waits for the rest by calling what it is given. False where it was not its turn before `deadline`.
+    /// Waits for the lock, then holds it until `leave`. After `patience` nanoseconds of waiting, calls `whileLong`,
+    /// which waits for the rest by calling its argument. Returns false if the lock was not available before `deadline`.
     @discardableResult
     package func enter(
         patience: UInt64 = .max, until deadline: UInt64 = never, whileLong: (_ wait: () -> Void) -> Void
@@ -42,7 +42,7 @@ package final class Gate: @unchecked Sendable {
         return isServed || !giveUp(place)
     }
 
-    /// False where it is its turn already.
+    /// Leaves the queue; returns false if the lock was already handed to this waiter.
     private func giveUp(_ place: Place) -> Bool {
         monitor.withLock {
             if place.isServed { return false }
@@ -53,7 +53,7 @@ package final class Gate: @unchecked Sendable {
 
     package func enter() { enter { wait in wait() } }
 
-    /// True where it was the place's turn before `deadline`.
+    /// Returns true if the lock was handed to this waiter before `deadline`.
     private func wait(at place: Place, until deadline: UInt64) -> Bool {
         monitor.withLock {
             while !place.isServed {
@@ -68,7 +68,7 @@ package final class Gate: @unchecked Sendable {
         }
     }
 
-    /// Takes the gate only if nobody holds or awaits it.
+    /// Takes the lock only if no thread holds it or waits for it.
     package func tryEnter() -> Bool {
         monitor.withLock {
             if isTaken { return false }
@@ -77,7 +77,7 @@ package final class Gate: @unchecked Sendable {
         }
     }
 
-    /// True where somebody waits for his turn.
+    /// True if a thread waits for the lock.
     package var isAwaited: Bool { monitor.withLock { !queue.isEmpty } }
 
     package func leave() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value that threads share, one at a time.
+// A mutex with the value that it protects.
 //
-// Not the Mutex of Synchronization, for the children of forks: on Linux that one writes the holder's thread id into
-// the lock, and the thread that a child begins with still has the id of its parent's thread in mind. As soon as two
-// threads of the child want the lock at once, the kernel refuses and the process traps (Swift 6.3).
+// It does not use the Mutex of Synchronization, which fails in the child of a fork: on Linux that mutex stores the
+// holder's thread id, and the first thread of a child still has its parent's id cached. As soon as two threads of the
+// child contend for the mutex, the kernel reports an error and the process traps (Swift 6.3).
 
 #if canImport(Glibc)
     import Glibc
@@ -13,9 +13,9 @@
     import Darwin
 #endif
 
-/// The value and the lock that guards it. Not recursive.
+/// A value and the lock that guards it. Not recursive.
 package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-    // Sendable: the value is reached with the lock only.
+    // Sendable: the value is accessed only with the lock held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
@@ -34,7 +34,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         value.deallocate()
     }
 
-    /// What `body` returns, called while no other thread has the value. What it throws is thrown.
+    /// Calls `body` with exclusive access to the value. Returns what `body` returns and rethrows its error.
     @inlinable package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -43,7 +43,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         return try body(&value.pointee)
     }
 
-    /// For what `withLock` cannot enclose: waits for the lock, until `release` on the same thread.
+    /// Takes the lock for a section that `withLock` cannot enclose, until `release` on the same thread.
     package func acquire() { pthread_mutex_lock(mutex) }
 
     package func release() { pthread_mutex_unlock(mutex) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processes hold the lock of a byte of a file, for error messages. Linux only, and only of processes that this one
-// may look into; elsewhere nobody is found.
+// Finds the processes that hold the lock of a byte of a file, for error messages. Works on Linux only, and only for
+// processes that this one may inspect; otherwise no process is found.
 
 #if canImport(Glibc)
     import Glibc
@@ -11,7 +11,7 @@
 /// A process that holds a lock.
 package struct LockHolder: Sendable, Equatable {
     package var process: Int32
-    /// The name of its program; empty if the system does not say. Arguments may hold secrets, and errors go to logs.
+    /// The name of its program, without arguments, which may contain secrets (errors go to logs); empty if unknown.
     package var command: String
 
     package init(process: Int32) {
@@ -27,15 +27,16 @@ package struct LockHolder: Sendable, Equatable {
 
     private static let commandLimit = 200
 
-    /// As in "process 12 ('server')".
+    /// The process for a message, such as "process 12 ('server')".
     package var words: String { command.isEmpty ? "process \(process)" : "process \(process) ('\(command)')" }
 
-    /// Reads what the system shows of each open file of each process: takes milliseconds.
+    /// The processes that hold a lock of that byte. Reads the system's description of each open file of each process,
+    /// which takes milliseconds.
     package static func find(_ file: FileIdentity, byte: Int) -> [LockHolder] {
         #if os(Linux)
             return processes.filter { process in
                 locks(of: process).contains { lock in
-                    // Other volumes have files of that number too.
+                    // Files on other volumes may have the same inode number.
                     lock.inode == file.inode && lock.bytes.contains(byte)
                         && identity("/proc/\(process)/fd/\(lock.descriptor)") ?? file == file
                 }
@@ -45,7 +46,8 @@ package struct LockHolder: Sendable, Equatable {
         #endif
     }
 
-    /// Where other files are open on which a process that has locked some of `bytes` of `file` has locked some of them too.
+    /// The paths, under /proc, of the other files on which a process that holds a lock in `bytes` of `file` also holds
+    /// a lock in `bytes`.
     static func paths(at bytes: Range<Int>, besides file: FileIdentity) -> [String] {
         #if os(Linux)
             return processes.flatMap { process -> [String] in
@@ -64,7 +66,8 @@ package struct LockHolder: Sendable, Equatable {
         var bytes: ClosedRange<Int>
     }
 
-    /// What the lines about an open file say of locks, as "lock: 1: OFDLCK ADVISORY WRITE -1 fd:00:1234 0 EOF".
+    /// Parses the locks in the description of an open file, in lines such as
+    /// "lock: 1: OFDLCK ADVISORY WRITE -1 fd:00:1234 0 EOF".
     static func locks(in text: [UInt8], of descriptor: String) -> [Lock] {
         text.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split { $0 == 32 || $0 == 9 }.map { String(decoding: $0, as: UTF8.self) }
@@ -77,7 +80,7 @@ package struct LockHolder: Sendable, Equatable {
     }
 
     #if os(Linux)
-        /// Nil where the system does not tell.
+        /// Nil if the system does not show it.
         private static func identity(_ path: String) -> FileIdentity? {
             (try? PosixFileSystem.shared.status(path))?.identity
         }

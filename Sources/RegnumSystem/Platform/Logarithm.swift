@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one function of the C library's mathematics that is needed below Foundation.
+// The only mathematical function of the C library that is needed below Foundation.
 
 #if canImport(Glibc)
     import Glibc

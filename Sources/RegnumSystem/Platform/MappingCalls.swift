@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls on address space, and what an `errno` means to callers.
+// The system calls that reserve, map and release address space.
 
 #if canImport(Glibc)
     import Glibc
@@ -10,23 +10,23 @@
 #endif
 
 extension SystemCalls {
-    /// The unit in which address space is mapped; 4,096 on most machines.
+    /// The page size of the system: 4,096 bytes on most machines.
     static let mappingGranularity = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// A number of bytes rounded up to `mappingGranularity`.
+    /// Rounds a number of bytes up to a multiple of `mappingGranularity`.
     static func wholePages(_ byteCount: Int) -> Int {
         (byteCount + mappingGranularity - 1) / mappingGranularity * mappingGranularity
     }
 
-    /// Address space that nobody else gets, unreadable until something is mapped into it, or zeros where
-    /// `isReadable`. Costs no memory until written. Nil where the system refuses that much.
+    /// Reserves private address space: zeros if `isReadable`, else inaccessible until something is mapped into it.
+    /// Costs no memory until written. Returns nil if the system refuses that much.
     static func reserve(_ byteCount: Int, isReadable: Bool) -> UnsafeMutableRawPointer? {
         let protection = isReadable ? PROT_READ | PROT_WRITE : PROT_NONE
         let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE)
         return checked(mmap(nil, byteCount, protection, flags, -1, 0))
     }
 
-    /// As `reserve`, at that place; nil where anything is mapped there, or the system cannot be asked for a place.
+    /// Like `reserve`, at a given address; nil if anything is mapped there, or if the system does not support that.
     static func reserve(
         at place: UnsafeMutableRawPointer, _ byteCount: Int, isReadable: Bool
     ) -> UnsafeMutableRawPointer? {
@@ -36,27 +36,28 @@ extension SystemCalls {
             let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | 0x100000
             guard let base = checked(mmap(place, byteCount, protection, flags, -1, 0)) else { return nil }
             if base == place { return base }
-            // Before Linux 4.17 the place is no more than a wish.
+            // Before Linux 4.17 the address is only a hint.
             unmap(base, byteCount)
         #endif
         return nil
     }
 
-    /// Zeros over what is mapped there. The ends lie on `mappingGranularity`.
+    /// Replaces the mappings in that range by zeros. Both ends are multiples of `mappingGranularity`.
     static func reserve(over target: UnsafeMutableRawPointer, _ byteCount: Int) {
         let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | Int32(MAP_FIXED)
         let result = mmap(target, byteCount, PROT_READ | PROT_WRITE, flags, -1, 0)
-        // The old mapping may be gone: what is written there next must not reach the file.
+        // The old mapping may be gone already, and the next write there must not reach the file.
         guard checked(result) != nil else { fatalError("no address space for a write transaction") }
     }
 
-    /// Zeros, read-only, over what is mapped there, for the child of a fork. Where the system refuses, it stays.
+    /// Replaces the mappings in that range by read-only zeros, in the child of a fork. If the system refuses, they
+    /// stay.
     static func cover(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
         let flags = Int32(MAP_PRIVATE) | Int32(MAP_ANON) | Int32(MAP_NORESERVE) | Int32(MAP_FIXED)
         _ = mmap(target, byteCount, PROT_READ, flags, -1, 0)
     }
 
-    /// Maps the file's bytes, read-only, over reserved space. 0 or minus `errno`.
+    /// Maps bytes of the file, read-only, over reserved address space. Returns 0 or minus `errno`.
     static func map(_ descriptor: Int32, from offset: Int, count: Int, over target: UnsafeMutableRawPointer)
         -> Int
     {
@@ -66,7 +67,7 @@ extension SystemCalls {
         return checked(result) == nil ? -Int(code) : 0
     }
 
-    /// Maps the first bytes of the file, writable, anywhere. `code` is `errno` where the result is nil.
+    /// Maps the first bytes of the file, writable, at any address. If the result is nil, `code` is `errno`.
     static func mapWritable(_ descriptor: Int32, count: Int, code: inout Int32) -> UnsafeMutableRawPointer? {
         let result = mmap(nil, count, PROT_READ | PROT_WRITE, Int32(MAP_SHARED), descriptor, 0)
         code = errno
@@ -78,7 +79,7 @@ extension SystemCalls {
         precondition(result == 0, "unmapping what was never mapped")
     }
 
-    /// Gives the pages back; they read as zeros afterwards. Both ends lie on `mappingGranularity`.
+    /// Gives the pages back; they read as zeros afterwards. Both ends are multiples of `mappingGranularity`.
     static func discard(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
         #if canImport(Darwin)
             memset(base, 0, byteCount)
@@ -88,9 +89,8 @@ extension SystemCalls {
         #endif
     }
 
-    /// Asks for pages of 2 MiB, or what the system has of that sort, where memory is to be filled from one end to the other:
-    /// a page that is touched first waits for the system once, not 512 times. No more than a wish; nothing where the
-    /// system knows none.
+    /// Asks for large pages (2 MiB or the system's size) for memory that is filled from one end to the other: a large
+    /// page faults once instead of 512 times. Only a hint, and without effect on systems that have no large pages.
     static func preferLargePages(_ base: UnsafeMutableRawPointer, _ byteCount: Int) {
         #if os(Linux)
             // MADV_HUGEPAGE, which is not imported everywhere.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes in memory: copying, comparing, searching, and buffers of whole pages.
+// Memory operations: copying, comparing, searching, and buffers of whole pages.
 
 #if canImport(Glibc)
     import Glibc
@@ -11,31 +11,31 @@
 
 /// The C library's memory functions, for modules that do not import it. Any thread; O(byteCount).
 package enum Memory {
-    /// Copies bytes that do not overlap.
+    /// Copies bytes; the ranges must not overlap.
     @inlinable @inline(__always)
     package static func copy(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int) {
         target.copyMemory(from: source, byteCount: byteCount)
     }
 
-    /// Copies bytes that may overlap.
+    /// Copies bytes; the ranges may overlap.
     @inlinable @inline(__always)
     package static func move(_ target: UnsafeMutableRawPointer, _ source: UnsafeRawPointer, _ byteCount: Int) {
         target.copyMemory(from: source, byteCount: byteCount)
     }
 
-    /// Memory for an instance of a class, to be freed by Swift's runtime, which calls `free` for alignments up to 16.
-    /// `UnsafeMutableRawPointer.allocate` asks for that alignment by `posix_memalign`, which takes longer.
+    /// Allocates memory for an instance of a class. Swift's runtime frees it, by `free` for alignments up to 16.
+    /// `UnsafeMutableRawPointer.allocate` would use `posix_memalign` for that alignment, which is slower.
     package static func allocateInstance(_ byteCount: Int) -> UnsafeMutableRawPointer {
         guard let memory = malloc(byteCount) else { fatalError("There is no memory left.") }
         return memory
     }
 
-    /// Order as unsigned bytes: negative, 0 or positive.
+    /// Compares as unsigned bytes: negative, 0 or positive.
     package static func compare(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ byteCount: Int) -> Int32 {
         memcmp(a, b, byteCount)
     }
 
-    /// Whether all bytes are 0; stops within 512 of one that is not.
+    /// Returns whether all bytes are 0; stops within 512 bytes of the first that is not.
     package static func isZero(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool {
         var start = 0
         while start < byteCount {
@@ -52,7 +52,7 @@ package enum Memory {
         memset(target, 0, byteCount)
     }
 
-    /// Overwrites bytes that must not stay behind in memory; never optimised away.
+    /// Overwrites bytes that must not remain in memory; never optimised away.
     package static func wipe(_ target: UnsafeMutableRawPointer, _ byteCount: Int) {
         #if canImport(Darwin)
             _ = memset_s(target, byteCount, 0, byteCount)
@@ -65,24 +65,24 @@ package enum Memory {
         memset(target, Int32(byte), byteCount)
     }
 
-    /// Position of the first `byte`, or nil.
+    /// The position of the first `byte`, or nil.
     package static func find(_ byte: UInt8, in bytes: UnsafeRawPointer, _ byteCount: Int) -> Int? {
         guard let found = memchr(bytes, Int32(byte), byteCount) else { return nil }
         return UnsafeRawPointer(found) - bytes
     }
 
-    /// The machine's memory.
+    /// The number of bytes of physical memory.
     package static let physicalByteCount =
         max(Int(sysconf(Int32(_SC_PHYS_PAGES))), 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// Memory that starts on a multiple of 4,096, contents undefined; ends the process where there is none.
-    /// Give it back with `freePages`.
+    /// Allocates memory aligned to 4,096 bytes, with undefined contents; ends the process if there is none. Freed by
+    /// `freePages`.
     package static func allocatePages(byteCount: Int) -> UnsafeMutableRawPointer {
         UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 4096)
     }
 
-    /// Memory for what is filled from end to end and soon given back, contents undefined; ends the process where there is
-    /// none. Above 4 MiB in large pages, where the system has them. Give it back with `freeScratch`.
+    /// Allocates memory that is filled from end to end and soon freed, with undefined contents; ends the process if
+    /// there is none. Above 4 MiB it uses large pages if the system has them. Freed by `freeScratch`.
     package static func allocateScratch(byteCount: Int) -> UnsafeMutableRawPointer {
         guard byteCount > largeByteCount else { return .allocate(byteCount: byteCount, alignment: 64) }
         let whole = SystemCalls.wholePages(byteCount)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock whose holder can wait for others to change what it guards, and threads for work that nobody waits for.
+// A lock with condition variables, and threads for work that no thread waits for.
 
 #if canImport(Glibc)
     import Glibc
@@ -9,9 +9,9 @@
     import Darwin
 #endif
 
-/// Where those sleep who wait in a monitor for the same thing.
+/// A condition variable of a monitor, for threads that wait for the same condition.
 package final class Signal: @unchecked Sendable {
-    // Sendable: an object of the system that threads share.
+    // Sendable: a system object that threads may share.
     fileprivate let condition: UnsafeMutablePointer<pthread_cond_t>
 
     package init() {
@@ -33,12 +33,12 @@ package final class Signal: @unchecked Sendable {
         condition.deallocate()
     }
 
-    /// Inside the monitor: ends the waiting of all. No call of the system where nobody waits.
+    /// Wakes all waiting threads. Called inside the monitor. Makes no system call if no thread waits.
     package func tell() { pthread_cond_broadcast(condition) }
 }
 
 package final class Monitor: @unchecked Sendable {
-    // Sendable: an object of the system that threads share.
+    // Sendable: a system object that threads may share.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed = Signal()
 
@@ -59,13 +59,14 @@ package final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// Inside `withLock`: lets others in until one of them calls `tellAll`, or for no reason.
+    /// Called inside `withLock`: releases the lock until `tellAll` is called. May wake spuriously.
     package func wait() { wait(on: changed) }
 
-    /// As `wait`, until `MonotonicClock` shows `deadline` at most.
+    /// Like `wait()`, but at most until `deadline` of `MonotonicClock`.
     package func wait(until deadline: UInt64) { wait(on: changed, until: deadline) }
 
-    /// As `wait`, until somebody tells the signal. Woken one by one, many who wait do not stand in each other's way.
+    /// Like `wait()`, but until `signal` is signalled. Many waiting threads with a signal each can be woken one at a
+    /// time, so that they do not contend for the lock.
     package func wait(on signal: Signal) { pthread_cond_wait(signal.condition, mutex) }
 
     package func wait(on signal: Signal, until deadline: UInt64) {
@@ -83,7 +84,7 @@ package final class Monitor: @unchecked Sendable {
         #endif
     }
 
-    /// Ends the waiting of all who wait on no signal of their own.
+    /// Wakes all threads that wait without a signal of their own.
     package func tellAll() { changed.tell() }
 }
 
@@ -93,7 +94,7 @@ package enum DetachedThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a thread of its own, which ends with it. False where the system gives no thread.
+    /// Runs `body` on a new thread, which ends with it. Returns false if the system cannot create a thread.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let box = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a process by `exit`, or by the return of its main function. Signals, `_exit` and `abort` are none.
+// The end of a process by `exit` or by return from its main function; not by a signal, `_exit` or `abort`.
 
 #if canImport(Glibc)
     import Glibc
@@ -10,12 +10,12 @@
 #endif
 
 package enum ProcessEnd {
-    /// Calls `body` when the process ends, on the thread that ends it, while the other threads go on. In the child of a
-    /// fork too, which inherits this.
+    /// Calls `body` when the process ends, on the thread that ends it, while other threads keep running. The child of a
+    /// fork inherits the registration.
     package static func call(_ body: @escaping @convention(c) () -> Void) { _ = atexit(body) }
 
-    /// Runs `body` on a thread of its own and waits for it until `MonotonicClock` shows `deadline` at most: the process
-    /// must end though a lock that `body` needs is held by a thread that waits for this one.
+    /// Runs `body` on a new thread and waits for it until `deadline` of `MonotonicClock` at most. The process must end
+    /// even if a lock that `body` needs is held by a thread that waits for the calling one.
     package static func run(until deadline: UInt64, _ body: @escaping @Sendable () -> Void) {
         let monitor = Monitor()
         let isDone = Done()

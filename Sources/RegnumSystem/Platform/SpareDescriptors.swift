@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the process can open more files. Dispatch and Foundation need some for each run loop, and for the main queue,
-// and end the program where the system refuses them.
+// Checks whether the process can open more files. Dispatch and Foundation need descriptors for each run loop and for
+// the main queue, and end the program if the system refuses them.
 
 package enum SpareDescriptors {
-    /// True if so many more files can be opened now. Costs as many calls to open.
+    /// Returns true if `count` more files can be opened now. Costs `count` calls to open.
     package static func has(_ count: Int) -> Bool {
         var opened: [Int32] = []
         defer { for descriptor in opened { SystemCalls.closeFile(descriptor) } }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls on files. Each returns its result, or the error as a negative number, so that `errno` is
-// read in the same function that made the call and nowhere else. Interrupted calls are made again here.
+// The system calls on files. Each returns its result, or the error as a negative number, so that `errno` is read only
+// in the function that made the call. Calls interrupted by a signal are repeated here.
 
 #if canImport(Glibc)
     import Glibc
@@ -11,7 +11,7 @@
 #endif
 
 enum SystemCalls {
-    /// Where a symbolic link leads; nil where `path` is none, or leads nowhere.
+    /// The path that a symbolic link leads to; nil if `path` is not a link, or if it leads nowhere.
     static func linkedPath(_ path: String) -> String? {
         var byte: CChar = 0
         guard readlink(path, &byte, 1) > 0, let found = realpath(path, nil) else { return nil }
@@ -19,10 +19,10 @@ enum SystemCalls {
         return String(cString: found)
     }
 
-    /// Linux moves at most 2 GiB - 4 KiB in one call, so longer transfers are split well below that.
+    /// Linux transfers at most 2 GiB - 4 KiB per call, so longer transfers are split well below that.
     static let longestTransfer = 1 << 30
 
-    /// Makes the call until no signal interrupts it; the result, or minus `errno`.
+    /// Repeats the call while signals interrupt it. Returns its result, or minus `errno`.
     @inline(__always)
     private static func call<Result: FixedWidthInteger>(_ body: () -> Result) -> Int {
         while true {
@@ -40,7 +40,7 @@ enum SystemCalls {
             case .readWrite: O_RDWR
             case .readWriteCreate: O_RDWR | O_CREAT
             case .readWriteNoFollow: O_RDWR | O_NOFOLLOW
-            // A pipe would make the call wait for somebody who writes to it.
+            // Without O_NONBLOCK, opening a pipe would wait for a writer.
             case .readOnlyNoFollow: O_RDONLY | O_NOFOLLOW | O_NONBLOCK
             case .createNew: O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW
             }
@@ -53,36 +53,36 @@ enum SystemCalls {
         call { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     }
 
-    /// Not repeated after a signal: on Linux the descriptor is gone even then.
+    /// Not repeated after a signal: on Linux the descriptor is closed even then.
     static func closeFile(_ descriptor: Int32) {
         _ = close(descriptor)
     }
 
-    /// At most `longestTransfer` bytes; may be short.
+    /// Reads at most `longestTransfer` bytes; may be short.
     static func readBytes(_ descriptor: Int32, _ target: UnsafeMutableRawPointer, _ count: Int, _ offset: Int)
         -> Int
     {
         call { pread(descriptor, target, min(count, longestTransfer), off_t(offset)) }
     }
 
-    /// At most `longestTransfer` bytes; may be short.
+    /// Writes at most `longestTransfer` bytes; may be short.
     static func writeBytes(_ descriptor: Int32, _ source: UnsafeRawPointer, _ count: Int, _ offset: Int)
         -> Int
     {
         call { pwrite(descriptor, source, min(count, longestTransfer), off_t(offset)) }
     }
 
-    /// Begins to write bytes of the page cache to the disk; nothing where the system knows no such call. What it cannot
-    /// begin with it tells at once, what fails later is told to the next sync.
+    /// Starts writeback of bytes in the page cache; does nothing if the system has no such call. Errors at the start
+    /// are returned; later ones are reported by the next sync.
     static func beginWriteback(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
         guard let syncFileRange else { return 0 }
-        // SYNC_FILE_RANGE_WRITE: does not wait for what it has begun.
+        // SYNC_FILE_RANGE_WRITE: does not wait for the writes that it starts.
         return call { syncFileRange(descriptor, Int64(offset), Int64(count), 2) }
     }
 
     private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
 
-    /// Of Linux, where its headers hide it.
+    /// Linux only; looked up because the headers hide it.
     private static let syncFileRange: SyncFileRange? = {
         #if os(Linux)
             dlsym(nil, "sync_file_range").map { unsafeBitCast($0, to: SyncFileRange.self) }
@@ -95,7 +95,7 @@ enum SystemCalls {
         call { ftruncate(descriptor, off_t(byteCount)) }
     }
 
-    /// Reserves space and lengthens the file. `isUnsupported` where the file system cannot.
+    /// Reserves space and extends the file. `isUnsupported` is true for the result if the file system cannot reserve.
     static func reserveSpace(_ descriptor: Int32, from offset: Int, count: Int) -> Int {
         #if canImport(Darwin)
             var request = fstore_t()
@@ -105,32 +105,32 @@ enum SystemCalls {
             let result = call { fcntl(descriptor, F_PREALLOCATE, &request) }
             return result < 0 ? result : setLength(descriptor, offset + count)
         #else
-            // This one returns the error instead of setting `errno`.
+            // This function returns the error instead of setting `errno`.
             var code: Int32
             repeat { code = posix_fallocate(descriptor, off_t(offset), off_t(count)) } while code == EINTR
             return -Int(code)
         #endif
     }
 
-    /// True where the system has as much space for the file as so many bytes need.
+    /// True if the file has at least `byteCount` bytes of space allocated.
     static func isReserved(_ descriptor: Int32, _ byteCount: Int) -> Bool {
         var raw = stat()
         guard call({ fstat(descriptor, &raw) }) == 0 else { return false }
         return Int(raw.st_blocks) * 512 >= byteCount
     }
 
-    /// True for what `reserveSpace` gives on a file system that cannot reserve.
+    /// True for the error of `reserveSpace` on a file system that cannot reserve space.
     static func isUnsupported(_ result: Int) -> Bool {
         result == -Int(EOPNOTSUPP) || result == -Int(ENOTSUP) || result == -Int(ENOSYS)
             || result == -Int(EINVAL)
     }
 
-    /// True for what a lock gives on a file system that has none. ENOLCK may also mean that there is none just now.
+    /// True for the error of a lock call on a file system without locks. ENOLCK is not one: it may be temporary.
     static func isUnsupportedLock(_ result: Int) -> Bool { isUnsupported(result) }
 
     static func syncFile(_ descriptor: Int32, _ kind: SyncKind) -> Int {
         #if canImport(Darwin)
-            // There, fsync leaves the bytes in the drive's cache.
+            // On Darwin, fsync leaves the bytes in the drive's cache.
             return call { fcntl(descriptor, F_FULLFSYNC) }
         #else
             return switch kind {
@@ -140,14 +140,14 @@ enum SystemCalls {
         #endif
     }
 
-    /// Some file systems have nothing to sync in a directory and refuse to try.
+    /// Syncs a directory. Some file systems have nothing to sync there and return EINVAL.
     static func syncDirectory(_ descriptor: Int32) -> Int {
         let result = call { fsync(descriptor) }
         return result == -Int(EINVAL) ? 0 : result
     }
 
-    /// Lets `target`, an open empty file, share the bytes of `source` until one of them is written to. An error where
-    /// the file system, or the platform, cannot.
+    /// Lets the open empty file `target` share the bytes of `source` until one of them is written. Returns an error if
+    /// the file system or the platform does not support that.
     static func shareBytes(_ source: Int32, with target: Int32) -> Int {
         #if os(Linux)
             // FICLONE of linux/fs.h, a macro that is not imported.
@@ -169,7 +169,7 @@ enum SystemCalls {
         call { mkdir(path, 0o755) }
     }
 
-    /// Fills `buffer`; the system gives at most 256 bytes a call, and never fails for those.
+    /// Fills `buffer`. The system gives at most 256 bytes per call, and never fails for so few.
     static func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
         guard let base = buffer.baseAddress else { return }
         var filled = 0
@@ -185,7 +185,7 @@ enum SystemCalls {
 // MARK: - Second names
 
 extension SystemCalls {
-    /// 0 or minus `errno`.
+    /// Returns 0 or minus `errno`.
     static func link(_ source: UnsafePointer<CChar>, _ target: UnsafePointer<CChar>) -> Int {
         while true {
             #if canImport(Glibc)
@@ -201,7 +201,7 @@ extension SystemCalls {
         }
     }
 
-    /// True where the file system knows no second names.
+    /// True if the file system does not support hard links.
     static func isUnsupportedLink(_ result: Int) -> Bool {
         result == -Int(EPERM) || result == -Int(EOPNOTSUPP) || result == -Int(ENOSYS) || result == -Int(EMLINK)
     }
@@ -230,12 +230,12 @@ extension SystemCalls {
         }
     }
 
-    /// The length of an open file, in bytes. Not by `fstat`: that costs three times as much, and makes Linux give the
-    /// next write a time of its own, so that a sync has the inode to write as well as the bytes. The position that
-    /// this moves is not used.
+    /// The length of an open file, in bytes. Not by `fstat`, which costs three times as much and makes Linux give the
+    /// next write a new timestamp, so that a sync has to write the inode as well as the bytes. Moves the file position,
+    /// which is not used.
     static func length(_ descriptor: Int32) -> Int { call { Int(lseek(descriptor, 0, SEEK_END)) } }
 
-    /// `information` is set where the result is 0.
+    /// Sets `information` if the result is 0.
     static func inspect(_ descriptor: Int32, _ information: inout FileInformation?) -> Int {
         var raw = stat()
         let result = call { fstat(descriptor, &raw) }
@@ -243,7 +243,7 @@ extension SystemCalls {
         return result
     }
 
-    /// `information` is set where the result is 0.
+    /// Sets `information` if the result is 0.
     static func inspect(_ path: UnsafePointer<CChar>, _ information: inout FileInformation?) -> Int {
         var raw = stat()
         let result = call { stat(path, &raw) }
@@ -261,22 +261,23 @@ extension SystemCalls {
         var new = stat()
         guard call({ fstat(source, &old) }) == 0, call({ fstat(target, &new) }) == 0 else { return true }
         if asReplacement, new.st_uid != old.st_uid || new.st_gid != old.st_gid {
-            // Only the administrator may give files away; to one of his own groups everybody may.
+            // Only root may give files away; an owner may choose any group to which he belongs.
             if fchown(target, old.st_uid, old.st_gid) != 0 { _ = fchown(target, uid_t.max, old.st_gid) }
             guard call({ fstat(target, &new) }) == 0 else { return true }
         }
         let had = UInt32(new.st_mode) & 0o777
         var permissions = UInt32(old.st_mode) & 0o666
         let list = AccessList.read(source)
-        // It speaks of the owner and the group without their names.
+        // The list refers to the owner and the group without naming them, so it is valid only if both are the same.
         if case .list(let list) = list, asReplacement, new.st_uid == old.st_uid, new.st_gid == old.st_gid,
             AccessList.write(list, to: target)
         {
             return true
         }
-        // Without the list it is not known what the group may.
+        // If there is a list, the permission bits do not show what the group may do.
         if list != .none, !asReplacement { permissions &= 0o600 }
-        // The folder may have given it one, whose users `fchmod` lets in, and without which the group gets what they had.
+        // The new file may have inherited a list from its directory. `fchmod` would let the users of that list in, and
+        // without the list the group would get the permissions that the list allowed at most.
         if AccessList.read(target) != .none {
             _ = fchmod(target, mode_t(had & 0o600))
             AccessList.remove(target)
@@ -285,7 +286,7 @@ extension SystemCalls {
         }
         let has = UInt32(new.st_mode) & 0o777
         if new.st_gid != old.st_gid {
-            // Who is of the one group may be nobody to the other: both get what both had.
+            // A member of one group may be an outsider to the other, so both get only the permissions that both had.
             let both = permissions >> 3 & permissions & 0o6
             permissions = permissions & 0o600 | both << 3 | both
         }
@@ -296,8 +297,8 @@ extension SystemCalls {
 
     private static let maskLock = Lock(0)
 
-    /// The permissions that the process takes from files it makes. Linux tells of them; elsewhere they can only be read by
-    /// being set: what other threads make meanwhile is theirs alone.
+    /// The file mode creation mask of the process. Linux reports it. Elsewhere it can only be read by setting it: files
+    /// that other threads create in the meantime are private to their owner.
     private static func creationMask() -> UInt32 {
         if let mask = CurrentProcess.creationMask { return mask }
         return maskLock.withLock { _ in
@@ -311,8 +312,8 @@ extension SystemCalls {
 // MARK: - Locks
 
 extension SystemCalls {
-    // Locks that belong to the open file, not to the process: closing another descriptor of the same file
-    // leaves them alone. The headers' names are not imported, so their numbers stand here.
+    // Locks that belong to the open file, not to the process: closing another descriptor of the same file does not
+    // release them. The constants of the headers are not imported, so their values are given here.
     #if canImport(Darwin)
         private static let testLock: Int32 = 92
         private static let setLock: Int32 = 90
@@ -333,14 +334,14 @@ extension SystemCalls {
         return request
     }
 
-    /// 0 when taken, 1 when another open file holds it and `waits` is false.
+    /// Returns 0 if the lock was taken, 1 if another open file holds it and `waits` is false.
     static func lock(_ descriptor: Int32, byte: Int, waits: Bool) -> Int {
         var request = request(Int32(F_WRLCK), byte, 1)
         let result = call { fcntl(descriptor, waits ? awaitLock : setLock, &request) }
         return !waits && (result == -Int(EAGAIN) || result == -Int(EACCES)) ? 1 : result
     }
 
-    /// 0 when the shared lock is taken, 1 when another open file holds the exclusive one.
+    /// Returns 0 if the shared lock was taken, 1 if another open file holds the exclusive one.
     static func lockShared(_ descriptor: Int32, byte: Int) -> Int {
         var request = request(Int32(F_RDLCK), byte, 1)
         let result = call { fcntl(descriptor, setLock, &request) }
@@ -352,13 +353,13 @@ extension SystemCalls {
         _ = call { fcntl(descriptor, setLock, &request) }
     }
 
-    /// Gives back every lock of this open file. A count of 0 means "to the end".
+    /// Releases every lock of this open file. A count of 0 means "to the end".
     static func unlockAll(_ descriptor: Int32) {
         var request = request(Int32(F_UNLCK), 0, 0)
         _ = call { fcntl(descriptor, setLock, &request) }
     }
 
-    /// 1 where another open file holds one of the locks, 0 where none does.
+    /// Returns 1 if another open file holds one of the locks, else 0.
     static func isLocked(_ descriptor: Int32, bytes: Range<Int>) -> Int {
         var request = request(Int32(F_WRLCK), bytes.lowerBound, bytes.count)
         let result = call { fcntl(descriptor, testLock, &request) }
@@ -366,7 +367,7 @@ extension SystemCalls {
         return request.l_type == Int16(F_UNLCK) ? 0 : 1
     }
 
-    /// As `isLocked`; `found` are the bytes of one of those locks, as far as they are asked for.
+    /// Like `isLocked`; sets `found` to the locked range of one of those locks, limited to `bytes`.
     static func isLocked(_ descriptor: Int32, bytes: Range<Int>, found: inout Range<Int>) -> Int {
         var request = request(Int32(F_WRLCK), bytes.lowerBound, bytes.count)
         let result = call { fcntl(descriptor, testLock, &request) }

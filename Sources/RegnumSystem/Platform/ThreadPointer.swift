@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pointer for each thread, nil at first. Nobody frees what it points at: whoever sets it resets it.
+// A thread-local pointer, initially nil. Its target is never freed: the code that sets the pointer resets it.
 
 #if canImport(Glibc)
     import Glibc
@@ -12,7 +12,7 @@
 package struct ThreadPointer: Sendable {
     private let key: pthread_key_t
 
-    /// To be made once in a process: there are few keys.
+    /// Creates a key. Keys are scarce, so each use creates one per process.
     package init() {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)

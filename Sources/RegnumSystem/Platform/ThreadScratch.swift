@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small piece of memory for each thread, for what is put together and used at once.
+// A small thread-local buffer for data that is built and used at once.
 
 #if canImport(Glibc)
     import Glibc
@@ -19,8 +19,8 @@ package enum ThreadScratch {
         return key
     }()
 
-    /// The calling thread's memory, aligned to 16, given back when the thread ends. Whoever calls next on this
-    /// thread may write over it.
+    /// The calling thread's buffer, aligned to 16 bytes, freed when the thread ends. The next user on this thread may
+    /// overwrite it.
     package static var bytes: UnsafeMutableRawPointer {
         if let memory = pthread_getspecific(key) { return memory }
         guard let memory = malloc(byteCount), pthread_setspecific(key, memory) == 0 else {

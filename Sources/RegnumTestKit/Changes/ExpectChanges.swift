@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What observers are told of a piece of code, without waiting: the kit delivers at once.
+// Records the notifications that a piece of code causes, without waiting: they are delivered at once.
 
 public import Regnum
 public import Testing
 
-/// What observers of a collection or an object were told.
+/// The notifications that an observer of a collection or an object received.
 ///
 /// ```swift
 /// #expect(try expectChanges(on: dogs) { try realm.write { realm.add(Dog()) } } == .update(insertions: [1]))
@@ -12,15 +12,15 @@ public import Testing
 public struct RecordedChanges: Equatable, Sendable, CustomStringConvertible {
     /// One call of an observer.
     public enum Call: Equatable, Sendable, CustomStringConvertible {
-        /// Indices into the collection: deletions and modifications before the change, insertions after it.
+        /// Indices in the collection: of deletions and modifications before the change, of insertions after it.
         case update(deletions: [Int], insertions: [Int], modifications: [Int])
-        /// Keys of a map.
+        /// The keys of a map.
         case keys(deletions: [String], insertions: [String], modifications: [String])
-        /// Names of an object's properties, in alphabetical order.
+        /// The names of an object's properties, in alphabetical order.
         case properties([String])
         /// The object was deleted.
         case deleted
-        /// The observer was told of an error.
+        /// The observer was notified of an error.
         case error(String)
 
         public var description: String {
@@ -39,10 +39,10 @@ public struct RecordedChanges: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The calls in their order.
+    /// The calls, in order.
     public var calls: [Call]
 
-    /// The calls in their order.
+    /// Creates a record of these calls, in order.
     public init(_ calls: [Call]) { self.calls = calls }
 
     /// The observer was not called.
@@ -64,7 +64,7 @@ public struct RecordedChanges: Equatable, Sendable, CustomStringConvertible {
         RecordedChanges([.keys(deletions: deletions, insertions: insertions, modifications: modifications)])
     }
 
-    /// One call for an object, for these properties in any order.
+    /// One call for an object, with these properties in any order.
     public static func properties(_ names: String...) -> RecordedChanges {
         RecordedChanges([.properties(names.sorted())])
     }
@@ -75,27 +75,30 @@ public struct RecordedChanges: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension RealmCare where Self == Realm {
-    /// Moves the realm on to the newest version, unless its `autorefresh` is off, and calls observers now that would be
-    /// called at the next turn of the run loop, queue or actor. On the realm's own thread; does nothing inside a write.
+    /// Advances the realm to the newest version, unless its `autorefresh` is off, and immediately delivers the
+    /// notifications that would otherwise be delivered in the next cycle of the run loop, queue or actor. Called on the
+    /// realm's own thread; does nothing inside a write transaction.
     public func deliverNotifications() {
         let realm: Realm = self
         realm.core.deliverChanges()
     }
 }
 
-/// Runs `body` and returns what an observer of `collection` was told of it. There is no waiting: what other threads
-/// have committed meanwhile is seen, and the observer called, when `body` has ended.
+/// Runs `body` and returns the notifications that an observer of `collection` received because of it. It does not wait:
+/// when `body` has ended, the realm advances to the newest version, which includes commits of other threads, and the
+/// observer is called.
 ///
-/// Works on every thread, also where observers need a run loop and there is none.
+/// Works on every thread, including those without the run loop that observers otherwise need.
 ///
 /// - Parameters:
-///   - collection: what is observed.
-///   - expected: where it is given, anything else is a failure of the running test.
-///   - keyPaths: as of `observe`.
-///   - sourceLocation: where a failure is shown.
-///   - body: changes the collection.
-/// - Throws: what `body` throws.
-/// - Thread: that of the collection. Misuse for a collection that cannot be observed, and inside a write.
+///   - collection: The collection to observe.
+///   - expected: If given, any other result is a failure of the running test.
+///   - keyPaths: The key paths to observe, as in `observe`.
+///   - sourceLocation: The location of failures.
+///   - body: Changes the collection.
+/// - Throws: The error that `body` throws.
+/// - Thread: The collection's thread. It is a programmer error if the collection cannot be observed, and inside a write
+///   transaction.
 @discardableResult
 public func expectChanges<C: RealmCollection>(
     on collection: C, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,
@@ -115,7 +118,7 @@ public func expectChanges<C: RealmCollection>(
     }
 }
 
-/// As `expectChanges(on:)` of a collection, for an object: names of properties, or its deletion.
+/// Same as `expectChanges(on:)` for a collection, but for an object: the names of its properties, or its deletion.
 @discardableResult
 public func expectChanges<Element: ObjectBase & ThreadConfined>(
     on object: Element, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,
@@ -133,7 +136,7 @@ public func expectChanges<Element: ObjectBase & ThreadConfined>(
     }
 }
 
-/// As `expectChanges(on:)` of a collection, for a map: its keys.
+/// Same as `expectChanges(on:)` for a collection, but for a map: its keys.
 @discardableResult
 public func expectChanges<Key, Value>(
     on map: Map<Key, Value>, _ expected: RecordedChanges? = nil, keyPaths: [String]? = nil,
@@ -156,7 +159,7 @@ public func expectChanges<Key, Value>(
     }
 }
 
-/// Confined to one call.
+/// Records the calls of one observer. Confined to one call.
 private final class ChangeRecorder {
     var calls: [RecordedChanges.Call] = []
 
@@ -167,7 +170,7 @@ private final class ChangeRecorder {
         realm?.core.listenWithoutTurns()
         let token = observe()
         defer { token.invalidate() }
-        // The call with the state as it is.
+        // Delivers the initial call, which is not recorded.
         realm?.core.deliverChanges()
         calls = []
         try body()

@@ -7,25 +7,25 @@ internal import RegnumSimulation
 internal import Synchronization
 public import Testing
 
-/// A generator of numbers that look random and are the same for the same seed, on every machine and with every version
-/// of this library.
+/// A pseudo-random number generator whose numbers are the same for the same seed, on every machine and with every
+/// version of this library.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var random: SeededRandom
 
-    /// Equal seeds give equal sequences.
+    /// Creates a generator. Equal seeds give equal sequences.
     public init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     /// The next number.
     public mutating func next() -> UInt64 { random.next() }
 
-    /// A text of up to `length` letters, digits and characters of other scripts; often empty or short.
+    /// A string of up to `length` letters, digits and characters of other scripts; may be empty.
     public mutating func text(upTo length: Int = 12) -> String {
         let letters = Array("abcxyzABC019 _'\"%\\äß漢🐕")
         let count = Int.random(in: 0...length, using: &self)
         return String((0..<count).map { _ in letters.randomElement(using: &self) ?? "a" })
     }
 
-    /// A number that is often small, and sometimes at a limit of its type.
+    /// A number that is usually small, and sometimes at a limit of its type.
     public mutating func integer() -> Int {
         switch Int.random(in: 0..<8, using: &self) {
         case 0: [Int.min, -1, 0, 1, Int.max].randomElement(using: &self) ?? 0
@@ -35,7 +35,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Identifiers that count up: the first is 1, the second 2, in whatever form is asked for. Any thread.
+/// Consecutive identifiers: the first is 1, the second 2, in any form. Any thread.
 ///
 /// ```swift
 /// let ids = TestIdentifiers()
@@ -45,7 +45,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 public final class TestIdentifiers: Sendable {
     private let count: Atomic<UInt64>
 
-    /// The first identifier is the one after `start`.
+    /// Creates a generator whose first identifier is the one after `start`.
     public init(after start: UInt64 = 0) { count = Atomic(start) }
 
     /// The next number.
@@ -72,7 +72,7 @@ public final class TestIdentifiers: Sendable {
         return id
     }
 
-    /// The next number behind a prefix.
+    /// The next number after a prefix.
     public func text(_ prefix: String = "id-") -> String { "\(prefix)\(integer())" }
 
     private func hexadecimal(_ length: Int) -> String {
@@ -81,7 +81,7 @@ public final class TestIdentifiers: Sendable {
     }
 }
 
-/// A clock that stands still until it is told otherwise, for code that takes its time from a closure. Any thread.
+/// A clock that stands still until it is set or advanced, for code that gets its time from a closure. Any thread.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -92,13 +92,14 @@ public final class TestClock: Sendable {
     private let time: Mutex<Date>
     private let step: TimeInterval
 
-    /// It shows `start`, at first 1 January 2001, 00:00 UTC, and goes on by `step` seconds with each look at it.
+    /// Creates a clock that shows `start`, by default 1 January 2001, 00:00 UTC, and advances by `step` seconds each
+    /// time it is read.
     public init(at start: Date = Date(timeIntervalSinceReferenceDate: 0), step: TimeInterval = 0) {
         time = Mutex(start)
         self.step = step
     }
 
-    /// What it shows.
+    /// The time that the clock shows.
     public var now: Date {
         time.withLock { time in
             defer { time.addTimeInterval(step) }
@@ -106,19 +107,19 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Goes on by so many seconds; back where they are negative.
+    /// Advances the clock by `seconds`, or moves it back if they are negative.
     public func advance(by seconds: TimeInterval) { time.withLock { $0.addTimeInterval(seconds) } }
 
-    /// Shows another time.
+    /// Sets the clock to another time.
     public func set(to date: Date) { time.withLock { $0 = date } }
 }
 
-/// Lets `ObjectId.generate()` count up in each test. Made by `.countedObjectIds`.
+/// Makes `ObjectId.generate()` count up in each test. Created by `.countedObjectIds`.
 public struct CountedObjectIds: TestTrait, SuiteTrait, TestScoping {
-    /// True: of a suite it counts for each of its tests.
+    /// True: on a suite, the trait applies to each of its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs a test with identifiers of its own. Called by Swift Testing.
+    /// Runs a test with its own identifiers. Called by Swift Testing.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -128,12 +129,12 @@ public struct CountedObjectIds: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == CountedObjectIds {
-    /// `ObjectId.generate()`, and so the default values of primary keys, count up from 1 in each test. Holds for the
-    /// test's task and child tasks.
+    /// Makes `ObjectId.generate()`, and with it default values of primary keys, count up from 1 in each test. Applies
+    /// to the test's task and its child tasks.
     public static var countedObjectIds: Self { CountedObjectIds() }
 }
 
-/// Runs `body` with `ObjectId.generate()` counting up from 1 on the calling thread: for XCTest.
+/// Runs `body` with `ObjectId.generate()` counting up from 1 on the calling thread. For XCTest.
 public func withCountedObjectIds<Result>(_ body: () throws -> Result) rethrows -> Result {
     let identifiers = TestIdentifiers()
     return try IdentifierGenerator(objectIds: { identifiers.objectId() }).run(body)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a user's data where power goes, the process is killed, or the disk fails, at each call to the disk
-// that a piece of code makes. The disk is simulated; the database and the code are the real ones.
+// Tests whether a user's data survives if the power fails, the process is killed, or the disk fails, at each call to
+// the disk that a piece of code makes. The disk is simulated; the database and the code are real.
 
 internal import Foundation
 public import Regnum
@@ -8,21 +8,21 @@ internal import RegnumSimulation
 internal import RegnumSystem
 public import Testing
 
-/// What happens to the disk or the process.
+/// A fault of the disk or the process.
 public enum StorageFault: String, Sendable, CaseIterable {
-    /// Power goes. Writes that were not confirmed by a sync reach the disk or do not, in parts and in any order.
+    /// The power fails. Writes that no sync has confirmed may reach the disk or not, in parts and in any order.
     case powerLoss
-    /// The process is killed. Everything it has written is there.
+    /// The process is killed. Everything that it has written is kept.
     case killedProcess
-    /// The disk is full from now on.
+    /// The disk is full from that call on.
     case diskFull
     /// One call to the disk fails.
     case ioError
 }
 
-/// Runs `block` over and over, each time with a fault at another of its calls to the disk, opens the realm anew, and
-/// checks its integrity and `invariant`. What the invariant throws, and damage, are failures of the running test that
-/// name the fault and the call.
+/// Runs `block` repeatedly, each time with a fault at another one of its calls to the disk. After each run it opens the
+/// realm again and checks its integrity and `invariant`. Damage, and errors that the invariant throws, are failures of
+/// the running test that name the fault and the call.
 ///
 /// ```swift
 /// try expectSurvival(Account.self) { realm in
@@ -35,23 +35,23 @@ public enum StorageFault: String, Sendable, CaseIterable {
 /// }
 /// ```
 ///
-/// `block` may throw: errors are what a full disk and a failing one lead to. It must not end the program over them
-/// (`try!`); misuse in it is caught. After `.diskFull` and `.ioError` the invariant is also checked in the realm that
-/// met the fault, which must be usable.
+/// `block` may throw, since a full or failing disk causes errors. It must not end the program because of them (`try!`);
+/// programmer errors in it are caught. After `.diskFull` and `.ioError` the invariant is also checked in the realm in
+/// which the fault occurred, which must still be usable.
 ///
 /// - Parameters:
-///   - types: the classes.
-///   - faults: those to try.
-///   - limit: calls to try for each fault, evenly spread where `block` makes more.
-///   - seed: decides what a power loss leaves.
-///   - sourceLocation: where failures are shown.
-///   - prepare: fills the realm before; without faults.
-///   - block: the code under test.
-///   - invariant: throws where the data is not as it must be, with or without what `block` does.
-/// - Returns: how many times `block` was run with a fault.
-/// - Throws: what `prepare` throws, and `block` where there is no fault.
-/// - Thread: the calling one, for all of it. Each run opens a realm twice, which takes about a millisecond in a release
-///   build.
+///   - types: The classes.
+///   - faults: The faults to try.
+///   - limit: The maximum number of calls to try for each fault, evenly spread if `block` makes more.
+///   - seed: Determines what a power loss leaves.
+///   - sourceLocation: The location of failures.
+///   - prepare: Fills the realm beforehand, without faults.
+///   - block: The code under test.
+///   - invariant: Throws if the data is not as it must be, both with and without the changes of `block`.
+/// - Returns: The number of runs of `block` with a fault.
+/// - Throws: The error that `prepare` throws, or `block` if there is no fault.
+/// - Thread: The calling thread, for everything. Each run opens a realm twice, which takes about a millisecond in a
+///   release build.
 @discardableResult
 public func expectSurvival(
     _ types: ObjectBase.Type..., of faults: [StorageFault] = StorageFault.allCases, limit: Int = 64, seed: UInt64 = 1,
@@ -72,23 +72,24 @@ public func expectSurvival(
     return runs
 }
 
-/// A call to the disk that a block makes.
+/// A call to the disk made by the block.
 private struct DiskCall {
-    /// Among all calls of the block.
+    /// The index among all calls of the block.
     let index: Int
     let operation: String
-    /// Among those of the operation.
+    /// The index among the calls of the same operation.
     let indexOfOperation: Int
 
     var takesSpace: Bool { operation == "write" || operation == "allocate" }
 }
 
-/// The disks of one call of `expectSurvival`. Confined to it.
+/// The disks of one call of `expectSurvival`. Confined to that call.
 private struct SurvivalTrial {
     let types: [ObjectBase.Type]
     let location: SourceLocation
     var random: SeededRandom
-    /// An invariant that fails everywhere would flood the report.
+    /// The number of failures so far. Only the first ones are reported, because an invariant that always fails would
+    /// flood the report.
     private var complaints = 0
     private static let complaintLimit = 10
 
@@ -110,7 +111,7 @@ private struct SurvivalTrial {
         return disk.contents ?? []
     }
 
-    /// The calls that `block` makes where nothing fails.
+    /// The calls to the disk that `block` makes without a fault.
     mutating func calls(of block: (Realm) throws -> Void, on start: [UInt8]) throws -> [DiskCall] {
         let disk = PretendedDisk(start, seed: random.next())
         let realm = try Realm(configuration: disk.configuration(types))
@@ -132,7 +133,7 @@ private struct SurvivalTrial {
         do {
             let realm = try Realm(configuration: disk.configuration(types))
             disk.arm(fault, call)
-            // Errors are what the fault leads to, and so is misuse: reads have no other way to fail.
+            // The fault leads to errors, and to programmer errors, because reads have no other way to fail.
             _ = catchMisuse { try? block(realm) }
             if fault == .diskFull || fault == .ioError {
                 disk.files.failure = nil
@@ -172,7 +173,7 @@ private struct SurvivalTrial {
 }
 
 extension PretendedDisk {
-    /// Lets the fault happen at that call from now on.
+    /// Schedules the fault for that call, counted from now.
     fileprivate func arm(_ fault: StorageFault, _ call: DiskCall) {
         switch fault {
         case .powerLoss, .killedProcess: files.crashAfterCall(files.operationCount + call.index)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real realm on a pretended disk that fails when a test wants it to: for the error paths of code that writes.
+// A real realm on a simulated disk that fails on demand, for testing the error paths of code that writes.
 
 internal import Foundation
 public import Regnum
@@ -7,7 +7,7 @@ internal import RegnumSimulation
 internal import RegnumSystem
 internal import Synchronization
 
-/// A realm whose disk fails on demand. Errors are those that a real disk leads to.
+/// A realm whose disk fails on demand, with the same errors as a real disk.
 ///
 /// ```swift
 /// let faulty = try FaultyRealm(Dog.self)
@@ -18,39 +18,40 @@ internal import Synchronization
 /// try repository.save(Dog())
 /// ```
 ///
-/// Confined to the thread that made it.
+/// Confined to the thread that created it.
 public final class FaultyRealm {
     private let disk: PretendedDisk
     /// The realm.
     public let realm: Realm
 
-    /// A new, empty realm for these classes, or for all of the program where none is given. Throws `Realm.Error`.
+    /// Creates an empty realm for these classes, or for all classes of the program if none is given. Throws
+    /// `Realm.Error`.
     public init(_ types: ObjectBase.Type...) throws {
         disk = PretendedDisk(nil, seed: 1)
         realm = try Realm(configuration: disk.configuration(types))
     }
 
-    /// A way in which writing fails.
+    /// A way in which writes fail.
     public enum Failure: Sendable {
         /// There is no space left. Commits throw `Realm.Error` with the code `.outOfDiskSpace`.
         case diskFull
-        /// The disk refuses. Commits throw `Realm.Error` with the code `.fileAccess`.
+        /// The disk fails. Commits throw `Realm.Error` with the code `.fileAccess`.
         case ioError
     }
 
-    /// From now on every write to the disk fails, until `heal()`.
+    /// Makes every write to the disk fail, until `heal()`.
     public func fail(_ failure: Failure) {
         disk.files.failure = SimulatedFailure(
             call: disk.files.operationCount(of: "write"), kind: failure == .diskFull ? .noSpace : .io,
             isPersistent: true, operation: "write")
     }
 
-    /// The disk works again. Objects are as after the last commit that went well.
+    /// Makes the disk work again. Objects are as after the last successful commit.
     public func heal() { disk.files.failure = nil }
 }
 
-/// Opens a realm, or throws where a test wants it: for code that gets its realm from a closure or a protocol of its
-/// own. `extension FailingProvider: RealmSource {}` makes it a stand-in for the program's own source.
+/// Opens a realm, or throws on demand, for code that gets its realm from a closure or a protocol of its own.
+/// `extension FailingProvider: RealmSource {}` makes it a substitute for the program's own source.
 ///
 /// ```swift
 /// let provider = FailingProvider(Realm.Error(.fileAccess), failing: [0])
@@ -62,10 +63,12 @@ public struct FailingProvider: Sendable {
     private let configuration: Realm.Configuration
     private let calls = CallCounter()
 
+    /// Creates a provider.
+    ///
     /// - Parameters:
-    ///   - error: what is thrown.
-    ///   - failing: the calls that fail, from 0; nil for all.
-    ///   - configuration: what the other calls open.
+    ///   - error: The error to throw.
+    ///   - failing: The calls that fail, from 0; nil for all.
+    ///   - configuration: The realm that the other calls open.
     public init(
         _ error: any Error = Realm.Error(.fail), failing: Set<Int>? = nil,
         configuration: Realm.Configuration = .defaultConfiguration
@@ -75,10 +78,10 @@ public struct FailingProvider: Sendable {
         self.configuration = configuration
     }
 
-    /// How often it was called.
+    /// The number of calls so far.
     public var callCount: Int { calls.count }
 
-    /// A realm of the calling thread, or the error.
+    /// Opens a realm on the calling thread, or throws the error.
     @Sendable public func realm() throws -> Realm {
         let call = calls.next()
         if failing?.contains(call) ?? true { throw error }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that is really killed, at a call to the disk that a test names: for the body of an exit test.
+// Kills a real process at a chosen call to the disk, for the body of an exit test.
 
 internal import Foundation
 public import Regnum
 internal import RegnumSystem
 internal import Synchronization
 
-/// Opens a realm, runs `block`, and kills this process with SIGKILL just before the call to the disk of that number which
-/// `block` leads to; after `block` where there are fewer. It never returns, so it stands in an exit test, which runs in a
-/// process of its own:
+/// Opens a realm, runs `block`, and kills this process with SIGKILL just before call number `call` to the disk that
+/// `block` causes, or after `block` if it causes fewer. It never returns, so it is used in an exit test, which runs in
+/// a separate process:
 ///
 /// ```swift
 /// @MainActor @Test(arguments: 0..<12)
@@ -27,15 +27,16 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Unlike `expectSurvival(of: [.killedProcess])`, which pretends, all of it is real: the file, its locks, other processes
-/// that have it open. It takes a process for each call, some ten milliseconds or more.
+/// Unlike `expectSurvival(of: [.killedProcess])`, which simulates, everything is real: the file, its locks, and other
+/// processes that have it open. Each call takes a process, and so some ten milliseconds or more.
 ///
 /// - Parameters:
-///   - call: which call, from 0. Calls are those that write, lengthen, cut, sync, make, rename and remove files.
-///   - configuration: of a file. Opening it is not counted.
-///   - block: the code under test.
-/// - Throws: `Realm.Error` where the realm cannot be opened, and what `block` throws; then nothing is killed.
-/// - Thread: any; `block` runs on the calling one.
+///   - call: The number of the call, from 0. Calls that write, extend, truncate, sync, create, rename and remove files
+///     are counted.
+///   - configuration: The configuration of a file. Opening it is not counted.
+///   - block: The code under test.
+/// - Throws: `Realm.Error` if the realm cannot be opened, or the error that `block` throws; then nothing is killed.
+/// - Thread: Any; `block` runs on the calling thread.
 public func killProcess(
     atDiskCall call: Int, of configuration: Realm.Configuration, in block: (Realm) throws -> Void
 ) throws -> Never {
@@ -51,21 +52,21 @@ public func killProcess(
 
 private func killNow() -> Never {
     kill(getpid(), SIGKILL)
-    // The signal needs no handler to run, but the call may return before it arrives.
+    // SIGKILL runs no handler, but the call may return before the signal arrives.
     while true { pause() }
 }
 
-/// The system's files, until the call comes at which the process is killed.
+/// The system's files, until the call at which the process is killed.
 private final class KillingFileSystem: FileSystem {
     private let base: any FileSystem
-    /// Calls that are left; negative while none is counted.
+    /// The number of calls left; negative while calls are not counted.
     private let left = Atomic(-1)
 
     init(_ base: any FileSystem) { self.base = base }
 
     func arm(_ call: Int) { left.store(max(call, 0), ordering: .sequentiallyConsistent) }
 
-    /// Counts one call.
+    /// Counts one call, and kills the process if it is the chosen one.
     fileprivate func step() {
         if left.load(ordering: .relaxed) < 0 { return }
         if left.subtract(1, ordering: .sequentiallyConsistent).oldValue == 0 { killNow() }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated disk with one realm file, under a path that nothing else has.
+// A simulated disk with one realm file, at a unique path.
 
 internal import Foundation
 internal import Regnum
@@ -11,7 +11,7 @@ final class PretendedDisk: Sendable {
     private let folder: String
     private var path: String { folder + "test.realm" }
 
-    /// With these bytes as the file; nil for none.
+    /// Creates a disk with these bytes as the file, or without a file if they are nil.
     init(_ contents: [UInt8]?, seed: UInt64) {
         folder = "/regnum-pretended-\(UUID().uuidString)/"
         files = SimulatedFileSystem(seed: seed, isShared: false)
@@ -28,7 +28,7 @@ final class PretendedDisk: Sendable {
     /// The file as programs see it.
     var contents: [UInt8]? { files.contents(of: path) }
 
-    /// The file as it is found after the fault.
+    /// The file as it is after the fault.
     func contents(after fault: StorageFault, _ random: inout SeededRandom) -> [UInt8]? {
         switch fault {
         case .powerLoss:

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// A copy of a fixture for one test, in a folder that is there on every system.
+// Copies a fixture for one test, to a folder that exists on every system.
 
 public import Foundation
 internal import RegnumSystem
 
-/// Copies `fixture`, a realm file as a rule, to a new folder below the temporary one, under the same name. A test may
-/// open, migrate and change the copy, also where the fixture is read-only; the fixture stays as it is. Each call makes
-/// another copy. They go when the process ends, unless it is killed; a child that it has forked leaves them.
+/// Copies `fixture`, usually a realm file, to a new folder in the temporary directory, under the same name. A test may
+/// open, migrate and change the copy even if the fixture is read-only; the fixture is not changed. Each call makes
+/// another copy. Copies are deleted when the process that made them ends, unless it is killed. A forked child does not
+/// delete its parent's copies.
 ///
-/// It is for what articles about Realm do with `.documentDirectory`, which need not exist on Linux:
+/// Replaces the use of `.documentDirectory` in articles about Realm, which need not exist on Linux:
 ///
 /// ```swift
 /// let copy = try copyFixture(sample)
 /// #expect(try schemaVersionAtURL(copy) == 5)
 /// ```
 ///
-/// `TestRealm` and `withTestRealm` copy a fixture themselves (`copyOf:`), and `expectMigrations` does.
+/// `TestRealm` and `withTestRealm` (`copyOf:`), and `expectMigrations`, copy fixtures themselves.
 ///
-/// - Returns: the URL of the copy.
-/// - Throws: where the fixture cannot be copied.
-/// - Thread: any. Takes the time and space of the file.
+/// - Returns: The URL of the copy.
+/// - Throws: An error if the fixture cannot be copied.
+/// - Thread: Any. Takes time and space for the whole file.
 public func copyFixture(_ fixture: URL) throws -> URL {
     let manager = FileManager.default
     let folder = manager.temporaryDirectory
@@ -32,7 +33,8 @@ public func copyFixture(_ fixture: URL) throws -> URL {
 }
 
 extension FileManager {
-    /// Copies it so that its owner may read and write the copy: copies get the permissions of what they are made of.
+    /// Copies a fixture and lets its owner read and write the copy, which would otherwise get the fixture's
+    /// permissions.
     func copyFixture(_ fixture: URL, to copy: URL) throws {
         try copyItem(at: fixture, to: copy)
         let attributes = try attributesOfItem(atPath: copy.path)
@@ -43,13 +45,13 @@ extension FileManager {
 
 /// The folders of the copies. State: `folders`, guarded by its lock.
 private enum FixtureFolders {
-    /// A child of a fork has all of its parent's, and ends as that does: it removes its own only.
+    /// A forked child inherits its parent's list and exit handler, so each process removes only its own folders.
     private struct Folder: Sendable {
         let process: Int32
         let url: URL
     }
     private static let folders = Lock<[Folder]>([])
-    /// Made with the first folder.
+    /// Registered with the first folder.
     private static let removal: Int32 = atexit { FixtureFolders.removeAll() }
 
     static func add(_ folder: URL) {

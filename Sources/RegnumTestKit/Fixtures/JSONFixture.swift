@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects from JSON: an object of arrays by class, each element an object by property.
+// Creates objects from JSON: an object that has an array for each class; each element is an object with a member for
+// each property.
 
 public import Foundation
 public import Regnum
 
-/// What is wrong with a fixture.
+/// An error in a fixture.
 public struct FixtureError: Error, CustomStringConvertible, Sendable {
-    /// Where, as in "Dog[2].owner".
+    /// The position in the fixture, such as "Dog[2].owner".
     public let place: String
-    /// What is there, and what should be.
+    /// The message: what was found, and what was expected.
     public let message: String
 
     public var description: String { "\(place): \(message)" }
 }
 
 extension RealmCare where Self == Realm {
-    /// Adds the objects of a JSON text, in one transaction, or in the one that is open.
+    /// Adds the objects in a JSON text, in the open transaction or else in a new one.
     ///
     /// ```json
     /// {
@@ -24,13 +25,14 @@ extension RealmCare where Self == Realm {
     /// }
     /// ```
     ///
-    /// Links are primary keys, of objects anywhere in the text or in the realm already, or whole objects. Dates are
-    /// ISO 8601 texts or seconds since 1970; data is base64; UUIDs, ObjectIds and decimals are texts. Objects with a
-    /// primary key that exists already are updated. Objects, and collections in a value of any type, lie in one another at
-    /// most 100 deep. Numbers must fit the declared type.
+    /// Links are primary keys, of objects anywhere in the text or already in the realm, or whole objects. Dates are ISO
+    /// 8601 strings or seconds since 1970; data is base64; UUIDs, ObjectIds and decimals are strings. An object whose
+    /// primary key exists already is updated. Objects, and collections in a value of any type, may be nested at most
+    /// 100 levels deep. Numbers must fit the declared type.
     ///
-    /// - Returns: how many objects of each class the text lists.
-    /// - Throws: `FixtureError` for a text that does not fit the classes, then nothing is changed; `Realm.Error`.
+    /// - Returns: The number of objects of each class that the text lists.
+    /// - Throws: `FixtureError` for a text that does not match the classes, in which case nothing is changed;
+    ///   `Realm.Error`.
     @discardableResult
     public func seed(json: Data) throws -> [String: Int] {
         let realm: Realm = self
@@ -60,16 +62,16 @@ extension RealmCare where Self == Realm {
         return Dictionary(values.map { ($0.name, 1) }, uniquingKeysWith: +)
     }
 
-    /// As `seed(json:)`, of a file.
+    /// Same as `seed(json:)`, for a file.
     @discardableResult
     public func seed(jsonFile url: URL) throws -> [String: Int] { try seed(json: Data(contentsOf: url)) }
 }
 
-/// Turns what JSON has into what properties take.
+/// Converts JSON values to values that properties accept.
 private struct JSONReader {
     let schema: Schema
 
-    /// A link, to be followed when everything has been read.
+    /// A link, to be resolved after everything has been read.
     private struct Link {
         let className: String
         let value: [String: Any]
@@ -77,14 +79,14 @@ private struct JSONReader {
 
     private func hasKey(_ name: String) -> Bool { schema[name]?.primaryKeyProperty != nil }
 
-    /// Makes the object, or updates the one with its key. Inside a write.
+    /// Creates the object, or updates the one with its key. Called inside a write transaction.
     @discardableResult
     func create(_ name: String, _ value: [String: Any], in realm: Realm) -> DynamicObject {
         let value = value.mapValues { linked($0, in: realm) }
         return realm.dynamicCreate(name, value: value, update: hasKey(name) ? .modified : .error)
     }
 
-    /// The value with objects in the place of links.
+    /// The value with its links replaced by objects.
     private func linked(_ value: Any, in realm: Realm) -> Any {
         switch value {
         case let link as Link:
@@ -96,7 +98,7 @@ private struct JSONReader {
         }
     }
 
-    /// How deep objects, and collections in values of any type, may lie in one another.
+    /// The maximum nesting depth of objects, and of collections in values of any type.
     private static let depthLimit = 100
 
     func object(_ json: Any, ofClass name: String, _ place: String, _ depth: Int) throws -> [String: Any] {
@@ -153,7 +155,7 @@ private struct JSONReader {
         guard property.info.accepts(value) else {
             throw FixtureError(place: place, message: "\(json) is no value of the property's type")
         }
-        // By its own type only when it is known to fit.
+        // Converted to Float only after it is known to fit.
         return property.type == .float ? Float(value as? Double ?? 0) : value
     }
 
@@ -209,7 +211,7 @@ private struct JSONReader {
         }
     }
 
-    /// Nil also for one that an Int does not hold: a cast would give another number.
+    /// The value as an Int. Nil also for a number that an Int cannot hold, for which a cast would give another number.
     private static func whole(_ json: Any) -> Int? {
         guard let decimal = json as? NSDecimalNumber else { return json as? Int }
         return decimal.decimalValue == Decimal(Int.min) ? .min : nil

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects for a test to begin with, written as a list.
+// Initial objects for a test, written as a list.
 
 public import Regnum
 
@@ -18,7 +18,7 @@ public enum SeedBuilder {
 }
 
 extension RealmCare where Self == Realm {
-    /// Adds the objects of `objects`, with all that they link to, in one transaction, or in the one that is open.
+    /// Adds the objects of `objects`, with everything that they link to, in the open transaction or else in a new one.
     ///
     /// ```swift
     /// try realm.seed {
@@ -27,7 +27,7 @@ extension RealmCare where Self == Realm {
     /// }
     /// ```
     ///
-    /// Throws `Realm.Error` where the transaction fails. On the realm's own thread.
+    /// Throws `Realm.Error` if the transaction fails. Called on the realm's own thread.
     public func seed(update: Realm.UpdatePolicy = .error, @SeedBuilder _ objects: () throws -> [Object]) throws {
         let realm: Realm = self
         let objects = try objects()
@@ -36,7 +36,7 @@ extension RealmCare where Self == Realm {
 }
 
 extension Realm {
-    /// In the transaction that is open, else in one of its own.
+    /// Runs `body` in the open transaction, or else in a new one.
     func writing<Result>(_ body: () throws -> Result) throws -> Result {
         isInWriteTransaction ? try body() : try write(body)
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file that was ever shipped is brought to the newest schema: rehearsed, directly, and step by step.
+// Tests the migration of every file version that was shipped to the newest schema: rehearsed, direct, and step by step.
 
 public import Foundation
 public import Regnum
 public import Testing
 
-/// Expects that each of `fixtures`, files of older versions, becomes a good file of the newest version. Each is copied;
-/// the fixtures are never changed.
+/// Expects that each of `fixtures`, which are files of older versions, migrates correctly to the newest version. Each
+/// is copied; the fixtures are never changed.
 ///
-/// Of each fixture, a failure of the running test is
-/// - an error of the rehearsal, or other numbers of objects than the rehearsal had,
-/// - an error of the migration, another schema version afterwards, or a file that is not whole,
-/// - another content where the file goes through the versions of `steps` than where it goes straight to the newest,
-/// - more time than `budget` for the migration,
-/// - whatever `check` records or throws.
+/// For each fixture, these are failures of the running test:
+/// - an error in the rehearsal, or other numbers of objects than in the rehearsal,
+/// - an error in the migration, another schema version afterwards, or a file that fails the integrity check,
+/// - other contents after migration through the versions of `steps` than after migration straight to the newest,
+/// - a migration that takes longer than `budget`,
+/// - issues that `check` records, and errors that it throws.
 ///
 /// ```swift
 /// try expectMigrations(
@@ -24,15 +24,15 @@ public import Testing
 /// ```
 ///
 /// - Parameters:
-///   - fixtures: files of the versions that were shipped; they are copied.
-///   - newest: the configuration of the program as it is; its file is not used.
-///   - steps: configurations of versions in between, with the classes and migration blocks of their time. Those that
-///     are newer than the fixture are opened one after the other.
-///   - budget: for the direct migration of one fixture, opening included.
-///   - sourceLocation: where failures are shown.
-///   - check: gets the migrated realm and the URL of its fixture, once for each way.
-/// - Throws: where a fixture cannot be copied.
-/// - Thread: any.
+///   - fixtures: Files of the versions that were shipped; they are copied.
+///   - newest: The current configuration of the program; its file is not used.
+///   - steps: Configurations of intermediate versions, with their classes and migration blocks. Those that are newer
+///     than the fixture are opened in order.
+///   - budget: The time for the direct migration of one fixture, including opening it.
+///   - sourceLocation: The location of failures.
+///   - check: Receives the migrated realm and the URL of its fixture, once for each path of migration.
+/// - Throws: An error if a fixture cannot be copied.
+/// - Thread: Any.
 public func expectMigrations(
     of fixtures: [URL], to newest: Realm.Configuration, through steps: [Realm.Configuration] = [],
     budget: Duration? = nil, sourceLocation: SourceLocation = #_sourceLocation,
@@ -50,7 +50,7 @@ public func expectMigrations(
     }
 }
 
-/// One fixture.
+/// The migrations of one fixture.
 private struct MigrationTrial {
     let fixture: URL
     let newest: Realm.Configuration
@@ -90,7 +90,7 @@ private struct MigrationTrial {
         return configuration
     }
 
-    /// The numbers of objects that the migration will lead to.
+    /// The numbers of objects after the migration, according to a rehearsal.
     private func rehearse(_ url: URL) -> [String: Int]? {
         do {
             let rehearsal = try Realm.rehearseMigration(for: placed(newest, url))
@@ -110,7 +110,7 @@ private struct MigrationTrial {
         }
     }
 
-    /// The content afterwards; nil after a failure.
+    /// The contents after the migration; nil after a failure.
     private func migrate(
         _ url: URL, _ steps: [Realm.Configuration], _ counts: [String: Int]?, _ check: (Realm, URL) throws -> Void
     ) -> String? {
@@ -141,9 +141,9 @@ private struct MigrationTrial {
     }
 }
 
-/// Expects that the classes still have the schema of which `hash` was noted: a schema that has been shipped never
-/// changes without a new schema version. Where it differs, the failure has the new hash and the whole schema as text,
-/// for review.
+/// Expects that the classes still have the schema whose hash was recorded: a schema that has been shipped never changes
+/// without a new schema version. If the hash differs, the failure shows the new hash, and the whole schema as text for
+/// review.
 ///
 /// ```swift
 /// expectSchema(of: [Dog.self, Person.self], hash: "5f0b2c61a9d40e17")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second stack on the caller's thread. The body of `catchMisuse` runs there; a misuse switches back to the
-// caller and never returns. Thread identity, thread-local values, run loop and executor stay the caller's.
+// A second stack on the caller's thread, on which the body of `catchMisuse` runs. A programmer error in it switches
+// back to the caller and never returns. The thread's identity, thread-local values, run loop and executor stay the
+// same.
 
 internal import Foundation
 internal import Regnum
@@ -8,7 +9,7 @@ internal import Synchronization
 
 #if os(Linux) && canImport(Glibc)
 
-    // The headers' declarations are not imported, or differ between versions; the symbols do not.
+    // The headers' declarations are not imported, or differ between versions, but the symbols do not.
     @_silgen_name("getcontext") private func getContext(_ target: UnsafeMutableRawPointer) -> Int32
     @_silgen_name("swapcontext")
     private func swapContext(_ save: UnsafeMutableRawPointer, _ next: UnsafeMutableRawPointer) -> Int32
@@ -16,23 +17,23 @@ internal import Synchronization
     private func makeContext(
         _ context: UnsafeMutableRawPointer, _ entry: @convention(c) () -> Void, _ argumentCount: Int32)
 
-    /// The first fields of `ucontext_t`; the others are the C library's business.
+    /// The first fields of `ucontext_t`; the C library manages the others.
     private struct ContextHead {
         var flags: UInt
         var link: UnsafeMutableRawPointer?
         var stack: stack_t
     }
 
-    /// One stack with the two contexts that switch to it and back. Used by one thread at a time.
+    /// A stack with the two contexts that switch to it and back. Used by one thread at a time.
     final class BodyStack: @unchecked Sendable {
-        // Sendable: only the thread that has taken it from the pool touches it.
+        // Sendable: only the thread that has taken it from the pool accesses it.
 
-        /// Bytes of a stack; memory is used for the touched pages only.
+        /// The size of a stack in bytes; only pages that are touched use memory.
         private static let byteCount = 1 << 20
-        /// More than `ucontext_t` takes on any machine.
+        /// Larger than `ucontext_t` on any machine.
         private static let contextByteCount = 4096
-        /// A stack with an abandoned body is used again after so many misuses, so that a stale pointer into
-        /// it meets old data instead of a live frame.
+        /// The number of stacks kept unused in the pool. A stack with an abandoned body is reused only after that many
+        /// others, so that a stale pointer into it finds old data instead of a live frame.
         private static let restingCount = 64
 
         private struct WeakCore { weak var core: RealmCore? }
@@ -42,7 +43,7 @@ internal import Synchronization
         private let stack: UnsafeMutableRawPointer
         private var body: (() -> Void)?
         private var message: String?
-        /// Realms on which the body has begun a write transaction. Weak: the body may close them.
+        /// The Realms on which the body has begun a write transaction. Weak, because the body may close them.
         private var begun: [WeakCore] = []
 
         private init() {
@@ -51,14 +52,14 @@ internal import Synchronization
             guard let base, base != UnsafeMutableRawPointer(bitPattern: -1) else {
                 fatalError("no memory for the stack of catchMisuse")
             }
-            // Overflow meets this page and ends the process instead of writing over other memory.
+            // A guard page: overflow ends the process instead of overwriting other memory.
             mprotect(base, sysconf(Int32(_SC_PAGESIZE)), PROT_NONE)
             stack = base
         }
 
         // MARK: Pool
 
-        /// Free stacks, the next one first. None is ever freed.
+        /// The free stacks, next one first. They are never deallocated.
         private static let pool = Mutex<[BodyStack]>([])
 
         static func take() -> BodyStack {
@@ -88,7 +89,7 @@ internal import Synchronization
 
         // MARK: Running
 
-        /// Runs `work` on this stack; the message where it was abandoned.
+        /// Runs `work` on this stack. Returns the message if it was abandoned.
         func run(_ work: @escaping () -> Void) -> String? {
             let outer = Self.current
             body = work
@@ -116,7 +117,7 @@ internal import Synchronization
             fatalError("an abandoned body was resumed")
         }
 
-        /// Goes back to the caller of `run`; the frames of the body are never resumed.
+        /// Switches back to the caller of `run`. The frames of the body are never resumed.
         func abandon(_ text: String) -> Never {
             message = text
             leave()
@@ -128,7 +129,7 @@ internal import Synchronization
             if !begun.contains(where: { $0.core === core }) { begun.append(WeakCore(core: core)) }
         }
 
-        /// The Realms noted that are still open, oldest first; forgets them.
+        /// The noted Realms that are still open, oldest first. Clears the list.
         func takeBegun() -> [RealmCore] {
             defer { begun = [] }
             return begun.compactMap(\.core)
@@ -137,9 +138,9 @@ internal import Synchronization
 
     // MARK: Accesses
 
-    // Declared with @_silgen_name they crash the compiler, which has declarations of its own; so they are
-    // looked up. A program with a static runtime does not export them: then accesses that an abandoned body
-    // began stay begun.
+    // Declarations with @_silgen_name crash the compiler, which has its own declarations of these functions, so they
+    // are looked up. A program with a static runtime does not export them: then the accesses that an abandoned body
+    // began never end.
     private typealias BeginAccess =
         @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer, UInt, UnsafeRawPointer?) -> Void
     private typealias EndAccess = @convention(c) (UnsafeMutableRawPointer) -> Void
@@ -149,11 +150,11 @@ internal import Synchronization
         static let end = dlsym(nil, "swift_endAccess").map { unsafeBitCast($0, to: EndAccess.self) }
     }
 
-    /// Marks the runtime's list, one a thread, of accesses that are going on, and ends those that were begun
-    /// after the mark. Without this the list would lead into abandoned frames, and later accesses to the same
-    /// variables would be reported as simultaneous.
+    /// Marks a position in the runtime's per-thread list of accesses in progress, and ends the accesses begun after it.
+    /// Without this the list would point into abandoned frames, and later accesses to the same variables would be
+    /// reported as simultaneous.
     struct AccessMark {
-        /// An entry of the runtime's list: address, caller, next entry | 1 where it modifies.
+        /// An entry of the runtime's list: address, caller, next entry (with bit 0 set if the access modifies).
         private typealias Entry = (address: UInt, caller: UInt, next: UInt)
         private static let tracked: UInt = 0x20
         private static let modifies: UInt = 1
@@ -165,7 +166,7 @@ internal import Synchronization
             AccessRuntime.begin?(entries, entries, Self.tracked, nil)
         }
 
-        /// Ends every access of this thread that was begun since `init` and is still going on.
+        /// Ends every access of this thread that was begun since `init` and is still in progress.
         func endLaterOnes() {
             guard let begin = AccessRuntime.begin, let end = AccessRuntime.end else { return }
             let newest = entries + 1

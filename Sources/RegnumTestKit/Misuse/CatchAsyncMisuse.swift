@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `catchAsyncMisuse`: what `catchMisuse` is for asynchronous calls. The body is a task whose jobs all run on one thread,
-// made for it, inside one `catchMisuse`; at a misuse that thread ends, and the task never goes on.
+// `catchAsyncMisuse`: `catchMisuse` for asynchronous calls. The body is a task whose jobs all run on a new thread,
+// inside one `catchMisuse`. At a programmer error that thread ends, and the task is never resumed.
 
 internal import Foundation
 internal import Regnum
@@ -8,8 +8,8 @@ internal import Synchronization
 
 #if os(Linux) && canImport(Glibc)
 
-    /// Runs `body` as a task on a thread of its own and returns the message of the first misuse in it, or nil where there
-    /// was none.
+    /// Runs `body` as a task on a new thread. Returns the message of the first programmer error in it, or nil if there
+    /// is none.
     ///
     /// ```swift
     /// let words = try await catchAsyncMisuse {
@@ -20,17 +20,18 @@ internal import Synchronization
     /// #expect(words?.contains("in a write transaction") == true)
     /// ```
     ///
-    /// - Parameter body: what to run. It is isolated to no actor, so it uses Realms that it opens itself, that belong to
-    ///   actors of its own, or frozen ones; Realms of the caller are on another thread, and using one is misuse.
-    /// - Returns: the message; nil where `body` came to its end.
-    /// - Throws: what `body` throws.
-    /// - Thread: any. Task-local values reach `body`, and so does cancelling the caller. It costs a thread.
+    /// - Parameter body: The code to run. It is isolated to no actor, so it may use Realms that it opens itself, Realms
+    ///   of its own actors, and frozen ones. The caller's Realms are on another thread, so their use is a programmer
+    ///   error.
+    /// - Returns: The message; nil if `body` ran to its end.
+    /// - Throws: The error that `body` throws.
+    /// - Thread: Any. `body` inherits task-local values, and is cancelled with the caller. Creates a thread.
     ///
-    /// What is said of `catchMisuse` about what is abandoned is true here, and three things besides:
-    /// - Realms that belong to actors and are held by abandoned code are taken for leaks by test realms.
-    /// - An actor on which the misuse happens never runs again: who waits for it waits for ever.
-    /// - Caught is what happens in `body`, in its child tasks and on actors that they call. Misuse on the main actor, on
-    ///   an actor with an executor of its own, and in tasks that `body` starts with `Task { }` ends the process.
+    /// Abandoned code has the same limits as in `catchMisuse`, and three more:
+    /// - Realms that belong to actors and are held by abandoned code are reported as leaks by test realms.
+    /// - An actor on which the programmer error happens never runs again: code that awaits it waits forever.
+    /// - Errors are caught in `body`, in its child tasks and on actors that they call. Programmer errors on the main
+    ///   actor, on an actor with its own executor, and in tasks that `body` starts with `Task { }` end the process.
     public func catchAsyncMisuse<Failure: Error>(
         _ body: @escaping @Sendable () async throws(Failure) -> Void
     ) async throws(Failure) -> String? {
@@ -50,7 +51,7 @@ internal import Synchronization
         return message
     }
 
-    /// What a body has thrown.
+    /// The error that a body has thrown.
     private final class Thrown<Failure: Error>: Sendable {
         private let error = Mutex<Failure?>(nil)
         var value: Failure? { error.withLock { $0 } }
@@ -59,7 +60,7 @@ internal import Synchronization
 
     /// Runs the jobs of one body on one thread, until the body ends or is abandoned.
     private final class BodyThread: TaskExecutor, @unchecked Sendable {
-        // Sendable: everything mutable is behind the condition's lock.
+        // Sendable: everything mutable is guarded by the condition's lock.
         private let condition = NSCondition()
         private var jobs: [UnownedJob] = []
         private var isOver = false
@@ -68,17 +69,17 @@ internal import Synchronization
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
             let isLate = condition.withLock {
-                // What belongs to an abandoned body does not go on.
+                // Jobs of an abandoned body are dropped.
                 if isOver || isAbandoned { return !isAbandoned }
                 jobs.append(job)
                 condition.signal()
                 return false
             }
-            // An actor that the body has used may still have turns of others to hand on.
+            // An actor that the body has used may still have jobs of other tasks to hand over.
             if isLate { DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
         }
 
-        /// To be called in the last job of the body.
+        /// Called in the last job of the body.
         func end() {
             condition.withLock {
                 isOver = true
@@ -93,7 +94,7 @@ internal import Synchronization
             }
         }
 
-        /// The message of the misuse at which the body was abandoned.
+        /// Runs the jobs. Returns the message of the programmer error at which the body was abandoned.
         func run() async -> String? {
             await withCheckedContinuation { continuation in
                 let thread = Thread {
@@ -101,7 +102,8 @@ internal import Synchronization
                         while let job = self.next() { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
                     }
                     if message != nil { self.condition.withLock { self.isAbandoned = true } }
-                    // Not from here: after a misuse the runtime still takes the abandoned task for this thread's.
+                    // Not resumed on this thread, for which the runtime still considers the abandoned task to be
+                    // current.
                     DispatchQueue.global().async { continuation.resume(returning: message) }
                 }
                 thread.start()
@@ -122,7 +124,7 @@ internal import Synchronization
 
 #endif
 
-/// Asynchronous calls are `catchAsyncMisuse`'s.
+/// Not available: asynchronous calls need `catchAsyncMisuse`.
 @available(*, unavailable, renamed: "catchAsyncMisuse", message: "a body that awaits needs catchAsyncMisuse")
 public func catchMisuse(_ body: () async throws -> Void) async rethrows -> String? {
     try await body()

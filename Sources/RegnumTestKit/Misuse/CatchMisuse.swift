@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// `catchMisuse`: a programmer's error that would end the program, as a text that a test can compare.
+// `catchMisuse`: returns the message of a programmer error that would otherwise end the program, for comparison in a
+// test.
 
 internal import Regnum
 
 #if os(Linux) && canImport(Glibc)
 
-    /// Runs `body` and returns the message of the first misuse in it, or nil where there was none.
+    /// Runs `body` and returns the message of the first programmer error in it, or nil if there is none.
     ///
-    /// Misuse is what ends a program: use on the wrong thread, a write outside of a transaction, a deleted
-    /// object, a predicate that does not parse, a primary key that is taken. Inside this call the program
-    /// goes on instead:
+    /// These programmer errors end a program: use on the wrong thread, a write outside a transaction, use of a deleted
+    /// object, a predicate that does not parse, a primary key that exists already. Inside this call the program
+    /// continues instead:
     ///
     /// ```swift
     /// let words = catchMisuse { dog.name = "Rex" }
     /// #expect(words?.hasPrefix("Cannot modify managed objects outside of a write transaction.") == true)
     /// ```
     ///
-    /// - Throws: what `body` throws.
-    /// - Thread: any; `body` runs on the calling thread, so it may use the caller's Realms, and is on the
-    ///   main actor or in an actor where the caller is. Calls may be nested; the innermost one gets the
-    ///   message.
-    /// - Cost: about 1.5 microseconds in a release build; at a misuse some more for each Realm open in the process.
+    /// - Throws: The error that `body` throws.
+    /// - Thread: Any. `body` runs on the calling thread, so it may use the caller's Realms, and is on the caller's
+    ///   actor if there is one. Calls may be nested; the innermost one gets the message.
+    /// - Complexity: About 1.5 microseconds in a release build; at a programmer error some more for each Realm open in
+    ///   the process.
     ///
-    /// At a misuse the rest of `body` is abandoned: nothing in it runs any more, no `defer` and no `deinit`.
+    /// At a programmer error the rest of `body` is abandoned: no further code in it runs, not even `defer` and
+    /// `deinit`.
     /// - A write transaction begun in `body` is cancelled; one begun before it stays open.
-    /// - What `body` created or held stays in memory until the process ends, Realms included. Test realms count
-    ///   those in `TestRealmReport.abandonedRealms` and do not take them for leaks.
+    /// - Objects that `body` created or held stay in memory until the process ends, including Realms. Test realms count
+    ///   those in `TestRealmReport.abandonedRealms` and do not report them as leaks.
     ///
-    /// What cannot be survived, because it stands between this call and the misuse:
-    /// - `DispatchQueue.sync`, or a block of the main queue that `body` waits for: the message comes, but
-    ///   that queue never runs again.
-    /// - `TaskLocal.withValue`, and so `withKnownIssue` and `confirmation`: the process ends later. Put
-    ///   `catchMisuse` innermost.
+    /// Some code cannot be between this call and the programmer error:
+    /// - `DispatchQueue.sync`, or a block of the main queue that `body` waits for: the message is returned, but that
+    ///   queue never runs again.
+    /// - `TaskLocal.withValue`, and so `withKnownIssue` and `confirmation`: the process ends later. Use `catchMisuse`
+    ///   innermost.
     /// - A lock that `body` took: it stays locked.
-    /// - Traps that are not misuse (an index of an Array, an overflow, a forced nil), recursion deeper than 1
-    ///   MiB, and misuse on other threads that `body` starts: these end the process as always.
+    /// - Traps that are not detected by Regnum (an array index out of range, an overflow, an unwrapped nil), recursion
+    ///   deeper than 1 MiB, and programmer errors on other threads that `body` starts: these end the process as always.
     ///
-    /// `body` is synchronous. For asynchronous calls there is `catchAsyncMisuse`.
+    /// `body` is synchronous. For asynchronous calls use `catchAsyncMisuse`.
     public func catchMisuse<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) -> String? {
         MisuseCatcher.listen()
         var failure: Failure?
@@ -48,7 +50,7 @@ internal import Regnum
     }
 
     enum MisuseCatcher {
-        /// Connects the kit with the library, once.
+        /// Installs the kit's hooks in the library, once.
         static func listen() {
             KitHooks.begin()
             _ = hooks
@@ -58,7 +60,7 @@ internal import Regnum
             let previous = MisuseHook.handler
             MisuseHook.handler = { text in
                 BodyStack.current?.abandon(text)
-                // Without a body on this thread the misuse ends the process, unless somebody else listens.
+                // Without a body on this thread the error ends the process, unless another handler is installed.
                 previous?(text)
             }
             WriteHook.didBegin = { core in BodyStack.current?.note(core) }
@@ -78,7 +80,7 @@ internal import Regnum
                     for core in begun.reversed() { core.cancelAnyWrite() }
                     RealmCore.noteAbandonedBody()
                 } else if let outer {
-                    // What stays open is the outer body's.
+                    // The outer body is responsible for transactions that stay open.
                     for core in begun where core.isWriting { outer.note(core) }
                 }
                 return message
@@ -88,14 +90,14 @@ internal import Regnum
 
     // MARK: References
 
-    /// A stored closure as it lies in memory: code and context.
+    /// The memory layout of a stored closure: code and context.
     private struct StoredClosure { var call: () -> Void }
 
-    /// Calls `work` with `body` as an escaping closure whose references may be abandoned on a stack that
-    /// never resumes.
+    /// Calls `work` with `body` as an escaping closure whose references may be abandoned on a stack that is never
+    /// resumed.
     ///
-    /// `withoutActuallyEscaping` ends the process where anybody still holds the closure afterwards, and
-    /// abandoned frames do. So the references they have kept are given back for them.
+    /// `withoutActuallyEscaping` ends the process if the closure is still referenced afterwards, and abandoned frames
+    /// keep references. So those references are released here.
     private func withAbandonable<R>(_ body: () -> Void, _ work: (@escaping () -> Void) -> R) -> R {
         withoutActuallyEscaping(body) { escaping in
             let context = unsafeBitCast(StoredClosure(call: escaping), to: (UInt, UInt).self).1
@@ -111,7 +113,7 @@ internal import Regnum
 
 #else
 
-    /// Not available on this platform, which cannot leave a call from within. Use an exit test:
+    /// Not available on this platform, where a running call cannot be abandoned. Use an exit test:
     /// `#expect(processExitsWith: .failure) { ... }`.
     @available(*, unavailable, message: "catchMisuse needs Linux with Glibc; use an exit test here")
     public func catchMisuse<Failure: Error>(_ body: () throws(Failure) -> Void) throws(Failure) -> String? {

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations on a user's own code and on a simple model of it, which must agree; a failing run is cut down to
-// the operations that are needed.
+// Applies random operations to a user's own code and to a simple model of it, which must agree. A failing run is
+// reduced to the operations that are needed.
 
 internal import Foundation
 public import Testing
 
-/// Something that can be done to a subject and to its model.
+/// An operation on a subject and on its model.
 public struct RandomOperation<Subject, Model> {
-    /// For reports.
+    /// The name in reports.
     public let name: String
-    /// How often it is chosen, compared with the others.
+    /// The frequency of the operation, relative to the others.
     public let weight: Int
     let body: (Subject, inout Model, inout SeededGenerator) throws -> Void
 
+    /// Creates an operation.
+    ///
     /// - Parameters:
-    ///   - name: for reports.
-    ///   - weight: how often it is chosen, compared with the others; at least 1.
-    ///   - body: does the same to both. All that is random in it comes from the generator.
+    ///   - name: The name in reports.
+    ///   - weight: The frequency of the operation, relative to the others; at least 1.
+    ///   - body: Does the same to both. Everything random in it must come from the generator.
     public init(
         _ name: String, weight: Int = 1,
         _ body: @escaping (_ subject: Subject, _ model: inout Model, _ random: inout SeededGenerator) throws -> Void
@@ -27,9 +29,9 @@ public struct RandomOperation<Subject, Model> {
     }
 }
 
-/// Runs random operations on a subject and its model, and expects `agree` to be true after each. Where it is not, or an
-/// operation throws or comes to misuse, the run is repeated with fewer operations as long as it fails, and the
-/// shortest one is the failure of the running test, with its seed.
+/// Applies random operations to a subject and its model, and expects `agree` to return true after each. If it does not,
+/// or if an operation throws or makes a programmer error, the run is repeated with ever fewer operations while it still
+/// fails. The shortest failing run is reported as the failure of the running test, with its seed.
 ///
 /// ```swift
 /// expectModel(
@@ -51,14 +53,14 @@ public struct RandomOperation<Subject, Model> {
 /// ```
 ///
 /// - Parameters:
-///   - seeds: one run for each. The environment variable `REGNUM_SEED` stands for all of them.
-///   - steps: operations in a run.
-///   - make: a new subject.
-///   - model: the model to begin with; a value, because runs are repeated.
-///   - operations: what may be done, to the subject and the model alike.
-///   - agree: true where the subject is as the model says; asked after each operation.
-///   - sourceLocation: where a failure is shown.
-/// - Thread: the calling one.
+///   - seeds: The seeds, one for each run. The environment variable `REGNUM_SEED` replaces all of them.
+///   - steps: The number of operations in a run.
+///   - make: Creates a new subject.
+///   - model: The initial model; a value, because runs are repeated.
+///   - operations: The operations on both the subject and the model.
+///   - agree: Returns true if the subject is as the model says; called after each operation.
+///   - sourceLocation: The location of failures.
+/// - Thread: The calling thread.
 public func expectModel<Subject, Model>(
     seeds: [UInt64] = [1, 2, 3], steps: Int = 100, make: () throws -> Subject, model: Model,
     operations: [RandomOperation<Subject, Model>], agree: (Subject, Model) throws -> Bool,
@@ -82,7 +84,7 @@ public func expectModel<Subject, Model>(
     }
 }
 
-/// An operation with all that is random in it.
+/// An operation with the seed for everything random in it.
 private struct Step {
     let operation: Int
     let seed: UInt64
@@ -98,7 +100,7 @@ private struct ModelTrial<Subject, Model> {
         self.operations = operations
     }
 
-    /// Why the run fails, and after how many steps; nil where it does not.
+    /// The reason for which the run fails, and after how many steps; nil if it does not fail.
     func failure(
         of plan: [Step], _ make: () throws -> Subject, _ agree: (Subject, Model) throws -> Bool
     ) -> (steps: Int, words: String)? {
@@ -123,7 +125,7 @@ private struct ModelTrial<Subject, Model> {
         return words.map { (done, $0) }
     }
 
-    /// Leaves out halves, quarters ... single steps, as long as the rest fails.
+    /// Removes halves, quarters ... and finally single steps, as long as the rest fails.
     func shortened(
         _ plan: [Step], _ first: (steps: Int, words: String), _ make: () throws -> Subject,
         _ agree: (Subject, Model) throws -> Bool

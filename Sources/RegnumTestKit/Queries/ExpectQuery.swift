@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much work a query may be: a budget that a test holds it to, in objects looked at, not in time.
+// Limits the work of a query in a test, as a number of objects examined, not as a time.
 
 public import Regnum
 public import Testing
@@ -11,13 +11,13 @@ public import Testing
 /// ```
 ///
 /// - Parameters:
-///   - collection: the results.
-///   - property: an index on it must be used.
-///   - limit: so many objects may be looked at.
-///   - share: the objects found must be at least this share of those looked at, from 0 to 1.
-///   - sourceLocation: where failures are shown.
-/// - Returns: how the query was run.
-/// - Thread: that of the collection. Runs the query once.
+///   - collection: The results.
+///   - property: A property whose index must be used.
+///   - limit: The maximum number of objects that may be examined.
+///   - share: The minimum ratio of objects found to objects examined, from 0 to 1.
+///   - sourceLocation: The location of failures.
+/// - Returns: How the query was run.
+/// - Thread: The collection's thread. Runs the query once.
 @discardableResult
 public func expectQuery<C: RealmCollection>(
     _ collection: C, usesIndexOn property: String? = nil, examinesAtMost limit: Int? = nil,

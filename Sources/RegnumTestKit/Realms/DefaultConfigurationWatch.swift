@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two tests that run at once and set the one default configuration of the process read each other's data. This tells
-// the test that reads what another has set.
+// Concurrent tests that set the process's only default configuration read each other's data. This reports it to the
+// test that reads a configuration set by another one.
 
 internal import Regnum
 internal import Synchronization
 internal import Testing
 
 enum KitHooks {
-    /// Connects the kit with the library, once. To be called by whatever a test may call first.
+    /// Installs the kit's hooks in the library, once. Called by every function that a test may call first.
     static func begin() { _ = installed }
 
     private static let installed: Void = {
@@ -17,13 +17,14 @@ enum KitHooks {
 
 package enum DefaultConfigurationWatch {
     private struct State {
-        /// Names of tests: who has set it last, and who has set it and was not told of another's setting yet.
+        /// Names of tests: the last one that set the configuration, and those that set it and have not been notified
+        /// yet that another test replaced it.
         var lastSetter: String?
         var setters: Set<String> = []
     }
     private static let state = Mutex(State())
 
-    /// Only uses of the process's own configuration come here, not those under the trait `.realm`.
+    /// Called only for the process's own configuration, not for configurations of the trait `.realm`.
     static func note(isWrite: Bool) {
         guard let test = Test.current else { return }
         guard let other = note(isWrite: isWrite, by: name(of: test)) else { return }
@@ -35,7 +36,7 @@ package enum DefaultConfigurationWatch {
 
     private static func name(of test: Test) -> String { "'\(test.name)' (\(test.sourceLocation))" }
 
-    /// Who has replaced what the reader has set; once for each replacement.
+    /// The test that has replaced the configuration which the reading test had set; once for each replacement.
     @discardableResult
     package static func note(isWrite: Bool, by name: String) -> String? {
         state.withLock { state in

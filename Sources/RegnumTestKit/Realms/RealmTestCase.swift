@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base class for tests of XCTest.
+// The base class for XCTest tests.
 
 #if canImport(XCTest)
     public import Regnum
     public import XCTest
     internal import Testing
 
-    /// A test case of XCTest whose default realm belongs to the running test.
+    /// An XCTest test case whose default realm belongs to the running test.
     ///
     /// ```swift
     /// final class DogTests: RealmTestCase {
@@ -20,14 +20,14 @@
     /// ```
     ///
     /// After each test the integrity of the data is checked, and Realms and notification tokens that are still alive
-    /// are failures: XCTest keeps test cases to its end, so set properties that hold objects to nil in `tearDown`.
-    /// Where a test fails, its data is kept and the path is written to the standard error.
+    /// are failures. XCTest keeps test cases until the end of the process, so set properties that hold objects to nil
+    /// in `tearDown`. If a test fails, its data is kept and its path is written to standard error.
     open class RealmTestCase: XCTestCase {
-        /// The classes of the realm; all of the program where there is none.
+        /// The classes of the realm; if empty, all classes of the program.
         open class var realmTypes: [ObjectBase.Type] { [] }
-        /// In memory, or a file in a folder of its own.
+        /// Whether the data is in memory or in a file in a folder of its own.
         open class var realmStorage: TestStorage { .memory }
-        /// False where what tests leave behind is not their concern.
+        /// False if Realms and tokens that a test leaves alive are not to be reported.
         open class var checksLeaks: Bool { true }
 
         private var current: TestRealm?
@@ -35,7 +35,8 @@
         // unsafe: XCTest runs the tests of a process one after the other.
         nonisolated(unsafe) private(set) static weak var running: RealmTestCase?
 
-        /// The realm of the running test, with its configuration. Misuse before `setUp` and after `tearDown`.
+        /// The realm of the running test, with its configuration. Use before `setUp` or after `tearDown` is a
+        /// programmer error.
         public var testRealm: TestRealm {
             guard let current else { preconditionFailure("the realm of a test case is there while a test runs") }
             return current
@@ -44,7 +45,7 @@
         /// The realm of the running test, on the main thread.
         public var realm: Realm { testRealm.realm }
 
-        /// Makes the realm and lets the default configuration mean it. Comes before `setUp`.
+        /// Creates the realm and makes it the default configuration. Runs before `setUp`.
         open override func setUpWithError() throws {
             try super.setUpWithError()
             Self.running = self
@@ -57,7 +58,7 @@
             current = test
         }
 
-        /// Checks what the test has left. Comes after `tearDown`.
+        /// Checks what the test has left. Runs after `tearDown`.
         open override func tearDownWithError() throws {
             if let test = current {
                 if (testRun?.totalFailureCount ?? 0) > 0, let url = test.keepFile() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `@Test(.realm(Dog.self, Person.self))`: each test, and each case of a test with arguments, has a default realm of
+// `@Test(.realm(Dog.self, Person.self))`: gives each test, and each case of a parameterised test, a default realm of
 // its own.
 
 public import Foundation
@@ -7,14 +7,14 @@ public import Regnum
 internal import Synchronization
 public import Testing
 
-/// Gives each test a default configuration of its own. Made by `.realm(...)`.
+/// Gives each test a default configuration of its own. Created by `.realm(...)`.
 public struct RealmTrait: TestTrait, SuiteTrait, TestScoping {
     let configuration: Realm.Configuration
     let storage: TestStorage
     let fixture: URL?
     let checksLeaks: Bool
 
-    /// True: of a suite it counts for each of its tests.
+    /// True: on a suite, the trait applies to each of its tests.
     public var isRecursive: Bool { true }
 
     /// Runs a test with its realm. Called by Swift Testing.
@@ -52,7 +52,8 @@ public struct RealmTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == RealmTrait {
-    /// A realm of its own for each test: `Realm()`, and code under test that opens the default configuration, mean it.
+    /// Gives each test a realm of its own, which `Realm()` and code under test that uses the default configuration
+    /// open.
     ///
     /// ```swift
     /// @Test(.realm(Dog.self, Person.self))
@@ -63,17 +64,17 @@ extension Trait where Self == RealmTrait {
     /// }
     /// ```
     ///
-    /// At the end of the test its integrity is checked, and Realms and notification tokens that are still alive are
-    /// failures. Where the test fails, the data is kept and each failure names the file.
+    /// At the end of the test the integrity of the data is checked, and Realms and notification tokens that are still
+    /// alive are failures. If the test fails, the data is kept and each failure names the file.
     ///
-    /// It holds for the test's task and child tasks. A thread, a queue or a detached task that the test starts sees
-    /// the configuration of the process: hand `Realm.Configuration.defaultConfiguration` over to it.
+    /// Applies to the test's task and its child tasks. A thread, a queue or a detached task that the test starts uses
+    /// the configuration of the process: pass `Realm.Configuration.defaultConfiguration` to it.
     ///
     /// - Parameters:
-    ///   - types: the classes; all of the program where none is given.
-    ///   - storage: in memory, or a file in a folder of its own.
-    ///   - fixture: a realm file to begin with; it is copied, so `storage` does not matter.
-    ///   - checksLeaks: false where what the test leaves behind is not its concern.
+    ///   - types: The classes; all classes of the program if none is given.
+    ///   - storage: In memory, or a file in a folder of its own.
+    ///   - fixture: A realm file to start with; it is copied, so `storage` is ignored.
+    ///   - checksLeaks: False if Realms and tokens that the test leaves alive are not to be reported.
     public static func realm(
         _ types: ObjectBase.Type..., storage: TestStorage = .memory, copyOf fixture: URL? = nil,
         checksLeaks: Bool = true
@@ -83,7 +84,7 @@ extension Trait where Self == RealmTrait {
             configuration: configuration, storage: storage, fixture: fixture, checksLeaks: checksLeaks)
     }
 
-    /// As `realm(_:storage:copyOf:checksLeaks:)` with these settings. Of the place nothing is used.
+    /// Same as `realm(_:storage:copyOf:checksLeaks:)`, with these settings. The location in `configuration` is ignored.
     public static func realm(
         configuration: Realm.Configuration, storage: TestStorage = .memory, copyOf fixture: URL? = nil,
         checksLeaks: Bool = true

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// `TestRealm`: a realm of a test's own, which looks at what the test has left of it.
+// `TestRealm`: a realm of a single test, which checks what the test has left of it.
 
 public import Foundation
 public import Regnum
 public import Testing
 
-/// A realm that belongs to one test. Each has data of its own, so tests may run at once. At its end it checks the
-/// integrity of the data, and deletes a file unless something is wrong with it.
+/// A realm that belongs to one test. Each has its own data, so tests may run concurrently. When it is released, it
+/// checks the integrity of the data, and deletes the file unless something is wrong with it.
 ///
 /// ```swift
 /// let test = try TestRealm(Dog.self, Person.self)
 /// try test.realm.write { test.realm.add(Dog()) }
 /// ```
 ///
-/// `withTestRealm` and the trait `.realm` look for leaks too, which the end of this object cannot do: the test's other
-/// variables may still be alive then. Call `finish()` where they are not.
+/// `withTestRealm` and the trait `.realm` also find leaks. This object cannot do so when it is released, because the
+/// test's other variables may still be alive. Call `finish()` when they are not.
 ///
-/// Confined to the thread that made it, as its realm is.
+/// Confined to the thread that created it, like its realm.
 public final class TestRealm {
     private let store: TestStore
     private let location: SourceLocation
     private var open: Realm?
     private var report: TestRealmReport?
 
-    /// A new realm for these classes; for all classes of the program where none is given.
+    /// Creates a realm for these classes, or for all classes of the program if none is given.
     ///
     /// - Parameters:
-    ///   - types: the classes.
-    ///   - storage: in memory, or a file in a folder of its own.
-    ///   - schemaVersion: the version of the schema.
-    ///   - migrationBlock: for a copied file.
-    ///   - fixture: a realm file to begin with; it is copied, so `storage` does not matter.
-    ///   - sourceLocation: where findings are shown.
-    /// - Throws: `Realm.Error`, or the system's error where the file cannot be made.
+    ///   - types: The classes.
+    ///   - storage: In memory, or a file in a folder of its own.
+    ///   - schemaVersion: The version of the schema.
+    ///   - migrationBlock: The migration of a copied file.
+    ///   - fixture: A realm file to start with; it is copied, so `storage` is ignored.
+    ///   - sourceLocation: The location of findings.
+    /// - Throws: `Realm.Error`, or the system's error if the file cannot be created.
     public convenience init(
         _ types: ObjectBase.Type..., storage: TestStorage = .memory, schemaVersion: UInt64 = 0,
         migrationBlock: MigrationBlock? = nil, copyOf fixture: URL? = nil,
@@ -44,7 +44,7 @@ public final class TestRealm {
             configuration: configuration, storage: storage, copyOf: fixture, sourceLocation: sourceLocation)
     }
 
-    /// A new realm with these settings in a place of its own: what `configuration` says about the place is not used.
+    /// Creates a realm with these settings at a location of its own; the location in `configuration` is ignored.
     public init(
         configuration: Realm.Configuration, storage: TestStorage = .memory, copyOf fixture: URL? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -61,18 +61,18 @@ public final class TestRealm {
     /// The settings with which other threads and code under test open the same data.
     public var configuration: Realm.Configuration { store.configuration }
 
-    /// The realm, on the thread that made this object. Misuse after `finish()`.
+    /// The realm, on the thread that created this object. Use after `finish()` is a programmer error.
     public var realm: Realm {
         guard let open else { preconditionFailure("a TestRealm is not used after finish()") }
         return open
     }
 
     /// Ends the realm: rolls back a write transaction that was left open (a finding), checks the integrity, and looks
-    /// for Realms and notification tokens of this data that are still alive. Each finding is recorded as a failure
-    /// of the running test, and the file is kept. Does nothing the second time.
+    /// for Realms and notification tokens of this data that are still alive. Each finding is recorded as a failure of
+    /// the running test, and the file is kept. Later calls do nothing and return the same report.
     ///
-    /// - Parameter checksLeaks: false where variables of the test still hold objects, results or Realms.
-    /// - Returns: what was found.
+    /// - Parameter checksLeaks: False if variables of the test still hold objects, results or Realms.
+    /// - Returns: The findings.
     @discardableResult
     public func finish(checksLeaks: Bool = true) -> TestRealmReport {
         if let report { return report }
@@ -101,8 +101,8 @@ public final class TestRealm {
         if result.keptFile == nil { store.delete() }
     }
 
-    /// Keeps the data in a file at the end, whatever is found, for a person to look at. Returns where; nil where it
-    /// cannot be written.
+    /// Keeps the data in a file at the end, whatever is found, for inspection by a person. Returns its URL, or nil if
+    /// it cannot be written.
     @discardableResult
     public func keepFile() -> URL? {
         if let report { return report.keptFile }
@@ -126,7 +126,7 @@ public final class TestRealm {
 /// }
 /// ```
 ///
-/// - Throws: what `body` throws, then the file is kept; `Realm.Error` where the realm cannot be opened.
+/// - Throws: The error that `body` throws, in which case the file is kept; `Realm.Error` if the realm cannot be opened.
 /// - Thread: `body` runs on the calling thread.
 @discardableResult
 public func withTestRealm<Result>(

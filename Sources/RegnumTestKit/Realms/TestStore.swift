@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of one test's data: a name in memory that nobody else has, or a file in a folder of its own.
+// The storage of one test's data: a unique name in memory, or a file in a folder of its own.
 
 public import Foundation
 internal import Regnum
 internal import RegnumSystem
 
-/// Where the data of a test realm lies.
+/// Where a test realm stores its data.
 public enum TestStorage: Sendable {
-    /// In memory; fast, and gone with the test.
+    /// In memory: fast, and deleted with the test.
     case memory
-    /// In a file of a new folder below the temporary one, deleted with the test unless it fails.
+    /// In a file in a new folder of the temporary directory, deleted with the test unless it fails.
     case file
 }
 
-/// What a test has left of its realm.
+/// The state in which a test has left its realm.
 public struct TestRealmReport: Sendable {
-    /// Damage and leaks, one sentence each; empty where all is well.
+    /// Damage and leaks, one sentence each; empty if there are none.
     public internal(set) var findings: [String] = []
-    /// Realms that are still open because code abandoned by `catchMisuse` may hold them. They are no findings.
+    /// The number of Realms that are still open because code abandoned by `catchMisuse` may hold them. They are not
+    /// findings.
     public internal(set) var abandonedRealms = 0
-    /// The file, where it was kept.
+    /// The file, if it was kept.
     public internal(set) var keptFile: URL?
 }
 
-/// Any thread.
+/// The data of one test. Any thread.
 final class TestStore: Sendable {
     let configuration: Realm.Configuration
-    /// Nil for data in memory, until it is to be kept.
+    /// The folder of the file. For data in memory it is created only when the data is kept.
     private let folder: URL
     private let storage: TestStorage
 
-    /// How long what other threads still hold may take to go.
+    /// The number of checks for leaks, and the seconds between them, while other threads release their references.
     private static let patience = 200
     private static let pause = 0.005
 
-    /// `base` gives all settings but the place. `fixture` is copied to be the file. Throws where the folder or the
-    /// copy cannot be made.
+    /// `base` provides all settings except the location. `fixture` is copied to be the file. Throws if the folder or
+    /// the copy cannot be created.
     init(_ base: Realm.Configuration, _ storage: TestStorage, name: String, copyOf fixture: URL? = nil) throws {
         let unique = "\(Self.safe(name))-\(UUID().uuidString)"
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -54,18 +55,19 @@ final class TestStore: Sendable {
         self.storage = fixture == nil ? storage : .file
     }
 
-    /// Names of tests may hold anything; paths have limits.
+    /// The name of a test, reduced to characters that are safe in a path, and shortened. Test names may contain
+    /// anything.
     private static func safe(_ name: String) -> String {
         let letters = name.unicodeScalars.map { CharacterSet.alphanumerics.contains($0) && $0.isASCII ? $0 : "-" }
         return String(String.UnicodeScalarView(letters)).prefix(40).description
     }
 
-    /// Where the file is, or will be kept.
+    /// The URL of the file, or of the file in which the data will be kept.
     var file: URL { folder.appendingPathComponent("test.realm") }
 
     // MARK: The end
 
-    /// What is wrong with the data. Data in memory must be held by somebody.
+    /// The findings of the integrity check. Data in memory must still be open in a Realm.
     func damage() -> [String] {
         if configuration.openRealms().contains(where: \.isWriting) {
             return ["The integrity was not checked: a write transaction is still open."]
@@ -73,8 +75,8 @@ final class TestStore: Sendable {
         return configuration.integrityFindings().map { "Integrity: \($0)" }
     }
 
-    /// Realms and tokens that are left, and the number of those that abandoned code may hold. Waits up to a second for
-    /// other threads to let go.
+    /// The Realms and tokens that are still alive, and the number of those that abandoned code may hold. Waits up to a
+    /// second for other threads to release theirs.
     func leaks() -> (findings: [String], abandoned: Int) {
         for _ in 0..<Self.patience {
             let (findings, abandoned) = leaksNow()
@@ -84,7 +86,7 @@ final class TestStore: Sendable {
         return leaksNow()
     }
 
-    /// As `leaks`, for tasks.
+    /// Same as `leaks`, for tasks.
     func leaksAsync() async -> (findings: [String], abandoned: Int) {
         for _ in 0..<Self.patience {
             let (findings, abandoned) = leaksNow()
@@ -100,7 +102,7 @@ final class TestStore: Sendable {
         return (open.filter { !$0.mayBeAbandoned }.map(\.description), abandoned)
     }
 
-    /// Writes data in memory to `file`, for a person to look at. Files are there already. Nil where it does not work.
+    /// Writes data in memory to `file`, for inspection by a person; a file is already there. Returns nil on failure.
     func keep() -> URL? {
         if storage == .file { return file }
         do {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A realm compared with a text that somebody has approved.
+// Compares a realm with an approved text.
 
 public import Foundation
 public import Regnum
 public import Testing
 
-/// Expects that the objects of `realm` are those that `expected` describes, as `snapshotText` writes them. Where they
-/// differ, the failure shows the lines that do: `-` for what was expected, `+` for what is there.
+/// Expects that the objects of `realm` are those that `expected` describes in the format of `snapshotText`. If they
+/// differ, the failure shows the differing lines: `-` for what was expected, `+` for what was found.
 ///
-/// - Returns: true where they are the same.
-/// - Thread: the realm's own.
+/// - Returns: True if they are the same.
+/// - Thread: The realm's own.
 @discardableResult
 public func expectSnapshot(
     of realm: Realm, matches expected: String, types: [ObjectBase.Type] = [], redacting redacted: Set<String> = [],
@@ -18,8 +18,8 @@ public func expectSnapshot(
     compare(realm.snapshotText(of: types, redacting: redacted), expected, "the snapshot", sourceLocation)
 }
 
-/// As `expectSnapshot(of:matches:)`, with the text in a file. Where there is no file it is written, and the test fails
-/// once, so that the new text is looked at. With the environment variable `REGNUM_RECORD=1` it is written anew.
+/// Same as `expectSnapshot(of:matches:)`, with the text in a file. If there is no file, it is written and the test
+/// fails once, so that the new text is reviewed. The environment variable `REGNUM_RECORD=1` writes the file again.
 @discardableResult
 public func expectSnapshot(
     of realm: Realm, file: URL, types: [ObjectBase.Type] = [], redacting redacted: Set<String> = [],
@@ -50,11 +50,11 @@ func compare(_ text: String, _ expected: String, _ name: String, _ location: Sou
     return false
 }
 
-/// Lines that were taken away and added, with the lines around them.
+/// The lines that were removed and added, with the lines around them.
 enum TextDifference {
     private static let context = 2
 
-    /// Nil where the texts are the same but for empty lines at their ends.
+    /// The difference; nil if the texts are the same apart from empty lines at their ends.
     static func between(_ old: String, and new: String) -> String? {
         let old = lines(old)
         let new = lines(new)

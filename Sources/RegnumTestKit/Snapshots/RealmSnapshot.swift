@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a realm as a text: the same for the same objects, in whatever order classes and properties are
-// declared and whatever is inserted in between.
+// The objects of a realm as text, which is the same for the same objects, regardless of the order in which classes and
+// properties are declared, and of insertions in between.
 
 internal import Foundation
 public import Regnum
 
 extension RealmCare where Self == Realm {
-    /// All objects as a text, for comparison and review:
+    /// The objects as text, for comparison and review:
     ///
     /// ```
     /// Dog "Rex"
@@ -14,13 +14,14 @@ extension RealmCare where Self == Realm {
     ///     owner: Person 1
     /// ```
     ///
-    /// Classes go by name, objects by primary key, properties by name. Objects without a primary key are numbered as
-    /// they lie in the file, `Dog #0`. Sets go by the text of their elements, maps by key.
+    /// Classes are sorted by name, objects by primary key, properties by name. Objects without a primary key are
+    /// numbered in the order of the file, `Dog #0`. Sets are sorted by the text of their elements, maps by key.
     ///
     /// - Parameters:
-    ///   - types: the classes; all where none is given.
-    ///   - redacted: properties that are different in each run, as "Dog.born" or "*.born"; they are shown as `...`.
-    /// - Thread: the realm's own. O(objects), and all of the text is in memory.
+    ///   - types: The classes; all classes if none is given.
+    ///   - redacted: Properties that differ in each run, such as "Dog.born" or "*.born"; they are shown as `...`.
+    /// - Thread: The realm's own.
+    /// - Complexity: O(objects); the whole text is in memory.
     public func snapshotText(of types: [ObjectBase.Type] = [], redacting redacted: Set<String> = []) -> String {
         let realm: Realm = self
         var writer = SnapshotWriter(realm: realm, redacted: redacted)
@@ -35,7 +36,7 @@ extension RealmCare where Self == Realm {
 private struct SnapshotWriter {
     let realm: Realm
     let redacted: Set<String>
-    /// Numbers of objects without a primary key, made where first needed.
+    /// The objects without a primary key in the order of their numbers, filled on first use.
     private var numbers: [String: [DynamicObject]] = [:]
 
     init(realm: Realm, redacted: Set<String>) {
@@ -70,7 +71,7 @@ private struct SnapshotWriter {
         return lines
     }
 
-    /// How an object is called where it is linked to.
+    /// The name of an object in links.
     private mutating func name(_ object: ObjectBase, _ schema: ObjectSchema) -> String {
         if let key = schema.primaryKeyProperty {
             return "\(schema.className) \(plain(object.value(forKey: key.name)))"
@@ -120,7 +121,7 @@ private struct SnapshotWriter {
 
     private mutating func text(_ value: Any?, indent: String) -> String {
         if let mixed = value as? AnyRealmValue { return text(mixed, indent: indent) }
-        // By name a property of any value is what it holds.
+        // Read by name, a property of any type returns its contents.
         if let list = value as? List<AnyRealmValue> { return text(.list(list), indent: indent) }
         if let map = value as? Map<String, AnyRealmValue> { return text(.dictionary(map), indent: indent) }
         guard let object = value as? ObjectBase else { return plain(value) }
@@ -155,7 +156,7 @@ private struct SnapshotWriter {
         }
     }
 
-    /// A value that is no object and no collection.
+    /// A value that is neither an object nor a collection.
     private func plain(_ value: Any?) -> String {
         switch value {
         case nil, is NSNull: "nil"
@@ -163,13 +164,13 @@ private struct SnapshotWriter {
         case let data as Data: "\(data.count) bytes " + data.map { Self.hexadecimal($0) }.joined()
         case let date as Date: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         case let uuid as UUID: uuid.uuidString
-        // By its type: a Bool can be cast to NSNumber.
+        // By its dynamic type, because a Bool can be cast to NSNumber.
         case let number? where type(of: number) is NSNumber.Type: Self.text(number)
         case let other?: "\(other)"
         }
     }
 
-    /// A number that was read by name, as Swift writes it.
+    /// A number that was read by name, in Swift's notation.
     private static func text(_ value: Any) -> String {
         guard let number = value as? NSNumber else { return "\(value)" }
         return switch UInt8(bitPattern: number.objCType.pointee) {
@@ -202,7 +203,7 @@ private struct SnapshotWriter {
     }
 }
 
-/// A map of values, whatever their type.
+/// A map with values of any type.
 private protocol SnapshotMap {
     var snapshotEntries: [(String, Any)] { get }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a subcommand fails: a sentence on standard error that names the options of the command, and the exit code.
+// The failure of a subcommand: a message on standard error that names the options of the command, and the exit code.
 
 import ArgumentParser
 import Foundation
 import RealmSwift
 import RegnumInspect
 
-/// The exit codes other than 0. 64, for arguments that cannot be understood, is that of the argument parser.
+/// The exit codes other than 0, and other than the argument parser's code 64 for invalid arguments.
 enum Ending {
     /// The file cannot be used, or nothing was done.
     static let failure = ExitCode(1)
@@ -14,19 +14,19 @@ enum Ending {
     static let damage = ExitCode(2)
 }
 
-/// A failure in words for people.
+/// A failure with a message for people.
 struct Refusal: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// What a subcommand says before it ends, and how it ends.
+/// The message and the exit code of a failed subcommand.
 struct Failure {
     var sentence: String
     var ending: ExitCode
 
-    /// `error` was met while working on the file of `arguments`. `isCheck`: a file that is no database counts as damaged.
-    /// `advice`: what to do with a damaged file, where the error does not say so itself.
+    /// The failure for `error`, which occurred during work on the file of `arguments`. With `isCheck`, a file that is
+    /// not a database counts as damaged. `advice` says what to do with a damaged file, if the error does not.
     init(_ error: any Error, _ arguments: FileArguments, isCheck: Bool, advice: String) {
         let reason = (error as? Realm.Error)?.reason.rawValue ?? (error as? InspectionError)?.reason.rawValue
         let damage = ["damaged", "truncated"] + (isCheck ? ["notARealmFile", "tooSmall", "emptyFile"] : [])
@@ -48,7 +48,7 @@ struct Failure {
     static let advice =
         "Keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage FILE NEW`."
 
-    /// For reasons of which the libraries' own sentences would name settings of a program.
+    /// Messages for reasons for which the libraries' messages would name settings of a program.
     private static func sentence(_ reason: String, _ arguments: FileArguments) -> String? {
         let file = "'\(arguments.file)'"
         switch reason {
@@ -62,7 +62,7 @@ struct Failure {
         case "missingFolder", "parentIsNotAFolder":
             return "\(file): No such file or directory. A part of the path is missing, or is not a folder."
         case "missingFile":
-            // It may be the file that is to be written.
+            // The missing file may be the output file.
             if FileManager.default.fileExists(atPath: arguments.file) { return nil }
             return "\(file): No such file or directory."
         case "isAFolder", "notARegularFile": return "\(file) is not a file: name the database file itself."
@@ -85,7 +85,8 @@ struct Failure {
     }
 }
 
-/// Runs a subcommand; a failure goes to standard error in sentences, and the process ends with its code.
+/// Runs a subcommand. On failure, writes the message to standard error and ends the process with the failure's exit
+/// code.
 func reporting(
     on arguments: FileArguments, isCheck: Bool = false, advice: String = Failure.advice, _ body: () throws -> Void
 ) throws {

@@ -71,7 +71,7 @@ struct CheckCommand: ParsableCommand {
 
     func run() throws {
         try reporting(on: arguments, isCheck: true) {
-            // Whoever opens a small damaged file is told so at once; a check is to go on.
+            // `arguments.inspector()` would throw at once for a small damaged file, but a check must continue.
             let findings = try Inspector(
                 fileURL: arguments.url, isReadOnly: true, encryptionKey: try arguments.key()
             ).integrityFindings()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `regnum` and what its subcommands share: which file, which key, and standard output.
+// The command `regnum`, and what its subcommands share: the file, the key, and standard output.
 
 import ArgumentParser
 import Foundation
@@ -27,7 +27,7 @@ struct RegnumCommand: ParsableCommand {
     }
 }
 
-/// The file that a subcommand is about.
+/// The file that a subcommand works on.
 struct FileArguments: ParsableArguments {
     @Argument(help: "The database file.", completion: .file())
     var file: String
@@ -62,7 +62,7 @@ struct FileArguments: ParsableArguments {
         return Data(key)
     }
 
-    /// The schema version of the file; nil where it was never opened with classes. Throws what opening the file would.
+    /// The schema version of the file; nil if it was never opened with classes. Throws the errors of opening the file.
     func version() throws -> UInt64? {
         do { return try schemaVersionAtURL(url, encryptionKey: try key()) } catch let error as Realm.Error {
             if error.reason == .neverVersioned { return nil }
@@ -70,9 +70,9 @@ struct FileArguments: ParsableArguments {
         }
     }
 
-    /// The file as any other process would open it; to be read only where it may not be written.
+    /// Opens the file as any other process would, or read-only if it may not be written.
     func inspector(readOnly: Bool = false) throws -> Inspector {
-        // In the library's own words, before anything is written beside the file.
+        // Throws the library's own error, before anything is created beside the file.
         _ = try version()
         let folder = url.deletingLastPathComponent().path
         let isProtected = [file, folder].contains { !FileManager.default.isWritableFile(atPath: $0) }
@@ -85,7 +85,7 @@ struct FileArguments: ParsableArguments {
     }
 }
 
-/// Standard output, which is where answers go.
+/// Standard output, to which results are written.
 struct Output: TextOutputStream {
     func write(_ string: String) { FileHandle.standardOutput.write(Data(string.utf8)) }
     func line(_ string: String) { write(string + "\n") }
