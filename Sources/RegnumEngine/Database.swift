@@ -163,7 +163,7 @@ package final class Database: @unchecked Sendable {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
-    // MARK: The writer's turn
+    // MARK: The writer lock
 
     /// Takes the writer lock: waits until no other thread and no other process writes, and catches up with the newest
     /// commit. Throws `.busy` after the timeout of the options, unless `waits`.
