@@ -9,7 +9,7 @@
 //       32   16  hash seed
 //       48    4  page size, 4,096
 //       52    4  flags: 1 encrypted
-//       56    4  of an encrypted file: cipher, 1 = AES-256-GCM with keys by HKDF-SHA256; otherwise zero, as the fields below
+//       56    4  of an encrypted file: cipher, 1 = AES-256-GCM with keys by HKDF-SHA256; else zero, as the fields below
 //       60    4  zero
 //       64   32  salt of the key derivation, random
 //       96   32  check of the key: HMAC-SHA256 of bytes 0 ..< 96
