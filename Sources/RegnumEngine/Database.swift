@@ -3,7 +3,7 @@
 //
 // State and guards
 //   versions               its own mutex
-//   recorded               the writer lock and, among processes, the writer lock of the lock file: only the session
+//   recorded               the writer lock, and the cross-process writer lock of the lock file: only the session
 //                          between `beginWrite` and its end accesses it
 //   line                   its own monitor
 //   teller                 stored by the holder of the writer lock, read by any thread

@@ -11,7 +11,7 @@ import RegnumSystem
 package struct Finding: Sendable, Equatable, CustomStringConvertible {
     /// The number of the law in `Documentation/FORMAT.md`.
     package var law: Int
-    /// The path to the violation, with the first object or page concerned, and a description.
+    /// The path to the violation, the first object or page concerned, and a description.
     package var text: String
     package var description: String { "law \(law): \(text)" }
 }

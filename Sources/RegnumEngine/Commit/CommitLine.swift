@@ -55,7 +55,7 @@ final class CommitLine: @unchecked Sendable {
     // Sendable: see above.
     struct Commit {
         var version: Version
-        /// Its manifest is filled in by the sync.
+        /// The slot without its manifest, which the sync adds.
         var slot: CommitSlot
         var runs: [Extent]
         /// Nil if its pages must be synced before its slot is written.
@@ -117,7 +117,7 @@ final class CommitLine: @unchecked Sendable {
     var hasCommitted = false
     /// The newest published commit.
     var newest: UInt64
-    /// The pages published since `durable`, and the slot that names them. It lies where that of `durable` does not.
+    /// The pages published since `durable`, and the slot that names them, which is not the slot of `durable`.
     var unsynced: [CommitSlot.Run] = []
     var unsyncedByteCount = 0
     var unsyncedSlot: [UInt8]?
@@ -301,7 +301,8 @@ final class CommitLine: @unchecked Sendable {
         unsyncedFailures = failures
     }
 
-    /// The newest commit of the file could not be made durable: the next writer reads the slots again.
+    /// Discards what is known of the file's newest commit, because it could not be made durable: the next writer reads
+    /// the slots again.
     func forget() {
         suspect = newest
         setSynced()

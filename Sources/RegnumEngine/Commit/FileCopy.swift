@@ -3,7 +3,8 @@
 // first, contiguous, without free space and with each row group in one piece. The file is complete before it has its
 // name: it is written under another one, synced, and renamed.
 //
-// Memory: a few megabytes and 40 bytes per block. The copy has its own file UUID, hash seed and commit numbers.
+// Memory: a few megabytes and 40 bytes per block. The copy has its own file UUID and commit numbers. It keeps the hash
+// seed of its source, because indexes hold digests of long values.
 
 import RegnumSystem
 
@@ -155,7 +156,7 @@ struct FileCopy {
         } catch { throw .system(error) }
     }
 
-    // MARK: Places
+    // MARK: Placement
 
     /// Returns the pages for all blocks in the sealer, one after another.
     private mutating func placement() throws(EngineError) -> [UInt64] {

@@ -75,13 +75,13 @@ package final class Sealer {
     package var heldByteCount: Int { used - spilledByteCount }
 
     /// True if less than a quarter of the room would be left after `byteCount` more bytes: further changes are then
-    /// refused. The room is what is reserved, or what the system still gives if address space is scarce.
+    /// refused. The room is the reservation, or what the system still grants if address space is scarce.
     package func isNearlyFull(with byteCount: Int) -> Bool {
         let needed = used + byteCount
         return needed > capacity / 4 * 3 || (try? ensure(needed + needed / 3)) == nil
     }
 
-    /// True if the system did not give all address space at once, so that the buffers grow as long as it gives more.
+    /// True if the system did not grant all address space at once: the buffers then grow as far as it grants more.
     package var isScarce: Bool { memory.map { $0.present < $0.byteCount } ?? false }
 
     /// Ensures that both buffers have at least `byteCount` bytes.
@@ -95,7 +95,7 @@ package final class Sealer {
     func reserve(encrypting: Bool) throws(EngineError) {
         do throws(SystemError) {
             try makeBuffers(encrypting: encrypting)
-            // The memory that a small transaction needs is there before it begins.
+            // Reserves the memory that a small transaction needs before it begins.
             try ensure(min(capacity, Self.keptByteCount))
         } catch { throw .system(error) }
     }
@@ -330,7 +330,7 @@ package final class Sealer {
         }
     }
 
-    /// Discards all blocks and returns the memory to the system.
+    /// Discards all blocks. Returns the buffer's memory to the system if more than `keptByteCount` bytes were touched.
     package func reset() {
         if isEncrypted { sealedMemory?.discard(0..<used) }
         isEncrypted = false

@@ -277,7 +277,7 @@ extension Table {
             }
             return keys
         }
-        // Starts at the first entry with the value that the last `limit` entries begin with.
+        // The last `limit` entries, extended downwards to the first entry with the same value as the first of them.
         guard try cursor.seek(rank: total - limit), !cursor.isNull else { return nil }
         let start: Int
         if tree.isBytes {
