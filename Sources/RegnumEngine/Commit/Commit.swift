@@ -271,7 +271,7 @@ extension Database {
         return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
     }
 
-    /// Returns the runs of both lists. Adjacent small runs are merged, so that many small commits fit into one manifest.
+    /// Returns the runs of both lists. Adjacent small runs are merged, so that many small commits fit in one manifest.
     private func joined(_ before: [CommitSlot.Run], _ own: [CommitSlot.Run]) -> [CommitSlot.Run] {
         var all = before
         for run in own {

@@ -325,8 +325,8 @@ struct Opening {
 
     // MARK: Opening
 
-    /// Finds the commit that counts, and repairs the file unless it is opened read-only. With `inUseBy`, other processes
-    /// have the file open: their newest version is shown.
+    /// Finds the commit that counts, and repairs the file unless it is opened read-only. With `inUseBy`, other
+    /// processes have the file open: their newest version is shown.
     func recover(
         _ shared: SharedFile?, isNew: Bool = false, inUseBy others: SharedFile? = nil
     ) throws(EngineError) -> Database {

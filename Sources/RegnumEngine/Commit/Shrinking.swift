@@ -49,8 +49,8 @@ struct Shrinking {
     /// Set while moving is paused: the free pages, and the length of the file, when the pause began.
     var rest: (freePages: Int, highWater: UInt64)?
 
-    /// True while moving would gain nothing: until another eighth of the file is free, or its length has changed by more
-    /// than a sixteenth.
+    /// True while moving would gain nothing: until another eighth of the file is free, or its length has changed by
+    /// more than a sixteenth.
     mutating func isResting(_ free: FreeSpace) -> Bool {
         guard let rest else { return false }
         let difference = max(free.highWater, rest.highWater) - min(free.highWater, rest.highWater)

@@ -280,8 +280,8 @@ extension Database {
         }
     }
 
-    /// Makes all commits durable, records failed ones, and shortens the file if it is long. A failure is retried after a
-    /// delay and reported to the next writer.
+    /// Makes all commits durable, records failed ones, and shortens the file if it is long. A failure is retried after
+    /// a delay and reported to the next writer.
     private func syncInBackground() {
         do throws(EngineError) {
             try makeDurable()
