@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One open file, or one database in memory: shared by all sessions of the process. Thread-safe.
+// One open file, or one database in memory, shared by all sessions of the process. Thread-safe.
 //
 // State and guards
 //   versions               its own mutex
-//   recorded               the writer gate and, among processes, the writer's lock of the shared file: only the
-//                          session between `beginWrite` and its end touches it
+//   recorded               the writer lock, and the cross-process writer lock of the lock file: only the session
+//                          between `beginWrite` and its end accesses it
 //   line                   its own monitor
-//   teller                 stored by the holder of the gate, read by all
+//   teller                 stored by the holder of the writer lock, read by any thread
 //   open databases         `DatabaseRegistry`; holds databases weakly
 
 package import RegnumSystem
@@ -17,35 +17,34 @@ package final class Database: @unchecked Sendable {
     package struct OpenOptions: Sendable {
         /// Never writes; the file must exist.
         package var isReadOnly: Bool
-        /// The file must be a database already: none is made.
+        /// If false, the file must already be a database: none is created.
         package var makesFile = true
-        /// The file system is memory that ends with the database: no checksums, no slots, nothing to recover.
+        /// The file system is memory that lives as long as the database: no checksums, no slots, nothing to recover.
         var isVolatile = false
-        /// Reads a file of at most `BlockWalk.pageLimit` pages whole when it is opened. Inspectors and tests switch
-        /// it off to meet damage later.
+        /// Reads a file of at most `BlockWalk.pageLimit` pages completely when it is opened. Inspectors and tests
+        /// switch it off to find damage later.
         package var checksSmallFiles = true
-        /// Where the catalog or the schema of the newest commit cannot be read, the commit before it is shown; where no
-        /// commit is whole, what is left of the newest one (`passedOver`). For whoever saves what is left of a file.
-        /// Only with `isReadOnly`.
+        /// If the catalog or the schema of the newest commit is unreadable, the commit before it is shown; if no commit
+        /// is whole, the remains of the newest one (`passedOver`). For salvage. Only with `isReadOnly`.
         package var takesOlderCommit = false
-        /// Encrypts a file that is made, opens one that is encrypted; the database does not keep it.
+        /// Encrypts a file that is created, or opens an encrypted one. The database does not keep the key.
         package var encryptionKey: EncryptionKey?
-        /// Sizes that large collections are cut to; tests make them small to get deep trees.
+        /// Sizes at which large collections are split; tests make them small to get deep trees.
         package var elementTreeLimits = ElementTreeLimits()
-        /// When a transaction writes ahead of its commit; tests make them small.
+        /// When a transaction spills; tests make the limits small.
         package var spillLimits = SpillLimits()
-        /// When commits move blocks to make the file shorter; tests make them small.
+        /// When commits move blocks to shorten the file; tests make the limits small.
         package var shrinkLimits = ShrinkLimits()
-        /// How long relaxed commits may wait for a sync in the background, in nanoseconds. Nil: there is no such thread,
-        /// and tests say when to sync.
+        /// How long relaxed commits may wait for a background sync, in nanoseconds. Nil: there is no background thread,
+        /// and tests sync explicitly.
         package var syncDelay: UInt64? = 500_000_000
-        /// How long the lock among processes is kept from one commit to the next while others may be waiting for it, in
-        /// nanoseconds.
+        /// How long the cross-process writer lock may be kept from one commit to the next while other processes may be
+        /// waiting for it, in nanoseconds.
         package var longestHold: UInt64 = 10_000_000
-        /// How long an opening, and a write, wait for others, in nanoseconds; nil: an opening 30 seconds, a write as long as
-        /// it takes.
+        /// How long an opening or a write waits for other threads and processes, in nanoseconds. Nil: 30 seconds for an
+        /// opening, without limit for a write.
         package var busyTimeout: UInt64?
-        /// A bug to be found by a test; nil everywhere else.
+        /// A seeded bug that a test must find; nil everywhere else.
         package var mutant: ProtocolMutant?
         package init(isReadOnly: Bool = false) { self.isReadOnly = isReadOnly }
     }
@@ -58,35 +57,37 @@ package final class Database: @unchecked Sendable {
     let seal: FileSeal
     package let reader: BlockReader
     package let versions: VersionRegistry
-    /// How far the file is proved to be whole.
+    /// How far the blocks of the file are proved to match their checksums.
     let proof = FileProof()
-    /// The newest commit, where an older one is shown in its place. Set once, before anybody else sees this object.
+    /// The newest commit, if an older one or its remains are shown instead. Set once, before any other thread sees this
+    /// object.
     package internal(set) var passedOver: PassedCommit?
-    /// The writer's turn.
+    /// The writer lock within this process.
     let gate = Gate()
-    /// Who has the turn. Any thread reads it.
+    /// The holder of the writer lock. Any thread reads it.
     let writer = Lock<WriterNote?>(nil)
-    /// The thread that tells observers that a write begins; 0 where none does. Guard: gate; any thread reads it.
+    /// The thread that notifies observers that a write begins; 0 if none does. Guard: writer lock; any thread reads it.
     private let teller = Atomic<UInt>(0)
-    /// Who is about to begin a write, and the turn that waits for somebody to take it.
+    /// The number of threads about to begin a write, and the writer lock held for an asynchronous writer.
     let offers = TurnOffers()
-    /// The schema that was read last, so that sessions of one schema read it once. Any thread.
+    /// The schema that was read last, so that sessions with the same schema read it once. Any thread.
     private let knownSchema: Lock<KnownSchema>
-    /// What this process shares with others; nil where there can be none.
+    /// The lock file, shared with other processes; nil if no other process can have the file open.
     let shared: SharedFile?
     package var isVolatile: Bool { options.isVolatile }
 
-    /// Commits on their way to the medium.
+    /// The commit queue.
     let line: CommitLine
-    /// Free space, read from the file before the first write. Guard: gate.
+    /// Free space, read from the file before the first write. Guard: writer lock.
     var recorded: RecordedSpace?
-    /// Guard: gate.
+    /// What the running transaction has spilled. Guard: writer lock.
     var spilled: Spill?
-    /// Free pages before this one are left alone: sessions of other processes show what has failed there. Guard: gate.
+    /// Free pages before this one are quarantined: sessions of other processes show failed commits there. Guard: writer
+    /// lock.
     var barred: UInt64 = 0
-    /// How far the way through the blocks has come that makes the file shorter. Guard: gate.
+    /// Progress of the traversal that moves blocks to shorten the file. Guard: writer lock.
     var shrinking = Shrinking()
-    /// `line.generation` for which `recorded` holds. Guard: gate.
+    /// The `line.generation` for which `recorded` is valid. Guard: writer lock.
     var recordedGeneration: UInt64 = 0
 
     init(
@@ -125,7 +126,7 @@ package final class Database: @unchecked Sendable {
         var schema: SchemaBlock
     }
 
-    /// The schema at a ref, whose features are known. Any thread.
+    /// Returns the schema at a ref. Throws if it requires an unknown feature. Any thread.
     func schema(_ ref: BlockRef) throws(EngineError) -> SchemaBlock {
         let known = knownSchema.withLock { $0 }
         if known.ref == ref { return known.schema }
@@ -136,7 +137,7 @@ package final class Database: @unchecked Sendable {
     }
 
     deinit {
-        // In the child of a fork nothing is to be given back, and a thread of the parent may have had a lock.
+        // The child of a fork must release nothing, and a thread of the parent may hold any lock.
         if isForked { return }
         DatabaseRegistry.shared.letsGo(of: file.identity)
         syncAtEnd()
@@ -146,10 +147,10 @@ package final class Database: @unchecked Sendable {
     }
 
     private let generation = ForkWatch.generation
-    /// True in the child of a process that opened it.
+    /// True in a forked child of the process that opened it.
     package var isForked: Bool { generation != ForkWatch.generation }
 
-    /// The version `number` from its slot, with its pages mapped; nil where no slot holds it.
+    /// Reads version `number` from its slot, and maps its pages; nil if no slot holds it.
     private static func load(
         _ number: UInt64, _ file: any File, _ seal: FileSeal, _ reader: BlockReader
     ) throws(EngineError) -> Version? {
@@ -162,10 +163,10 @@ package final class Database: @unchecked Sendable {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
-    // MARK: The writer's turn
+    // MARK: The writer lock
 
-    /// Waits until no other thread and no other process writes, and learns what others have committed.
-    /// `waits`: for as long as it takes, whatever the options say.
+    /// Takes the writer lock: waits until no other thread and no other process writes, and catches up with the newest
+    /// commit. Throws `.busy` after the timeout of the options, unless `waits`.
     func enterWriter(waits: Bool = false) throws(EngineError) {
         if offers.take() { return }
         let begin = options.busyTimeout == nil ? 0 : MonotonicClock.now()
@@ -183,7 +184,7 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// As `enterWriter`; false where it would wait for another writer, of this process or another.
+    /// As `enterWriter`, without waiting: returns false if another thread or process writes.
     func tryEnterWriter() throws(EngineError) -> Bool {
         guard gate.tryEnter() else { return false }
         do throws(EngineError) {
@@ -196,8 +197,8 @@ package final class Database: @unchecked Sendable {
         return false
     }
 
-    /// The lock among processes, where it is not held still for commits that stand in line. False where it is not to be
-    /// waited for, and another process has it.
+    /// Takes the cross-process writer lock, unless it is still held for queued commits. Returns false if another
+    /// process holds it and `waits` is false.
     private func lockWriter(
         waits: Bool = true, until deadline: UInt64 = Gate.never, since begin: UInt64 = 0
     ) throws(EngineError) -> Bool {
@@ -206,7 +207,7 @@ package final class Database: @unchecked Sendable {
             return (line.isLockHeld ? line.lockedAt : nil, line.isKnown)
         }
         if let heldSince {
-            // The meeting has failed, and the lock was kept.
+            // Catching up has failed, and the lock was kept.
             if !isKnown {
                 try meetOthers(isKnown: false)
                 return true
@@ -222,7 +223,7 @@ package final class Database: @unchecked Sendable {
                 return !line.isLockHeld
             }
             guard isReleased else { return true }
-            // The processor to whoever waits.
+            // Yields the processor to a process that waits for the lock.
             CurrentThread.sleep(nanoseconds: 50_000)
         }
         if let shared, options.mutant != .writerNotLocked, try !shared.tryLockWriter() {
@@ -235,7 +236,7 @@ package final class Database: @unchecked Sendable {
         let wasKnown = line.monitor.withLock {
             line.isLockHeld = shared != nil
             line.lockedAt = MonotonicClock.now()
-            // Not before the others were met: what waits for a sync here may be old.
+            // Set only after catching up: the state of commits that wait for a sync here may be stale.
             defer { line.isKnown = false }
             return line.isKnown
         }
@@ -243,14 +244,14 @@ package final class Database: @unchecked Sendable {
         return true
     }
 
-    /// Learns what others have committed. What may not be on the medium is made durable first: the next commit relies
-    /// on it. Guard: gate and the writer's lock.
+    /// Catches up with the newest commit of other processes. Commits that may not be on stable storage are made durable
+    /// first: the next commit relies on them. Guard: both writer locks.
     private func meetOthers(isKnown: Bool) throws(EngineError) {
         guard let shared else {
             if isKnown { try setKnown() } else { try meet(versions.newest.number, durable: nil) }
             return
         }
-        // With that bug others are shown less than this process knows.
+        // With that seeded bug, other processes see an older version than this process knows.
         let known = options.mutant == .unfinishedNotPublished ? 0 : versions.newest.number
         if let entry = shared.enter(header, knowing: known) {
             let isOurs = entry.isOurs || options.mutant == .othersNotMet
@@ -266,12 +267,12 @@ package final class Database: @unchecked Sendable {
         line.monitor.withLock { line.isKnown = true }
     }
 
-    /// `durable` is the newest version that is known to be on the medium, if any is.
+    /// Catches up with version `number`. `durable` is the newest version known to be on stable storage, if any.
     private func meet(_ number: UInt64, durable: UInt64?) throws(EngineError) {
         let slots = try Self.readSlots(file, seal)
         var found = slots.first { $0.slot.version == number }
         let isFound = found != nil
-        // A process has ended between writing its slot and saying so.
+        // A process has ended between writing its slot and publishing its number.
         if found == nil {
             let later = slots.filter { $0.slot.version > number }
             // The other slot is that of the last durable commit, which is published.
@@ -281,8 +282,8 @@ package final class Database: @unchecked Sendable {
         guard let found else { throw corrupted("the newest commit's slot is damaged") }
         try checkKnown(found.slot)
         if isFound, options.mutant != .ghostCommit {
-            // What a process has left that ended before it acknowledged it: its pages are not kept, and it must never
-            // count. Where the slot cannot be read, somebody has ended in clearing it.
+            // The remains of a commit whose process ended before acknowledging it: its pages are not kept, and it must
+            // never count. If the slot cannot be read, a process ended while clearing it.
             let other = slots.first { $0.byteOffset != found.byteOffset }
             if other.map({ $0.slot.version > number }) ?? true {
                 try clearSlot(at: CommitSlot.otherByteOffset(found.byteOffset))
@@ -318,8 +319,8 @@ package final class Database: @unchecked Sendable {
         } catch { throw .system(error) }
     }
 
-    /// Somebody has written over the file that processes share: the newest commit in the file counts, because a
-    /// process writes its slot after everything else. Guard: gate and the writer's lock.
+    /// Restores the lock file after another program has overwritten it. The newest commit in the file counts, because a
+    /// process writes its slot after everything else. Guard: both writer locks.
     private func restoreShared(_ shared: SharedFile) throws(EngineError) {
         let newest = try Self.readSlots(file, seal).map(\.slot.version).max() ?? 0
         let number = max(newest, versions.newest.number)
@@ -327,14 +328,14 @@ package final class Database: @unchecked Sendable {
         versions.restore(header, newest: versions.newest.number)
     }
 
-    /// For the session that writes: whether the calling thread is telling observers that the write begins. The end of
-    /// the write ends that too.
+    /// Records whether the calling thread is notifying observers that the write begins. For the session that writes;
+    /// the end of the write resets it.
     package func setTelling(_ isTelling: Bool) { teller.store(isTelling ? CurrentThread.id : 0, ordering: .relaxed) }
 
-    /// True on that thread, which waits for ever where it wants the turn again.
+    /// True on the thread that is notifying observers: it would deadlock if it took the writer lock again.
     package var isTellingHere: Bool { teller.load(ordering: .relaxed) == CurrentThread.id }
 
-    /// True on the thread on which the running write has begun.
+    /// True on the thread that began the running write.
     package var hasBegunWriteHere: Bool {
         writer.withLock { note in
             if case .thread(let id)? = note?.holder { id == CurrentThread.id } else { false }
@@ -351,16 +352,16 @@ package final class Database: @unchecked Sendable {
         gate.leave()
     }
 
-    /// Opens the file at `path`, making it where it is missing. A file that is open in this process is shared:
-    /// the same instance comes back, whatever path led to it.
+    /// Opens the file at `path`, creating it if it does not exist. If the file is already open in this process, returns
+    /// the same instance, whatever path led to it.
     package static func open(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Database {
         try DatabaseRegistry.shared.open(path: path, fileSystem: fileSystem, options: options)
     }
 
-    /// Opens the file apart from others of this process, as another process would: locks belong to open files, so
-    /// tests can be two processes in one.
+    /// Opens the file separately from its other users in this process, as another process would: file locks belong to
+    /// open files, so tests can act as two processes in one.
     package static func openAsOtherProcess(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Database {
@@ -373,7 +374,8 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    /// Opens the file to read it once, apart from others of this process, who may write meanwhile. Nothing is written.
+    /// Opens the file to read it once, separately from other users in this process, who may write meanwhile. Writes
+    /// nothing.
     package static func openToRead(
         path: String, fileSystem: any FileSystem, encryptionKey: EncryptionKey?
     ) throws(EngineError) -> Database {
@@ -382,20 +384,21 @@ package final class Database: @unchecked Sendable {
         return try openAsOtherProcess(path: path, fileSystem: fileSystem, options: options)
     }
 
-    /// The database in memory of that name: it lives as long as somebody holds it.
+    /// Returns the in-memory database with that name, creating it if necessary. It lives as long as a reference to it
+    /// exists.
     package static func openInMemory(identifier: String) throws(EngineError) -> Database {
         try DatabaseRegistry.shared.openInMemory(identifier)
     }
 
-    /// The database in memory of that name where somebody holds it, else nil.
+    /// Returns the in-memory database with that name, or nil if no reference to it exists.
     package static func openedInMemory(identifier: String) -> Database? {
         DatabaseRegistry.shared.openedInMemory(identifier)
     }
 
-    /// Calls `body` with true if nobody has the file at `path` open, in this process or to write in another, and while
-    /// nobody opens or compacts it. With false where there is no file: nothing keeps others from making one meanwhile,
-    /// which must be left alone. Nil where somebody has it open, whatever path led to it. Throws where that cannot be
-    /// found out.
+    /// Calls `body` with true if the file at `path` is not open in this process, nor for writing in another, and none
+    /// opens or compacts it meanwhile. Calls it with false if there is no file: another process may still create one,
+    /// which must be left alone. Returns nil if the file is open, whatever path led to it. Throws if that cannot be
+    /// determined.
     package static func whileUnused<R>(
         path: String, fileSystem: any FileSystem, _ body: (_ isThere: Bool) -> R
     ) throws(EngineError) -> R? {
@@ -404,26 +407,26 @@ package final class Database: @unchecked Sendable {
 
     package var isEncrypted: Bool { seal.cipher != nil }
 
-    /// As long as the value lives, who wants to delete or compact the file takes it for one that is about to be let go
-    /// of, and waits a moment.
+    /// While the returned value lives, a caller that wants to delete or compact the file assumes that it is about to be
+    /// closed, and waits a moment.
     package func lettingGo() -> LettingGo { LettingGo(file: file.identity) }
 
-    /// The file beside the database that tells of other processes' commits; nil where there are none.
+    /// The path of the file that other processes write to when they commit; nil if there are no other processes.
     package var sharedPath: String? { shared?.watchedPath }
 
-    /// Whether other processes are to tell of their commits, by writing to the file at `sharedPath`.
+    /// Asks other processes to announce their commits by writing to the file at `sharedPath`, or to stop doing so.
     package func listen(_ wanted: Bool) { shared?.listen(wanted) }
 
-    /// Number of the newest version, of other processes too. One load.
+    /// The number of the newest version, including commits of other processes. One load.
     package var newestVersion: UInt64 { versions.latestNumber }
 
-    /// True where the file opens with that key, or without one where it is nil.
+    /// True if the file opens with that key, or without a key if it is nil.
     func fits(_ key: EncryptionKey?) -> Bool { (try? FileSeal(header, key, path: path)) != nil }
 
     // MARK: Versions that are kept
 
-    /// Versions from the oldest that anybody reads, in this process or another, to the newest. What only the proof in the
-    /// background reads does not count: it lets go of it soon by itself.
+    /// The number of versions from the oldest that is read, in this process or another, to the newest. Versions read
+    /// only by the background proof do not count: it releases them soon by itself.
     package func activeVersionCount() throws(EngineError) -> UInt64 {
         let newest = versions.latestNumber
         var oldest = min(newest, versions.oldestPinned(but: proof.version.load(ordering: .relaxed)) ?? newest)
@@ -433,7 +436,7 @@ package final class Database: @unchecked Sendable {
         return newest - oldest + 1
     }
 
-    /// Versions that other processes keep readable, with the process.
+    /// Returns the versions that other processes keep readable, with the process ids.
     package func pinsOfOthers() throws(EngineError) -> [(process: UInt64, version: UInt64)] {
         try (shared?.pinsOfOthers() ?? []).flatMap { other in
             (other.pins.isEmpty ? [other.floor ?? 0] : other.pins).map { (other.process, $0) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which databases are open in this process, so that a file has one `Database` in it, and that nobody opens a file
-// which another thread compacts or deletes. Threads that open different files do not wait for each other, however
-// long one takes: a file that is compacted when it is opened, or one that another process is compacting.
+// The databases that are open in this process. There is one `Database` per file, and no thread opens a file that
+// another compacts or deletes. Threads that open different files do not wait for each other, however long one takes: a
+// file may be compacted when it is opened, or another process may be compacting it.
 //
-// Guards: one mutex, held for a look at the tables and never while a file is touched; and the places that a thread of
-// this process is at, which others who come to the same place wait for.
+// Guards: one mutex, held only to access the tables, never during file operations; and a lock per path and per file,
+// which a thread of this process holds while it opens, compacts or deletes.
 
 import RegnumSystem
 import Synchronization
@@ -33,23 +33,24 @@ final class DatabaseRegistry: Sendable {
     private struct State {
         var files: [FileIdentity: Weak] = [:]
         var inMemory: [String: Weak] = [:]
-        /// Where threads are that open, compact or delete. Of this process, not of the one that it was forked from.
+        /// Paths and files that threads are opening, compacting or deleting. Of this process, not of the one it was
+        /// forked from.
         var taken: Set<Place> = []
         var generation = ForkWatch.generation
     }
     private let state = Lock(State())
     private let generation = Atomic(ForkWatch.generation)
-    /// Files that somebody here is about to let go of, each with how many: the thread that syncs, while it does, and
-    /// databases that end. Of this process, not of the one that it was forked from.
+    /// Files that are about to be closed, each with the number of reasons: the background thread during a sync, and
+    /// databases being deinitialized. Of this process, not of the one it was forked from.
     private let lettingGo = Lock((generation: ForkWatch.generation, counts: [FileIdentity: Int]()))
 
-    /// Files that are open.
+    /// The databases of the files that are open.
     var openFiles: [Database] { state.withLock { $0.files.values.compactMap(\.database) } }
 
-    /// `ForkWatch.generation` of the process that has opened the last file here.
+    /// `ForkWatch.generation` of the process that last opened a file here.
     var generationOfOpening: UInt { generation.load(ordering: .acquiring) }
 
-    /// Until `hasLetGo`.
+    /// Marks the file as about to be closed, until `hasLetGo`.
     func letsGo(of file: FileIdentity) { changeLettingGo { $0[file, default: 0] += 1 } }
 
     func hasLetGo(of file: FileIdentity) {
@@ -63,7 +64,7 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
-    /// Waits, a second at most, for those who are about to let go of the file: what was written last is being synced.
+    /// Waits, for a second at most, while the file is about to be closed: the last writes are being synced.
     private func waitForLettingGo(_ path: String, _ fileSystem: any FileSystem) {
         guard let file = try? Self.identity(path, fileSystem) else { return }
         let end = MonotonicClock.now() + 1_000_000_000
@@ -75,9 +76,9 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
-    /// Runs `body` while no other thread is at the place. Who is at a file's path may go on to the file, and who is at
-    /// a file waits for no place. Waits by asking again, at first after 20 microseconds, later every millisecond; throws
-    /// `.busy` at the deadline.
+    /// Runs `body` while no other thread holds the lock of `place`. Lock order: path before file; a thread that holds a
+    /// file takes no other lock. Polls, first after 20 microseconds, later every millisecond; throws `.busy` at the
+    /// deadline.
     private func alone<R>(
         at place: Place, until deadline: UInt64, _ body: () throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -96,7 +97,7 @@ final class DatabaseRegistry: Sendable {
     private func take(_ place: Place) -> Bool {
         state.withLock { state in
             if state.generation != ForkWatch.generation {
-                // Threads of the parent, which will never leave here.
+                // Locks of threads of the parent, which will never release them here.
                 state.taken = []
                 state.generation = ForkWatch.generation
             }
@@ -104,7 +105,7 @@ final class DatabaseRegistry: Sendable {
         }
     }
 
-    /// What this process has open of the file.
+    /// Returns this process's open database for the file.
     private func openDatabase(_ file: FileIdentity) -> Database? {
         guard let open = state.withLock({ $0.files[file]?.database }), !open.isForked else { return nil }
         return open
@@ -142,8 +143,8 @@ final class DatabaseRegistry: Sendable {
         return open
     }
 
-    /// Calls `body` with the file at `path` if nobody has it open, in this process or another, and while nobody opens
-    /// it. Nil where that is not so, or where there is no file.
+    /// Calls `body` with the file at `path` if it is not open in this process or another; none opens it meanwhile.
+    /// Returns nil if it is open, or if there is no file.
     func whileClosed<R>(
         path: String, fileSystem: any FileSystem, options: Database.OpenOptions,
         _ body: (Database) throws(EngineError) -> R
@@ -189,7 +190,7 @@ final class DatabaseRegistry: Sendable {
                     if openDatabase(file.identity) != nil { return nil }
                     let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
                     func look() throws(EngineError) -> Bool {
-                        // A compacted copy may have come to the path meanwhile.
+                        // A compacted copy may have been renamed to the path in the meantime.
                         isMoved = try Self.identity(path, fileSystem) != file.identity
                         if isMoved { return false }
                         return try !shared.hasOthers()
@@ -211,7 +212,8 @@ final class DatabaseRegistry: Sendable {
         do { return try fileSystem.status(path)?.identity } catch { throw .system(error) }
     }
 
-    /// Nil where nothing is at the path. Who may not write to the file cannot lock its bytes, but can see who does.
+    /// Returns nil if there is no file at the path. Without write permission the file's bytes cannot be locked, but
+    /// locks of others can be seen.
     private static func openIfThere(
         _ path: String, _ fileSystem: any FileSystem
     ) throws(EngineError) -> (file: any File, canLock: Bool)? {

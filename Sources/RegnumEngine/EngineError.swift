@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine throws. Bytes from disk and refusals of the system come out here; broken invariants of the
-// engine itself trap.
+// The errors of the engine. Damage in bytes from disk and failures of the system are reported here; broken invariants
+// of the engine itself trap.
 
 package import RegnumSystem
 
-/// Any failure of the engine, grouped by when a caller meets it.
+/// Any failure of the engine, with the operation during which it occurs.
 package enum EngineError: Error, Equatable {
-    /// While opening: what lies at the path is not one of our files.
+    /// While opening: the file at the path is not a Regnum database.
     case notADatabase(path: String, why: NotADatabase)
-    /// While opening: written by a newer version; `feature` is a name from the file.
+    /// While opening: a newer version wrote the file; `feature` is a name from the file.
     case unsupported(path: String, feature: String)
-    /// While opening: the file and the key do not fit.
+    /// While opening: the key does not match the file.
     case encryption(path: String, EncryptionProblem)
-    /// At any time: a block or a header does not hold what it must. Minted only by `corrupted(...)`.
+    /// At any time: a block or a header has invalid content. Created only by `corrupted(...)`.
     case corrupted(Corruption)
-    /// When a read or a write begins, or a commit: another program has written over the file while it was open.
+    /// When a read, a write or a commit begins: another program has overwritten the file while it was open.
     case overwritten(path: String)
-    /// At any time: the operating system refused.
+    /// At any time: the operating system reported an error.
     case system(SystemError)
-    /// While writing: an earlier commit failed in a way that leaves only reading possible until reopening.
+    /// While writing: an earlier commit failed in a way that allows only reading until the file is reopened.
     case latched(String)
-    /// While opening: other processes have the file open, and the file at `path`, by which processes agree, is not
-    /// theirs any more.
+    /// While opening: other processes have the file open, and the lock file at `path`, through which they coordinate,
+    /// is not theirs any more.
     case lockFile(path: String)
-    /// While opening: the file at `path`, whose name is that of the lock file, is somebody else's. It is left as it is.
+    /// While opening: the file at `path` has the name of the lock file but belongs to another program. It is left
+    /// unchanged.
     case foreignLockFile(path: String)
-    /// Another process, or another thread, did not let go of the file for as long as somebody waited for it. The sentence
-    /// says who.
+    /// Another process or thread did not release the file before the timeout. The message names it.
     case busy(String)
-    /// While making a file: there is one at `path`.
+    /// While creating a file: one already exists at `path`.
     case fileExists(path: String)
-    /// A value is over a limit of the format (`FormatLimits`).
+    /// A value exceeds a limit of the format (`FormatLimits`).
     case limit(String)
-    /// While committing: objects break a rule that the file keeps, a unique constraint or a delete rule.
+    /// While committing: objects violate a unique constraint or a delete rule.
     case refused(Refusal, String)
 
     package enum Refusal: String, Sendable {
@@ -45,8 +45,8 @@ package enum EngineError: Error, Equatable {
 }
 
 extension EngineError: CustomStringConvertible {
-    /// What is wrong, in a sentence without its last stop and without the path of the database: callers add the path and
-    /// say what to do. Errors of the system name the file that they are about.
+    /// What is wrong, as a sentence without its full stop and without the path of the database: callers add the path
+    /// and say what to do. System errors name the file that they concern.
     package var description: String {
         switch self {
         case .notADatabase(_, .tooSmall): "it is too short to be a Regnum database"
@@ -72,20 +72,20 @@ extension EngineError: CustomStringConvertible {
         }
     }
 
-    /// For findings.
+    /// The description in findings of the integrity check.
     package var damage: String { description }
 }
 
-/// Where and what damage was found.
+/// The kind and location of damage.
 package struct Corruption: Sendable, Equatable, CustomStringConvertible {
     package var what: String
-    /// First page of the damaged block, or nil where no block is at fault.
+    /// The first page of the damaged block, or nil if no block is at fault.
     package var page: UInt64?
     package var sourceLine: UInt
-    /// The file, where whoever found the damage knows it: of a damaged block.
+    /// The path of the file with the damaged block, if the code that found the damage knows it.
     package var path: String?
 
-    /// True where the end of the file is missing.
+    /// True if the end of the file is missing.
     package var isTruncation: Bool { what.contains("truncated") || what.contains("ends before") }
 
     package var description: String {
@@ -93,7 +93,7 @@ package struct Corruption: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// The one place where damage becomes an error: a breakpoint here catches all of it.
+/// Creates the error for damage. No other code does: a breakpoint here catches all damage.
 @inline(never)
 package func corrupted(_ what: String, page: UInt64? = nil, line: UInt = #line) -> EngineError {
     .corrupted(Corruption(what: what, page: page, sourceLine: line))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a ref to bytes that can be believed. A block is checked against the tag in its ref at the first touch in
-// this process and remembered by a word that is made of all that the ref says of it, one word a page: nothing needs
-// invalidation, because a page that is used again has another birth. A ref that says anything else of a block that
-// was checked (its kind, its length) makes another word, so it is checked itself, and refused.
+// Resolves refs to verified bytes. A block is checked against the tag in its ref when this process first reads it. One
+// word per page, computed from everything that the ref says of the block, records the result: nothing needs
+// invalidation, because a reused page has a new birth. A ref that says anything else of a verified block (its kind, its
+// length) has another word, so it is checked itself, and refused.
 //
-// Blocks of a plain file are read where the file is mapped. Those of an encrypted file are decrypted at the first
-// touch, to the same place in private memory of the same shape, so that all other code is the same for both.
+// Blocks of a plain file are read from the mapped file. Those of an encrypted file are decrypted at their first access,
+// to the same offset in private memory of the same size, so that all other code is the same for both.
 //
-// Shared by all sessions of a database. State: `verified`, one word a page, set when the block can be read; private
-// memory, written below `touching` before the word is set.
+// Shared by all sessions of a database. State: `verified`, one word per page, set when the block can be read; private
+// memory, written while holding `touching`, before the word is set.
 
 package import RegnumSystem
 import Synchronization
@@ -17,21 +17,21 @@ package final class BlockReader: @unchecked Sendable {
     // Sendable: see above; `readable` is atomic.
     package let region: any MappedRegion
     package let seal: FileSeal
-    /// The file, for errors.
+    /// The path of the file, for errors.
     private let path: String?
     package var hash: ContentHash { seal.hash }
-    /// Where blocks can be read once they are verified.
+    /// The address of page 0 for reading verified blocks.
     package let base: UnsafeRawPointer
-    /// The file as it is.
+    /// The mapped file.
     var fileBase: UnsafeRawPointer { region.base }
     /// Decrypted blocks; nil for a plain file.
     private let decrypted: ReservedMemory?
-    /// 63 bits made of the ref a page and a bit that is set; 0 = not verified. Reserved for the region's capacity,
-    /// touched where used.
+    /// 63 bits computed from the ref and one bit that is set, per page; 0 = not verified. Reserved for the region's
+    /// capacity, touched only where used.
     private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedMemory: ReservedMemory
-    /// What words are made with. Nobody knows them, so no file can be made with refs that lead to the same word. Odd,
-    /// so that none of a number's bits is lost.
+    /// Random factors of the words: unpredictable, so that no file can be crafted with two refs that have the same
+    /// word. Odd, so that no bit of a number is lost.
     private let keys = (
         UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1, UInt64.random(in: 0 ... .max) | 1,
         UInt64.random(in: 0 ... .max) | 1
@@ -39,7 +39,7 @@ package final class BlockReader: @unchecked Sendable {
     private let extending = Lock(())
     /// Held while private memory is written.
     private let touching = Lock(())
-    /// Pages that may be read: grows with the file, below `extending`.
+    /// The number of pages that may be read: grows with the file, while holding `extending`.
     private let readable = Atomic<UInt64>(0)
 
     package init(region: any MappedRegion, seal: FileSeal, path: String? = nil) throws(SystemError) {
@@ -56,7 +56,7 @@ package final class BlockReader: @unchecked Sendable {
         readable.store(UInt64(pages), ordering: .releasing)
     }
 
-    /// Pages that are mapped.
+    /// The number of mapped pages that may be read.
     package var readablePages: UInt64 { readable.load(ordering: .acquiring) }
 
     /// Maps the file up to `pages`. Any thread.
@@ -72,15 +72,15 @@ package final class BlockReader: @unchecked Sendable {
         }
     }
 
-    /// The file ends at `pages` from now on. What is mapped behind it stays so, for when the file grows again.
+    /// Sets the end of the file to `pages`. The mapping beyond it stays, for when the file grows again.
     package func shrink(toPages pages: UInt64) {
         extending.withLock { _ in
             if pages < readable.load(ordering: .acquiring) { readable.store(pages, ordering: .releasing) }
         }
     }
 
-    /// The bytes of a committed block, header included, good while the version they belong to is pinned.
-    /// Throws `.corrupted` where they do not fit the ref's tag. 1 ns after the first touch.
+    /// Returns the bytes of a committed block, including its header, valid while the version they belong to is pinned.
+    /// Throws `.corrupted` if they do not match the ref's tag. 1 ns after the first access.
     @inline(__always)
     package func bytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         let page = ref.page
@@ -88,7 +88,7 @@ package final class BlockReader: @unchecked Sendable {
         return try verify(ref)
     }
 
-    /// All that a block is checked against; the page is the word's place.
+    /// Returns a word computed from everything that a block is checked against; the page is the index of the word.
     @inline(__always)
     private func word(_ ref: BlockRef) -> UInt64 {
         ref.birth &* keys.0 &+ (ref.tagLow ^ ref.tagHigh) &* keys.1 &+ ref.info &* keys.2
@@ -102,7 +102,7 @@ package final class BlockReader: @unchecked Sendable {
 
     private func setVerified(_ ref: BlockRef) { verified[Int(ref.page)].store(word(ref), ordering: .releasing) }
 
-    /// Says that a block just written by this process needs no check; `bytes` are the plain ones.
+    /// Marks a block that this process has just written as verified; `bytes` are the plain bytes.
     package func keep(_ ref: BlockRef, _ bytes: UnsafeRawPointer) {
         guard ref.page < readable.load(ordering: .acquiring) else { return }
         guard let decrypted else { return setVerified(ref) }
@@ -112,7 +112,7 @@ package final class BlockReader: @unchecked Sendable {
         }
     }
 
-    /// Blocks there are to be verified again at the next touch.
+    /// Marks the blocks of a run as not verified, so that the next access checks them.
     func forget(_ run: Extent) {
         for page in run.page..<run.end { verified[Int(page)].store(0, ordering: .releasing) }
     }
@@ -150,11 +150,12 @@ package final class BlockReader: @unchecked Sendable {
         return bytes
     }
 
-    /// Inside `touching`.
+    /// Decrypts and verifies a block. Call while holding `touching`.
     private func decrypt(
         _ ref: BlockRef, _ cipher: BlockCipher, to target: UnsafeMutableRawPointer
     ) throws(EngineError) {
-        // Others may be reading what was decrypted there before: it stays until this block has passed every check.
+        // Other threads may be reading what was decrypted there before: it stays until this block has passed every
+        // check.
         let isUsed = (ref.page..<ref.page + UInt64(ref.pageCount)).contains {
             verified[Int($0)].load(ordering: .acquiring) != 0
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag of a block: XXH3-128 (xxHash specification 0.8, the variant for inputs over 240 bytes) under a
-// secret derived from the file's 128-bit seed, so that content cannot be crafted to collide. With both halves
-// of the seed equal it is the published hash with that seed, which the tests check against published values.
-// Not an authentication: encryption brings its own tags.
+// The tag of a block: XXH3-128 (xxHash specification 0.8, the variant for inputs over 240 bytes) under a secret derived
+// from the file's 128-bit seed, so that content cannot be crafted to collide. If both halves of the seed are equal, it
+// is the published hash with that seed, which the tests check against published values. It does not authenticate:
+// encryption has its own tags.
 
-/// The hash function of one file. A value of 192 bytes behind a pointer that lives as long as the object.
+/// The hash function of one file. Holds a pointer to 192 bytes that live as long as the object.
 package final class ContentHash: Sendable {
     package struct Tag: Equatable, Sendable {
         package var low: UInt64

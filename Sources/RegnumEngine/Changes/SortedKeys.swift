@@ -2,7 +2,7 @@
 // Search in arrays of ascending keys.
 
 extension Array where Element == ObjectKey {
-    /// Number of keys below `key`; the keys ascend. O(log n).
+    /// Returns the number of keys below `key`; the keys must ascend. O(log n).
     package func lowerBound(_ key: ObjectKey) -> Int {
         var low = 0
         var high = count
@@ -13,7 +13,7 @@ extension Array where Element == ObjectKey {
         return low
     }
 
-    /// Where the key is, or nil; the keys ascend. O(log n).
+    /// Returns the index of the key, or nil; the keys must ascend. O(log n).
     package func sortedIndex(of key: ObjectKey) -> Int? {
         let at = lowerBound(key)
         return at < count && self[at] == key ? at : nil

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a table between two versions: which objects came, went and changed, and in which columns.
+// The difference of a table between two versions: deleted, inserted and modified objects, and the columns that differ.
 
-/// Numbers of columns. Tables of up to 64 columns need no memory of its own.
+/// A set of column numbers. Up to column 63 it needs no heap memory.
 package struct ColumnSet: Hashable, Sendable {
     private var low: UInt64 = 0
-    /// Columns from 64 on; no trailing zeros.
+    /// Columns from 64 on; no trailing zero words.
     private var high: [UInt64] = []
 
     package init() {}
@@ -40,7 +40,7 @@ package struct ColumnSet: Hashable, Sendable {
         }
     }
 
-    /// The numbers, ascending.
+    /// The column numbers, ascending.
     package var columns: [Int] {
         (0..<64 * (1 + high.count)).filter { contains($0) }
     }
@@ -51,36 +51,36 @@ package struct TableChanges: Sendable {
     package var table: TableKey
     package var deleted: [ObjectKey] = []
     package var inserted: [ObjectKey] = []
-    /// Objects of both versions with another value in at least one column.
+    /// Objects in both versions whose value differs in at least one column.
     package var modified: [ObjectKey] = []
-    /// Of each modified object the columns that differ, by the newer version's column numbers.
+    /// The columns that differ, per modified object, as column numbers of the newer version.
     package var columns: [ColumnSet] = []
 
     package init(table: TableKey) { self.table = table }
 
     package var isEmpty: Bool { objectCount == 0 }
 
-    /// Objects that differ.
+    /// The number of objects that differ.
     package var objectCount: Int { deleted.count + inserted.count + modified.count }
 
-    /// The columns that differ of one object; nil where it is not among the modified ones. O(log n).
+    /// Returns the columns in which an object differs; nil if it is not among the modified ones. O(log n).
     package func columns(of key: ObjectKey) -> ColumnSet? { modified.sortedIndex(of: key).map { columns[$0] } }
 
     package func isInserted(_ key: ObjectKey) -> Bool { inserted.sortedIndex(of: key) != nil }
     package func isDeleted(_ key: ObjectKey) -> Bool { deleted.sortedIndex(of: key) != nil }
 
-    /// Every column in which some object differs.
+    /// All columns in which some object differs.
     package var allColumns: ColumnSet {
         columns.reduce(into: ColumnSet()) { $0.formUnion($1) }
     }
 }
 
 extension Session {
-    /// What has changed since the version that `older` shows. Tables that only one of the two versions has are
-    /// left out; so are those that `wanted` refuses and those without a difference.
+    /// Returns the changes since the version that `older` shows. Tables that exist in only one of the two versions are
+    /// left out; so are tables without a difference and those for which `wanted` returns false.
     ///
-    /// Both sessions must show committed versions, and the caller must be allowed to use both. The cost follows
-    /// the changed blocks and not the tables: subtrees that both versions share are not visited.
+    /// Both sessions must show committed versions, and the caller must be allowed to use both. The cost is proportional
+    /// to the changed blocks, not to the tables: subtrees shared by both versions are not visited.
     package func changes(
         since older: Session, in wanted: (TableKey) -> Bool = { _ in true }
     ) throws(EngineError) -> [TableChanges] {
@@ -90,8 +90,8 @@ extension Session {
         return all
     }
 
-    /// As `changes(since:in:)`; nil, and no further look, where more than `limit` objects of one table differ, or about
-    /// an eighth as many row groups are to be compared.
+    /// As `changes(since:in:)`; stops and returns nil if more than `limit` objects of one table differ, or if about an
+    /// eighth as many row groups would have to be compared.
     package func changes(
         since older: Session, in wanted: (TableKey) -> Bool, atMost limit: Int
     ) throws(EngineError) -> [TableChanges]? {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structural difference of one table in two versions. A block is never changed in place, so two equal refs
-// are two equal subtrees: both trees are opened level by level, and what both hold is dropped before it is
-// visited. What is left are row groups that differ; their objects are paired by key and compared column by
-// column, but for columns whose bytes are the same bytes. Where no object came or went the rows pair themselves, and
-// are compared in runs.
+// The structural difference of one table between two versions. A block is never changed in place, so equal refs mean
+// equal subtrees: both trees are opened level by level, and shared blocks are dropped before they are visited. The
+// remaining row groups differ; their objects are paired by key and compared column by column, except for columns that
+// both versions read from the same memory. If no object was deleted or inserted, rows are paired by position and
+// compared in runs.
 
 import RegnumSystem
 
 struct TableDiff {
-    /// What tells blocks apart: a page is used again only with another birth.
+    /// Identifies a block: a reused page has a new birth.
     private struct Identity: Hashable {
         var location: UInt64
         var birth: UInt64
@@ -18,7 +18,7 @@ struct TableDiff {
         }
     }
 
-    /// A row group of one side and its keys.
+    /// A cursor over the row groups of one version and their keys.
     private struct Side {
         var groups: [UnsafeMutablePointer<GroupView>]
         var next = 0
@@ -35,7 +35,7 @@ struct TableDiff {
             return group.pointee.key(at: row)
         }
 
-        /// All rows of the group have been seen.
+        /// True if all rows of the group have been visited.
         var isGroupDone: Bool { group.map { row >= $0.pointee.count } ?? false }
 
         mutating func advanceGroup() {
@@ -47,12 +47,12 @@ struct TableDiff {
 
     private let older: Table
     private let newer: Table
-    /// Objects that may differ at most; see `Session.changes(since:in:atMost:)`.
+    /// The most objects that may differ; see `Session.changes(since:in:atMost:)`.
     private let limit: Int
-    /// By the newer version's column number: the older version's, or nil where it had no such column.
+    /// Maps column numbers of the newer version to those of the older one; nil for columns that it does not have.
     private let olderColumns: [Int?]
     private var changes: TableChanges
-    /// Objects of the two current groups that have the same key.
+    /// Rows of the two current groups that have the same key.
     private var pairs: [(older: Int, newer: Int)] = []
 
     init(older: Table, newer: Table, limit: Int = .max) {
@@ -71,7 +71,7 @@ struct TableDiff {
         changes = TableChanges(table: newer.definition.key)
     }
 
-    /// Nil where there is more than the limit.
+    /// Returns the changes, or nil if they exceed the limit.
     mutating func run() throws(EngineError) -> TableChanges? {
         var before = older.groups.committedRoot.map { [$0] } ?? []
         var after = newer.groups.committedRoot.map { [$0] } ?? []
@@ -83,7 +83,7 @@ struct TableDiff {
             (before, after) = children
             try Self.goDeeper(&depth)
         }
-        // Children that only have another place are in both.
+        // Children that have only changed their position are in both lists.
         Self.dropShared(&before, &after)
         while let level = try Self.level(before + after, newer.groups.space) {
             try Self.goDeeper(&depth)
@@ -101,14 +101,14 @@ struct TableDiff {
 
     // MARK: Nodes
 
-    /// Each level is opened once, but for nodes of a damaged file that refer to each other.
+    /// Counts a level. Each level is opened once, except if nodes of a damaged file refer to each other.
     private static func goDeeper(_ depth: inout Int) throws(EngineError) {
         depth += 1
         if depth > FormatLimits.treeDepth + 1 { throw corrupted("a tree is too deep or too large") }
     }
 
-    /// Of two nodes of one level with as many children, the children that are not the same; nil of other blocks. A child
-    /// that has another place in the other is in both lists.
+    /// Returns the children that differ between two nodes of the same level with equally many children; nil for other
+    /// blocks. A child that has another position in the other node is in both lists.
     private static func differing(
         _ before: BlockRef, _ after: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace
     ) throws(EngineError) -> ([BlockRef], [BlockRef])? {
@@ -129,7 +129,7 @@ struct TableDiff {
         return children
     }
 
-    /// The highest level of a node among the blocks; nil where all are row groups.
+    /// Returns the highest level of a node among the blocks; nil if all are row groups.
     private static func level(_ refs: [BlockRef], _ space: BlockSpace) throws(EngineError) -> Int? {
         var highest: Int?
         for ref in refs where ref.kind == BlockKind.groupNode.rawValue {
@@ -138,7 +138,7 @@ struct TableDiff {
         return highest
     }
 
-    /// The blocks, with the children of the nodes of that level in their place.
+    /// Returns the blocks, with each node of that level replaced by its children.
     private static func opened(
         _ refs: [BlockRef], _ level: Int, _ space: BlockSpace
     ) throws(EngineError) -> [BlockRef] {
@@ -158,11 +158,11 @@ struct TableDiff {
         return out
     }
 
-    /// Drops what both versions hold.
+    /// Drops the blocks that both versions share.
     private static func dropShared(_ before: inout [BlockRef], _ after: inout [BlockRef]) {
         if before.isEmpty || after.isEmpty { return }
         if before.count == 1, after.count == 1, Identity(before[0]) != Identity(after[0]) { return }
-        // Mostly all but a few stand where they stood.
+        // In most cases all but a few have the same position in both.
         if before.count == after.count {
             let differing = before.indices.filter { Identity(before[$0]) != Identity(after[$0]) }
             if differing.count < before.count {
@@ -180,7 +180,7 @@ struct TableDiff {
 
     // MARK: Objects
 
-    /// False where there is more than the limit.
+    /// Compares the objects of two lists of row groups. Returns false if the changes exceed the limit.
     private mutating func compare(_ olderSide: Side, _ newerSide: Side) -> Bool {
         var a = olderSide
         var b = newerSide
@@ -211,7 +211,7 @@ struct TableDiff {
             case (nil, nil):
                 break
             }
-            // The columns of a pair of groups are compared before either is left.
+            // The columns of a pair of groups are compared before the cursor leaves either group.
             let isOlderDone = a.isGroupDone
             let isNewerDone = b.isGroupDone
             if isOlderDone || isNewerDone {
@@ -223,7 +223,7 @@ struct TableDiff {
         return changes.objectCount <= limit
     }
 
-    /// True where both hold the same objects, each in the same row.
+    /// True if both groups hold the same objects, each in the same row.
     private static func haveSameKeys(
         _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
     ) -> Bool {
@@ -238,7 +238,7 @@ struct TableDiff {
         }
     }
 
-    /// Of the columns that may differ between two groups, how.
+    /// Returns comparisons for the columns that may differ between two groups.
     private func comparisons(
         _ old: UnsafeMutablePointer<GroupView>, _ new: UnsafeMutablePointer<GroupView>
     ) -> [ColumnComparison] {
@@ -298,25 +298,25 @@ struct TableDiff {
         return columns
     }
 
-    /// True where both versions read the very same memory, as of a column that a small update left in its block.
+    /// True if both versions read the same memory, for example a column that a small update left in its block.
     private static func areSameBytes(_ a: ColumnView, _ b: ColumnView) -> Bool {
         a.data == b.data && a.form == b.form && a.base == b.base && a.validity == b.validity && a.aux == b.aux
             && a.blobs == b.blobs && a.form != .slots
     }
 }
 
-/// One column in two groups.
+/// Compares one column in two groups.
 private struct ColumnComparison {
-    /// Rows of a run: those of a word of bits.
+    /// Rows per run: one word of bits.
     static let runLength = 64
 
     let column: Int
     let before: ColumnView
     let after: ColumnView
-    /// As it is written.
+    /// The form in which the column is written.
     let form: ColumnForm
 
-    /// True where the rows, whose first is the first of a word, are sure to be equal: the same bytes in the same form.
+    /// True if the rows are certain to be equal: the same bytes in the same form. `start` is the first row of a word.
     func areEqualRun(_ start: Int, _ end: Int) -> Bool {
         guard before.form == after.form, before.base == after.base,
             Self.word(before.validity, start, end, .max) == Self.word(after.validity, start, end, .max)
@@ -338,7 +338,7 @@ private struct ColumnComparison {
         }
     }
 
-    /// The bits of the rows, `none` where there are no bits.
+    /// Returns the bits of the rows, or `none` if there are no bits.
     private static func word(_ bits: UnsafeMutablePointer<UInt64>?, _ start: Int, _ end: Int, _ none: UInt64) -> UInt64
     {
         let mask = end - start < 64 ? (1 &<< UInt64(end - start)) &- 1 : UInt64.max
@@ -357,7 +357,7 @@ private struct ColumnComparison {
         return a == b || Memory.compare(a + start &* width, b + start &* width, (end &- start) &* width) == 0
     }
 
-    /// Strings behind one that has grown lie elsewhere in their heaps.
+    /// Compares texts: those after one that has grown lie at other offsets in their heap.
     private func areSameTexts(_ start: Int, _ end: Int) -> Bool {
         guard Self.word(before.blobs, start, end, 0) == Self.word(after.blobs, start, end, 0) else { return false }
         let p = before.bytes(start)
@@ -374,7 +374,7 @@ private struct ColumnComparison {
         return count == 0 || first == second || Memory.compare(first, second, count) == 0
     }
 
-    /// Compares what is stored: floating point values by their bits.
+    /// Compares the stored values; floating-point values by their bits.
     @inline(__always)
     func areEqual(_ a: Int, _ b: Int, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace) -> Bool {
         let isNull = before.isNull(a)
@@ -393,14 +393,14 @@ private struct ColumnComparison {
             guard let p = x.baseAddress, let q = y.baseAddress, x.count > 0 else { return true }
             if p == q || Memory.compare(p, q, x.count) == 0 { return true }
             guard before.isBlob(a), BlobRecord.length(p) == BlobRecord.length(q) else { return false }
-            // Perhaps only moved, to make the file shorter.
+            // The blob may only have been moved, to shorten the file.
             return Self.holdSame(BlockRef(reading: p), BlockRef(reading: q), olderSpace, newerSpace, depth: 0)
         default:
             return before.integer(a) == after.integer(b) && before.nanoseconds(a) == after.nanoseconds(b)
         }
     }
 
-    /// True where two values with blocks of their own are the same wherever these lie. What cannot be read is not.
+    /// True if two values in blocks of their own are equal, wherever the blocks lie. False if a block cannot be read.
     private static func holdSame(
         _ a: BlockRef, _ b: BlockRef, _ olderSpace: BlockSpace, _ newerSpace: BlockSpace, depth: Int
     ) -> Bool {

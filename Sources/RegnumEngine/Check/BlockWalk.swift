@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads every block that the newest version needs against its checksum, and asks of each that its pages do not count
-// as free; no other cross-checks (those are `IntegrityCheck`'s). Small files are read so when they are opened, because
-// damage that is met later, where the API cannot throw, ends the program, and because a block in use that is called
-// free would be written over under the eyes of whoever reads it.
+// Reads every block that the newest version needs, verifies its checksum, and checks that its pages do not count as
+// free; further cross-checks are in `IntegrityCheck`. Small files are read completely when they are opened, because
+// damage that is found later, where the API cannot throw, ends the program, and because a block in use that counts as
+// free would be overwritten while it is being read.
 
 import RegnumSystem
 
 package enum BlockWalk {
-    /// Files of at most this many pages (16 MiB) are read whole at their first opening in the process.
+    /// Files of at most this many pages (16 MiB) are read completely at their first opening in the process.
     package static let pageLimit: UInt64 = 4096
 
-    /// `check` for a small file that can be damaged at all.
+    /// Runs `check` for a small file, unless it is in memory and so cannot be damaged.
     static func checkSmall(_ database: Database) throws(EngineError) {
         guard database.options.checksSmallFiles, !database.isVolatile,
             database.versions.newest.highWater <= pageLimit
@@ -18,8 +18,8 @@ package enum BlockWalk {
         try check(database)
     }
 
-    /// Throws `.corrupted` for the first block that is not what was written. Reads everything once: about 2 ms for
-    /// 16 MiB. `step` is called before each block with the version that is read, and may end the walk.
+    /// Throws `.corrupted` for the first damaged block. Reads everything once: about 2 ms for 16 MiB. `step` is called
+    /// before each block with the number of the version being read, and may throw to end the traversal.
     package static func check(
         _ database: Database, step: (UInt64) throws(EngineError) -> Void = { _ in }
     ) throws(EngineError) {
@@ -46,7 +46,7 @@ package enum BlockWalk {
         database.proof.note(.whole)
     }
 
-    /// The pages that the version which `session` sees needs, without its free log. Outside of a write.
+    /// Returns the pages that the version seen by `session` needs, except its free log. Not inside a write transaction.
     package static func pages(_ session: Session) throws(EngineError) -> Set<UInt64> {
         var pages: Set<UInt64> = []
         func add(_ ref: BlockRef) { for page in 0..<UInt64(ref.pageCount) { pages.insert(ref.page + page) } }
@@ -70,7 +70,7 @@ package enum BlockWalk {
         return pages
     }
 
-    /// `left`: visits to blocks of values that are left for all tables together.
+    /// `left`: how many more blocks of values may be visited, for all tables together.
     private static func checkBlobs(
         _ table: Table, _ left: inout Int, _ visit: (BlockRef) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -93,14 +93,15 @@ package enum BlockWalk {
 // MARK: Free pages that are in use
 
 extension RecordedSpace {
-    /// All pages that no block of the newest version may lie in: the free ones and those that older versions need.
+    /// Returns all pages that no block of the newest version may occupy: free pages, and those that older versions
+    /// need.
     func vacant() throws(EngineError) -> FreeSpace {
         var all = free
         for entry in free.pending { try all.release(entry.extent) }
         return all
     }
 
-    /// Throws `.corrupted` where the free log calls pages free that hold what every reader begins with: catalog,
+    /// Throws `.corrupted` if the free log lists pages as free that hold blocks every reader starts from: catalog,
     /// schema, free logs, and the roots of tables and trees.
     func checkRoots(_ version: Version, _ vacant: FreeSpace, _ reader: BlockReader) throws(EngineError) {
         let catalog = try Catalog.read(version.catalog, try reader.bytes(version.catalog))
@@ -112,7 +113,7 @@ extension RecordedSpace {
 }
 
 extension FreeSpace {
-    /// Throws `.corrupted` where a page of a block that is in use counts as free.
+    /// Throws `.corrupted` if a page of a block in use counts as free.
     func checkTaken(_ ref: BlockRef) throws(EngineError) {
         guard isTaken(Extent(page: ref.page, pageCount: ref.pageCount)) else {
             throw corrupted("a block is in use and free", page: ref.page)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws of collections and mixed values: order, uniqueness, bytes that can be read.
+// Checks the laws of collections and mixed values: order, uniqueness, decodable bytes.
 
 import RegnumSystem
 
@@ -9,7 +9,7 @@ extension IntegrityCheck.Walk {
         guard definition.collection != .none || definition.type == .mixed else { return }
         let path = "\(table.definition.name).\(definition.name)"
         var (unreadable, unordered, miscounted) = (Offenders(), Offenders(), Offenders())
-        // For all rows together: each may lead to the same blocks of a damaged file.
+        // For all rows together: in a damaged file each may lead to the same blocks.
         var left = ElementTree.blockLimit(table.session.space)
         try table.forEachGroup { group throws(EngineError) in
             for row in 0..<group.pointee.count {
@@ -42,7 +42,7 @@ extension IntegrityCheck.Walk {
 }
 
 enum CollectionCheck {
-    /// True where keys and texts are UTF-8 and mixed values can be decoded.
+    /// True if keys and texts are UTF-8 and mixed values can be decoded.
     static func isReadable(_ table: Table, _ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
         let definition = table.definition.columns[column]
         if definition.collection == .dictionary {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof that a file is whole: each block of the newest version is compared with its checksum before the program needs
-// it, in the call that asks for it or by a thread in the background. Blocks that were compared once are not compared
-// again while the file is open in the process, so a proof that is begun again soon comes to where it was.
+// Proves that a file is undamaged: each block of the newest version is compared with its checksum before the program
+// needs it, in the calling thread or by a background thread. Blocks that were compared once are not compared again
+// while the file is open in the process, so a proof that starts over soon catches up with the previous one.
 //
 //   unproved --prove--> whole | damaged
-//   unproved --proveInBackground--> running --> whole | damaged | unproved (nobody waits for it any more)
+//   unproved --proveInBackground--> running --> whole | damaged | unproved (its result is not wanted any more)
 
 import RegnumSystem
 import Synchronization
@@ -22,17 +22,17 @@ final class FileProof: Sendable {
     }
 
     private let state = Lock(State())
-    /// The version that the thread in the background reads; 0 where it reads none.
+    /// The version that the background thread reads; 0 if none.
     let version = Atomic<UInt64>(0)
 
     var result: Result? { state.withLock { $0.result } }
 
     func note(_ result: Result) { state.withLock { $0.result = result } }
 
-    /// What a proof has ended with: damage is remembered, a refusal of the system is not.
+    /// Records the error that ended a proof: damage is remembered, a failure of the system is not.
     func note(_ error: EngineError) { if case .corrupted = error { note(.damaged(error)) } }
 
-    /// The proof that is running, or the one that the caller is to start.
+    /// Returns the running proof, or records `made`, which the caller must start.
     func runningOr(_ made: BackgroundProof) -> BackgroundProof {
         state.withLock { state in
             if let running = state.running, !running.status.isOver.load(ordering: .acquiring) { return running }
@@ -42,12 +42,12 @@ final class FileProof: Sendable {
     }
 }
 
-/// A proof that goes on while somebody holds this object. Any thread.
+/// A proof that continues while a reference to this object exists. Any thread.
 package final class BackgroundProof: Sendable {
-    /// What the thread shares with the holders.
+    /// State shared between the thread and the holders of the proof.
     final class Status: Sendable {
         let isOver = Atomic(false)
-        /// Held from the end of the last holder to that of the thread: see `Database.lettingGo`.
+        /// Set from the release of the last reference until the thread ends: see `Database.lettingGo`.
         let lettingGo = Lock<LettingGo?>(nil)
     }
 
@@ -56,7 +56,7 @@ package final class BackgroundProof: Sendable {
 
     init(file: FileIdentity) { self.file = file }
 
-    /// The thread ends within a tenth of a second; who deletes the file meanwhile waits for that.
+    /// Ends the thread within a tenth of a second; a caller that deletes the file in the meantime waits for that.
     deinit {
         status.lettingGo.withLock { lettingGo in
             if !status.isOver.load(ordering: .acquiring) { lettingGo = LettingGo(file: file) }
@@ -66,9 +66,9 @@ package final class BackgroundProof: Sendable {
 }
 
 extension Database {
-    /// Throws `.corrupted` unless every block of the newest version is what was written. Reads everything once, about 8
-    /// GB a second from memory; where the file was proved before, O(1). Of an encrypted file everything is decrypted into
-    /// memory. Nothing for databases in memory.
+    /// Throws `.corrupted` unless every block of the newest version is undamaged. Reads everything once, about 8 GB a
+    /// second from memory; O(1) if the file was proved before. Of an encrypted file everything is decrypted into
+    /// memory. Does nothing for databases in memory.
     package func prove() throws(EngineError) {
         if isVolatile { return }
         switch proof.result {
@@ -82,9 +82,9 @@ extension Database {
         }
     }
 
-    /// As `prove`, on a thread of its own that works a quarter of the time, while the result is held; `report` gets what
-    /// it ends with if that is an error, on that thread. Nil where the file was proved before; throws where it was found
-    /// damaged before.
+    /// As `prove`, on a thread of its own that works a quarter of the time, as long as the result is retained. If the
+    /// proof ends with an error, calls `report` on that thread. Returns nil if the file was proved before; throws if it
+    /// was found damaged before.
     package func proveInBackground(
         report: @escaping @Sendable (EngineError) -> Void
     ) throws(EngineError) -> BackgroundProof? {
@@ -105,14 +105,14 @@ extension Database {
             }
         }
         if !isStarted {
-            // Without a thread: as good, and not left undone.
+            // Without a thread the proof runs here, rather than never.
             made.status.isOver.store(true, ordering: .releasing)
             try prove()
         }
         return made
     }
 
-    /// Nil where nothing is wrong, or nobody wants to know any more.
+    /// Returns nil if the file is undamaged, or if the proof is not wanted any more.
     private func proveSlowly(_ status: BackgroundProof.Status) -> EngineError? {
         var pace = ProofPace()
         while true {
@@ -140,16 +140,16 @@ extension Database {
     }
 }
 
-/// How a thread in the background takes its time. What it has read for long counts as work too, so that a slow disk has
-/// three quarters of its time for others.
+/// Throttles a background thread. Time spent reading counts as work too, so that a slow disk has three quarters of its
+/// time for others.
 private struct ProofPace {
     private static let slice: UInt64 = 5_000_000
     private static let longestPause: UInt64 = 100_000_000
 
     private var sliceStart: UInt64
     private var versionStart: UInt64
-    /// How long one version is kept readable, while its pages cannot be used again. Doubled each time that it did not
-    /// suffice, so that a large file is proved in the end.
+    /// How long, in nanoseconds, one version is kept readable, during which its pages cannot be reused. Doubled each
+    /// time the proof did not finish, so that even a large file is proved eventually.
     private var longestVersion: UInt64 = 10_000_000_000
 
     init() {

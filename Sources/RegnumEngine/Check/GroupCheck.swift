@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws of a table's rows: which keys they have, how many the nodes above them count, how old their blocks are, and
-// what each column holds.
+// Checks the laws of a table's rows: their keys, the counts in the nodes above them, the births of their blocks, and
+// the content of each column.
 
 import RegnumSystem
 
@@ -9,9 +9,9 @@ struct GroupCheck {
     struct Blob {
         var ref: BlockRef
         var column: Int
-        /// The object that has it.
+        /// The key of the object that has the value.
         var key: UInt64
-        /// Birth of the row group that leads to it.
+        /// The birth of the row group that refers to it.
         var parentBirth: UInt64
     }
 
@@ -21,7 +21,7 @@ struct GroupCheck {
     private(set) var blobs: [Blob] = []
     private(set) var rows = 0
     private(set) var lastKey: UInt64 = 0
-    /// Visits to blocks: a damaged tree may lead to one of them more than once.
+    /// How many more blocks may be visited: a damaged tree may lead to one of them more than once.
     private var left: Int
 
     init(_ table: Table) {
@@ -30,12 +30,12 @@ struct GroupCheck {
         left = table.groups.blockLimit
     }
 
-    /// Once. Throws where a block cannot be read; what was found before it stays.
+    /// Runs the check; call it once. Throws if a block cannot be read; earlier findings are kept.
     mutating func run() throws(EngineError) {
         if let root = table.groups.committedRoot { _ = try visit(root, depth: 0) }
     }
 
-    /// What lies below a block.
+    /// A summary of the rows below a block.
     private struct Part {
         var rows = 0
         var firstKey = UInt64.max
@@ -60,7 +60,7 @@ struct GroupCheck {
             if UInt64(part.rows) != counted {
                 find(8, ref.page, "\(counted) rows are counted at page \(child.page), there are \(part.rows)")
             }
-            // Lookups go by these bounds.
+            // Lookups rely on these bounds.
             let isLow = i > 0 && part.firstKey < GroupNodeLayout.firstKey(node, i)
             let isHigh = i + 1 < GroupNodeLayout.count(node) && part.lastKey >= GroupNodeLayout.firstKey(node, i + 1)
             if isLow || isHigh {
@@ -96,7 +96,7 @@ struct GroupCheck {
         return Part(rows: count, firstKey: first, lastKey: last)
     }
 
-    /// Texts are UTF-8; values in blocks of their own are noted.
+    /// Checks that texts are UTF-8, and collects the values in blocks of their own.
     private mutating func checkBytes(_ group: UnsafeMutablePointer<GroupView>, _ column: Int, _ ref: BlockRef) {
         let definition = table.definition.columns[column]
         guard definition.writableForm == .slots else { return }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The laws of indexes and links: what the trees beside the rows hold is what the rows say.
+// Checks the laws of indexes and links: the trees hold exactly what the rows hold.
 
 import RegnumSystem
 
@@ -16,7 +16,7 @@ extension IntegrityCheck.Walk {
             for row in 0..<group.pointee.count {
                 let location = RowLocation(group: group, row: row)
                 if try !index.contains(location, column, group.pointee.key(at: row), table) { missing.add(location) }
-                // Two are enough: where many are equal, each would look at all of them.
+                // Two are enough: if many values are equal, each row would otherwise read all of them.
                 if isUnique, try index.all(table.value(column, at: location), table, limit: 2).count > 1 {
                     doubled.add(location)
                 }
@@ -47,7 +47,7 @@ extension IntegrityCheck.Walk {
         }
         if count != Int(tree.count) { find(10, "\(path) > backlinks: \(tree.count) entries for \(count) links") }
         for (link, origins) in links.sorted(by: { $0.key < $1.key }) {
-            // A mixed column says in each link which table it leads to.
+            // Each link of a mixed column holds the key of the table that it leads to.
             let targetTable = session.table(target ?? TableKey(UInt32(link >> 48)))
             let key = target == nil ? link & (1 << 48 - 1) : link
             let origin = table.placeWords(ObjectKey(origins[0]))

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The proof that a database is whole, over everything that its newest version reaches. Findings have the numbers of
-// the laws in `Documentation/FORMAT.md`: 1 to 3 and 8 to 15. Here are pages, blocks and what a table consists of; the
+// Proves that a database is whole, over all blocks that its newest version reaches. Findings carry the numbers of the
+// laws in `Documentation/FORMAT.md`: 1 to 3 and 8 to 15. This file checks pages, blocks and the parts of a table; the
 // laws of rows are in `GroupCheck`, those of indexes and links in `IndexCheck`, of collections in `CollectionCheck`, of
 // embedded rows in `OwnershipCheck`.
 //
-// Cost: reads everything once; memory one byte a page. Call it from any thread; it waits for the writer's turn.
+// Cost: reads everything once; memory one byte per page. Any thread; waits for the writer lock.
 
 import RegnumSystem
 
 package struct Finding: Sendable, Equatable, CustomStringConvertible {
-    /// As in `Documentation/FORMAT.md`.
+    /// The number of the law in `Documentation/FORMAT.md`.
     package var law: Int
-    /// The way to what breaks it, with the first object or page that does, and how.
+    /// The path to the violation, the first object or page concerned, and a description.
     package var text: String
     package var description: String { "law \(law): \(text)" }
 }
@@ -26,7 +26,7 @@ package struct IntegrityReport: Sendable {
 }
 
 package enum IntegrityCheck {
-    /// Findings beyond this many are not collected.
+    /// The most findings that are collected.
     static let findingLimit = 100
 
     package static func run(_ database: Database) -> IntegrityReport {
@@ -58,7 +58,7 @@ package enum IntegrityCheck {
         let session: Session?
         var report = IntegrityReport()
         private var pages: [UInt8] = []
-        /// True where rows of the table lead to the same blocks: as many as its rows would be read, times those blocks.
+        /// True if rows of the table lead to the same blocks: further checks would read those blocks once per row.
         private var sharesBlocks = false
 
         init(_ database: Database) {
@@ -71,7 +71,7 @@ package enum IntegrityCheck {
             }
         }
 
-        /// True where no more findings are collected.
+        /// True if no more findings are collected.
         private var isFull: Bool { report.findings.count >= IntegrityCheck.findingLimit }
 
         mutating func find(_ law: Int, _ text: String) {
@@ -96,7 +96,7 @@ package enum IntegrityCheck {
             }
         }
 
-        /// Opening takes the copy where the first one is damaged, and says nothing.
+        /// Checks both headers: opening silently uses the copy if the first one is damaged.
         private mutating func checkHeaders() {
             if database.isVolatile { return }
             let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FileHeader.byteCount, alignment: 16)
@@ -133,7 +133,7 @@ package enum IntegrityCheck {
                 return
             }
             for page in Int(extent.page)..<Int(extent.end) {
-                // A block may be met as often as there are rows: no words that nobody reads.
+                // A block may be visited once per row: do not build messages that are then discarded.
                 if let other = PageUse(rawValue: pages[page]), other != PageUse.none, !isFull {
                     find(1, "\(path): page \(page) is \(other.words) as well")
                 }
@@ -152,7 +152,7 @@ package enum IntegrityCheck {
 
         // MARK: Tables
 
-        /// Runs a part of the check; damage that ends it is a finding, with the way to it.
+        /// Runs a part of the check; damage that ends it becomes a finding with that path.
         private mutating func attempt(
             _ path: String, _ body: (inout Walk) throws(EngineError) -> Void
         ) {
@@ -215,7 +215,7 @@ package enum IntegrityCheck {
             }
         }
 
-        /// `law`: of what the tree is for.
+        /// `law`: the law that the tree must keep.
         private mutating func check(_ tree: IndexTree, _ path: String, _ law: Int, _ limit: UInt64) {
             attempt(path) { walk throws(EngineError) in
                 var blocks: [BlockRef] = []
@@ -227,7 +227,7 @@ package enum IntegrityCheck {
             }
         }
 
-        /// Each part of the table that cannot be read, not only the first.
+        /// Reports every unreadable part of the table, not only the first.
         private mutating func tellLostGroups(_ table: Table) {
             var parts: [LostPart] = []
             attempt("\(table.definition.name) > objects") { _ throws(EngineError) in
@@ -245,23 +245,23 @@ package enum IntegrityCheck {
             let name = table.definition.name
             var groups = GroupCheck(table)
             var isWhole = false
-            // The blobs of the groups before a damaged one are counted too: what is checked next reads them.
+            // The blobs of the groups before a damaged one are counted too: the checks that follow read them.
             attempt("\(name) > objects") { _ throws(EngineError) in
                 try groups.run()
                 isWhole = true
             }
             for finding in groups.findings { find(finding.law, finding.text) }
-            // Each block belongs to one value, so there are no more of them, and no more pages, than the file has.
+            // Each block belongs to one value, so there cannot be more of them, or more pages, than the file has.
             var left = ElementTree.blockLimit(session.space)
             var pagesLeft = Int(clamping: session.current.highWater)
             for blob in groups.blobs {
-                // One that is damaged counts as well, and does not hide what is behind it.
+                // A damaged one counts as well, and does not hide those after it.
                 pagesLeft -= blob.ref.pageCount
                 let path = "\(name).\(table.definition.columns[blob.column].name) of object \(blob.key)"
                 attempt(path) { (walk) throws(EngineError) in
                     var blocks: [(BlockRef, UInt64)] = []
                     try ElementTree.forEachBlock(blob.ref, session.space, &left) { ref, birth in
-                        // The first one hangs on the row.
+                        // The row refers to the first one.
                         blocks.append((ref, min(birth, blob.parentBirth)))
                     }
                     pagesLeft += blob.ref.pageCount

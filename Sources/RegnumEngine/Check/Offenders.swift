@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that break a law together: a finding tells how many they are, and where the first one is.
+// Objects that violate the same law: one finding gives their number, and the location of the first.
 
 struct Offenders {
     private(set) var count = 0
@@ -10,8 +10,8 @@ struct Offenders {
         count += 1
     }
 
-    /// As "2 objects are not in the index: object 7 (block at page 30) and others"; nil where there are none. `what` is
-    /// what is said of one, and of several.
+    /// Returns, for example, "2 objects are not in the index: object 7 (block at page 30) and others"; nil if there are
+    /// none. `what` is the phrase for one object, and for several.
     func words(_ table: Table, _ what: (one: String, several: String)) -> String? {
         guard let first else { return nil }
         let place = table.placeWords(first)
@@ -28,7 +28,7 @@ extension IntegrityCheck.Walk {
 }
 
 extension Table {
-    /// An object with the block that its row lies in, for people. O(log n).
+    /// An object's key and the block that holds its row, for people. O(log n).
     func placeWords(_ key: ObjectKey) -> String {
         let page = groups.page(of: key.rawValue).map { " (block at page \($0))" } ?? ""
         return "object \(key.rawValue)\(page)"
@@ -36,7 +36,8 @@ extension Table {
 }
 
 extension GroupTree {
-    /// First page of the row group in whose range the key is; nil where it is not in the file yet, or cannot be read.
+    /// The first page of the row group whose range contains the key; nil if it is not in the file yet, or cannot be
+    /// read.
     fileprivate func page(of key: UInt64) -> UInt64? {
         guard case .ref(var ref)? = root else { return nil }
         for _ in 0...FormatLimits.treeDepth {

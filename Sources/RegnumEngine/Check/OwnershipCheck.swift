@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The law of embedded tables: one owner for each row.
+// Checks the law of embedded tables: each row has one owner.
 
 import RegnumSystem
 

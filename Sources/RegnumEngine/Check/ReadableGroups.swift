@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what can still be read of a damaged table: a block that cannot be believed costs what lies in it and below
-// it, nothing else.
+// Reads what is still readable of a damaged table: a damaged block loses its own content and everything below it,
+// nothing else.
 
 /// A part of a table that cannot be read.
 package struct LostPart: Sendable, Equatable {
-    /// From the table's root to the block, for people.
+    /// The path from the table's root to the block, for people.
     package var path: String
     package var why: EngineError
-    /// The columns that are lost, where the rest of the group can be read; nil where all of it is.
+    /// The lost columns if the rest of the group is readable; nil if all of it is lost.
     package var columns: [Int]?
 }
 
 extension Table {
-    /// Calls `body` with each group that can be read, in order of its keys, and `lost` with each part that cannot.
-    /// Lost columns of a group read as null, zero or empty. Only in a session that does not write.
+    /// Calls `body` with each readable group, in order of its keys, and `lost` with each unreadable part. Lost columns
+    /// of a group read as null, zero or empty. Only in a session that does not write.
     package func forEachReadableGroup(
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Void, lost: (LostPart) -> Void
     ) throws(EngineError) {

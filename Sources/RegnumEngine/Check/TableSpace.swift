@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes of the file each part of a table takes: what inspection shows to people.
+// How many bytes of the file each part of a table occupies, for inspection.
 
-/// Whole pages, in bytes, at the version that the session sees.
+/// Bytes, in whole pages, at the version that the session sees.
 package struct TableSpace: Sendable, Equatable {
     /// Row groups and the nodes above them.
     package var rowGroupBytes = 0
-    /// Values and lists that lie in blocks of their own.
+    /// Values and lists in blocks of their own.
     package var blobBytes = 0
     package var indexBytes = 0
-    /// The reverse of the table's links.
+    /// The backlink trees of the table's links.
     package var backlinkBytes = 0
     package var totalBytes: Int { rowGroupBytes + blobBytes + indexBytes + backlinkBytes }
 }
 
 extension Table {
-    /// Counts the blocks of the table. Reads all row groups; call it outside of a write, where the session is
-    /// confined to.
+    /// Counts the bytes of the table's blocks. Reads all row groups. Call it outside a write transaction, in the thread
+    /// that the session is confined to.
     package func measureSpace() throws(EngineError) -> TableSpace {
         var space = TableSpace()
         try groups.forEachBlock { space.rowGroupBytes += $0.byteCount }

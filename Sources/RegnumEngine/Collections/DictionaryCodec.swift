@@ -7,7 +7,7 @@
 //        1    3  zero
 //        4    4  bytes of the keys k
 //        8    k  the keys: a list of strings (ListCodec), ascending by their UTF-8 bytes, none twice
-//        …       the values: a list of the column's type; nulls where the column or its links allow them
+//        …       the values: a list of the column's type; nulls if the column or its links allow them
 
 import RegnumSystem
 
@@ -24,7 +24,7 @@ package enum DictionaryCodec {
         return out
     }
 
-    /// A checked look at a dictionary's bytes: good as long as they are.
+    /// A validated view of a dictionary's bytes, valid as long as they are.
     package struct Reader {
         package let keys: ListCodec.Reader
         package let values: ListCodec.Reader
@@ -48,7 +48,7 @@ package enum DictionaryCodec {
             guard keys.count == values.count else { throw corrupted("a dictionary's keys and values do not match") }
         }
 
-        /// The place of `key`, or where it belongs, among these entries.
+        /// Returns the index of `key` among these entries, or the index at which it belongs.
         package func search(_ key: String) -> (index: Int, isFound: Bool) {
             LeafAccess.stored(StoredLeaf(keys: keys, values: values)).search(.key(key))
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A leaf of a collection that is being changed: its elements decoded, and how many bytes they will take.
+// A decoded leaf of a collection that is being changed, and an upper bound of its encoded byte count.
 
 import RegnumSystem
 
 final class ElementLeaf {
     let type: ColumnType
     let isDictionary: Bool
-    /// Of a dictionary: as many as values.
+    /// The keys of a dictionary, one per value; empty for other collections.
     @exclusivity(unchecked) private(set) var keys: [String] = []
     @exclusivity(unchecked) private(set) var values: [Value] = []
-    // What `byteCount` is made of. Removing elements leaves `highest` and `hasNulls` as they are.
+    // The inputs of `byteCount`. Removing elements leaves `highest` and `hasNulls` unchanged.
     @exclusivity(unchecked) private var heap = 0
     @exclusivity(unchecked) private var keyHeap = 0
     @exclusivity(unchecked) private var highest: UInt64 = 0
@@ -32,7 +32,7 @@ final class ElementLeaf {
 
     var count: Int { values.count }
 
-    /// Bytes that `encoded` gives at most.
+    /// An upper bound of the byte count of `encoded`.
     var byteCount: Int {
         let bytes = ListCodec.byteCount(count, type, hasNulls: hasNulls, highest: highest, heap: heap)
         if !isDictionary || count == 0 { return bytes }
@@ -40,13 +40,13 @@ final class ElementLeaf {
             + ListCodec.byteCount(count, .string, hasNulls: false, highest: 0, heap: keyHeap)
     }
 
-    /// Bytes of the block that it is sealed into, at most.
+    /// An upper bound of the byte count of the block that it is sealed into.
     var sealedByteCount: Int {
         let page = FormatLimits.pageByteCount
         return (BlobRecord.valueOffset + byteCount + page - 1) / page * page
     }
 
-    /// Bytes of memory that it takes, about.
+    /// The approximate bytes of memory that it uses.
     var changedByteCount: Int {
         let elements = values.capacity * MemoryLayout<Value>.stride + keys.capacity * MemoryLayout<String>.stride
         return 128 + elements + heap + keyHeap
@@ -58,7 +58,7 @@ final class ElementLeaf {
 
     // MARK: Searching
 
-    /// How element `i` compares with what is looked for.
+    /// Compares element `i` with the probe: negative if it comes before, 0 if equal, positive if it comes after.
     func order(_ i: Int, _ probe: ElementProbe) -> Int {
         switch probe {
         case .value(let value): MixedOrder.compare(values[i], value)
@@ -66,7 +66,7 @@ final class ElementLeaf {
         }
     }
 
-    /// Where the element is, or where it belongs. O(log n).
+    /// Returns the index of the element, or the index at which it belongs. O(log n).
     func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
         switch probe {
         case .value(let value): searched(count) { MixedOrder.compare(values[$0], value) }
@@ -95,7 +95,7 @@ final class ElementLeaf {
         values[index] = value
     }
 
-    /// Of mixed values. `body` gives by how many bytes the element has grown.
+    /// Changes a mixed value in place. `body` returns by how many bytes the element has grown.
     func change(_ index: Int, _ body: (inout Value) -> Int) { heap &+= body(&values[index]) }
 
     func remove(_ range: Range<Int>) {
@@ -107,13 +107,13 @@ final class ElementLeaf {
         if isDictionary { keys.removeSubrange(range) }
     }
 
-    /// Puts element `i`, or another value in its place, at `target`, where nothing is needed any more.
+    /// Moves element `i`, or a value that replaces it, to `target`, whose element is no longer needed.
     func take(_ i: Int, as value: Value?, to target: Int) {
         if let value { values[target] = value } else if target != i { values[target] = values[i] }
         if isDictionary, target != i { keys[target] = keys[i] }
     }
 
-    /// After `take`: drops all from `count` on.
+    /// Drops all elements from `count` on. Call after `take`.
     func truncate(_ count: Int) {
         values.removeSubrange(count...)
         if isDictionary { keys.removeSubrange(count...) }
@@ -158,8 +158,8 @@ final class ElementLeaf {
 
     // MARK: Cutting
 
-    /// Leaves of at most `limit` bytes each, where more than one element is in them: full ones and a rest where the
-    /// collection grows at its end, else even ones.
+    /// Splits the leaf into leaves of at most `limit` bytes each, except for a single element that is longer: full
+    /// leaves and a rest if the collection grows at its end, otherwise halves.
     func cut(to limit: Int, isGrowing: Bool) -> [ElementLeaf] {
         if count < 2 { return [self] }
         if isGrowing || byteCount > 2 * limit { return cutFull(limit) }
@@ -197,7 +197,7 @@ final class ElementLeaf {
         return leaves
     }
 
-    /// `byteCount` as if there were `count` elements.
+    /// Returns `byteCount` as if there were `count` elements.
     private func byteCount(of count: Int) -> Int {
         let bytes = ListCodec.byteCount(count, type, hasNulls: hasNulls, highest: highest, heap: heap)
         if !isDictionary { return bytes }
@@ -206,9 +206,9 @@ final class ElementLeaf {
     }
 }
 
-/// The elements of a leaf where they lie.
+/// The elements of a leaf in their stored bytes.
 struct StoredLeaf {
-    /// Nil where the collection is no dictionary.
+    /// Nil if the collection is not a dictionary.
     var keys: ListCodec.Reader?
     var values: ListCodec.Reader
 
@@ -227,13 +227,13 @@ struct StoredLeaf {
     }
 }
 
-/// What is looked for in a set or a dictionary.
+/// The element to search for in a set or a dictionary.
 enum ElementProbe {
     case value(Value)
     case key(String)
 }
 
-/// A leaf to be read, wherever it is.
+/// A leaf to read, in memory or in its stored bytes.
 enum LeafAccess {
     case memory(ElementLeaf)
     case stored(StoredLeaf)
@@ -252,7 +252,7 @@ enum LeafAccess {
         }
     }
 
-    /// The key of an entry of a dictionary.
+    /// Returns the key of a dictionary entry.
     func key(_ i: Int) -> String {
         switch self {
         case .memory(let leaf): leaf.keys[i]
@@ -260,7 +260,7 @@ enum LeafAccess {
         }
     }
 
-    /// How element `i` compares with what is looked for.
+    /// Compares element `i` with the probe: negative if it comes before, 0 if equal, positive if it comes after.
     func order(_ i: Int, _ probe: ElementProbe) -> Int {
         switch (probe, self) {
         case (_, .memory(let leaf)): return leaf.order(i, probe)
@@ -271,14 +271,14 @@ enum LeafAccess {
         }
     }
 
-    /// Where the element is, or where it belongs.
+    /// Returns the index of the element, or the index at which it belongs.
     func search(_ probe: ElementProbe) -> (index: Int, isFound: Bool) {
         if case .memory(let leaf) = self { return leaf.search(probe) }
         return searched(count) { order($0, probe) }
     }
 }
 
-/// Where the element is that `order` gives 0 for, or where it belongs, among `count` in ascending order.
+/// Returns the index for which `order` returns 0, or the index at which it belongs, among `count` ascending elements.
 @inline(__always)
 private func searched(_ count: Int, _ order: (Int) -> Int) -> (index: Int, isFound: Bool) {
     var (low, high) = (0, count)

@@ -8,7 +8,7 @@
 //       32    2  children, 1 ... 84
 //       34    1  level: 1 = the children are blobs, n = nodes of level n - 1
 //       35    5  zero
-//       40  672  elements below each child and the children before it, 8 bytes each; ascending
+//       40  672  elements below each child and all children before it, 8 bytes each; ascending
 //      712 3360  refs of the children
 
 package enum ElementNodeLayout {
@@ -20,15 +20,15 @@ package enum ElementNodeLayout {
     static func level(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 34, as: UInt8.self)) }
     static func ref(_ node: UnsafeRawPointer, _ i: Int) -> BlockRef { BlockRef(reading: node + refs + i &* 40) }
 
-    /// Elements below the children up to `i`, it included.
+    /// Returns the number of elements below the children up to and including `i`.
     static func end(_ node: UnsafeRawPointer, _ i: Int) -> Int {
         Int(truncatingIfNeeded: node.load(fromByteOffset: ends &+ i &* 8, as: UInt64.self))
     }
-    /// Elements below the children before `i`.
+    /// Returns the number of elements below the children before `i`.
     static func start(_ node: UnsafeRawPointer, _ i: Int) -> Int { i == 0 ? 0 : end(node, i - 1) }
     static func total(_ node: UnsafeRawPointer) -> Int { end(node, count(node) - 1) }
 
-    /// The child that element `index` lies below; `index` is less than `total`.
+    /// Returns the child that element `index` lies below; `index` must be less than `total`.
     static func child(_ node: UnsafeRawPointer, at index: Int) -> Int {
         var (low, high) = (0, count(node) - 1)
         while low < high {
@@ -58,14 +58,14 @@ package enum ElementNodeLayout {
     }
 }
 
-/// What large collections are cut to.
+/// The sizes at which large collections are split.
 package struct ElementTreeLimits: Sendable {
-    /// Bytes of a leaf, but for a single element that is longer: what fits one page.
+    /// Bytes of a leaf, except for a single element that is longer. By default a leaf fits into one page.
     package var leafByteCount = FormatLimits.pageByteCount - BlobRecord.valueOffset
     /// Children of a node, 3 ... 84.
     package var fanOut = FormatLimits.elementNodeFanOut
     package init() {}
 
-    /// Bytes of a collection that stays in its row.
+    /// Bytes up to which a collection is stored in its row.
     var inlineByteCount: Int { min(FormatLimits.inlineValueByteCount, leafByteCount) }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding elements in a collection of any size, whether its parts lie in the row, in blocks or, where they are being
-// changed, in memory. A collection is one leaf, or nodes over leaves that count elements, all leaves equally deep.
+// Finds elements in a collection of any size, whether its parts lie in the row, in blocks or, while they are being
+// changed, in memory. A collection is one leaf, or nodes that count the elements below them, over leaves of equal
+// depth.
 
 import RegnumSystem
 
 /// A collection or a part of it.
 enum ElementChild {
-    /// A leaf in its row; empty: no elements.
+    /// A leaf in its row; without bytes, no elements.
     case bytes(UnsafeRawBufferPointer)
     /// A blob (a leaf) or an element node.
     case ref(BlockRef)
@@ -16,10 +17,10 @@ enum ElementChild {
 
 /// A node that is being changed.
 final class ElementNode {
-    /// 1: the children are leaves.
+    /// 1 if the children are leaves.
     let level: Int
     @exclusivity(unchecked) var children: [ElementChild]
-    /// Elements below each child.
+    /// The number of elements below each child.
     @exclusivity(unchecked) var counts: [Int]
 
     init(level: Int, children: [ElementChild], counts: [Int]) {
@@ -28,8 +29,8 @@ final class ElementNode {
         self.counts = counts
     }
 
-    /// How the first element below a child compares with what is looked for; nil where it lies in a block. In place: a
-    /// copy of a child takes longer than the comparison.
+    /// Compares the first element below a child with the probe; nil if it lies in a block. Works in place, because
+    /// copying a child takes longer than the comparison.
     func firstOrder(_ slot: Int, _ probe: ElementProbe) -> Int? {
         children.withUnsafeBufferPointer { children in
             switch children[slot] {
@@ -41,7 +42,7 @@ final class ElementNode {
     }
 }
 
-/// How a collection is read.
+/// Reads a collection.
 struct ElementTree {
     let space: BlockSpace
     let type: ColumnType
@@ -49,7 +50,7 @@ struct ElementTree {
 
     // MARK: Blocks
 
-    /// The bytes of a leaf in a block.
+    /// Returns the bytes of a leaf in a block.
     func leafBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawBufferPointer {
         let block = try space.bytes(ref)
         guard ref.kind == BlockKind.blob.rawValue else {
@@ -61,7 +62,7 @@ struct ElementTree {
 
     static func isNode(_ ref: BlockRef) -> Bool { ref.kind == BlockKind.elementNode.rawValue }
 
-    /// The bytes of a node; `parent` is the level of the node above it.
+    /// Returns the bytes of a node; `parent` is the level of the node above it.
     func nodeBytes(_ ref: BlockRef, below parent: Int?) throws(EngineError) -> UnsafeRawPointer {
         let node = try space.bytes(ref)
         if let parent, ElementNodeLayout.level(node) != parent - 1 {
@@ -70,7 +71,7 @@ struct ElementTree {
         return node
     }
 
-    /// Each block of a collection, a node before what is below it, with the birth of the one above.
+    /// Calls `body` for each block of a collection, a node before its descendants, with the birth of its parent.
     static func forEachBlock(
         _ ref: BlockRef, _ space: BlockSpace, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -78,7 +79,7 @@ struct ElementTree {
         try forEachBlock(ref, space, &left, body)
     }
 
-    /// As above, with the visits that are left where more than one collection is walked through.
+    /// As above; `left` is how many more blocks may be visited, for several collections together.
     static func forEachBlock(
         _ ref: BlockRef, _ space: BlockSpace, _ left: inout Int, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -86,12 +87,13 @@ struct ElementTree {
         try tree.visit(ref, parentBirth: .max, level: nil, &left, body)
     }
 
-    /// A damaged tree may come by a block more than once; there are no more blocks than pages.
+    /// The most blocks that a traversal may visit: a damaged tree may lead to a block more than once, but there are no
+    /// more blocks than pages.
     static func blockLimit(_ space: BlockSpace) -> Int {
         Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1
     }
 
-    /// Counts a visit to a block.
+    /// Counts a visit to a block. Throws if there were too many.
     static func visit(_ ref: BlockRef, _ left: inout Int) throws(EngineError) {
         left -= 1
         guard left >= 0 else { throw corrupted("a tree of elements is too large", page: ref.page) }
@@ -114,7 +116,7 @@ struct ElementTree {
 
     // MARK: Leaves
 
-    /// The child as a leaf; nil where it is a node.
+    /// Returns the child as a leaf; nil if it is a node.
     func leaf(_ child: ElementChild) throws(EngineError) -> LeafAccess? {
         switch child {
         case .bytes(let bytes): return .stored(try StoredLeaf(bytes, type, isDictionary: isDictionary))
@@ -126,7 +128,7 @@ struct ElementTree {
         }
     }
 
-    /// Calls `body` with each leaf in order until it returns false; gives false then.
+    /// Calls `body` with each leaf in order until it returns false. Returns false if it was stopped.
     func forEachLeaf(
         _ child: ElementChild, _ body: (LeafAccess) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
@@ -155,7 +157,7 @@ struct ElementTree {
         }
     }
 
-    /// Elements below the child. O(1).
+    /// Returns the number of elements below the child. O(1).
     func count(_ child: ElementChild) throws(EngineError) -> Int {
         switch child {
         case .node(let node): return node.counts.reduce(0, +)
@@ -165,7 +167,8 @@ struct ElementTree {
         }
     }
 
-    /// The leaf that holds element `index`, and the elements before it. Nil where there is no such element.
+    /// Returns the leaf that holds element `index`, and the number of elements before the leaf. Nil if there is no such
+    /// element.
     func locate(_ index: Int, _ root: ElementChild) throws(EngineError) -> (leaf: LeafAccess, start: Int)? {
         var child = root
         var start = 0
@@ -197,7 +200,7 @@ struct ElementTree {
 
     // MARK: Searching
 
-    /// Where the element of a set or dictionary is, or where it belongs. O(log n).
+    /// Returns the index of an element of a set or dictionary, or the index at which it belongs. O(log n).
     func search(_ probe: ElementProbe, _ root: ElementChild) throws(EngineError) -> (index: Int, isFound: Bool) {
         var child = root
         var start = 0
@@ -244,7 +247,7 @@ struct ElementTree {
         }
     }
 
-    /// True where the first element below the child is what is looked for or comes before it.
+    /// True if the first element below the child equals the probe or comes before it.
     private func isFirst(
         of child: ElementChild, _ level: Int?, notAfter probe: ElementProbe
     ) throws(EngineError) -> Bool {
@@ -265,7 +268,7 @@ struct ElementTree {
 
     // MARK: Checking
 
-    /// The elements that are there, or nil where a node counts others or a leaf is empty.
+    /// Recounts the elements. Returns nil if a node has a wrong count or a leaf is empty.
     func countedAnew(_ ref: BlockRef) throws(EngineError) -> Int? {
         var left = Self.blockLimit(space)
         return try countedAnew(ref, level: nil, &left)

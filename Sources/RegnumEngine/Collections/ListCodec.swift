@@ -9,8 +9,8 @@
 //                12 an ObjectId, 16 a UUID, a decimal or a Date (seconds, nanoseconds, 4 zero bytes)
 //        3    1  zero
 //        4    4  elements
-//        8   8v  validity, one bit an element, where there are nulls
-//        …   wn  values; integers unsigned from 0 where narrower than 8; of texts, data and
+//        8   8v  validity, one bit per element, if there are nulls
+//        …   wn  values; integers are unsigned from 0 if narrower than 8; for texts, data and
 //                mixed values (MixedCodec) the end offsets
 //        …       heap of texts, data, mixed values
 //
@@ -57,7 +57,8 @@ package enum ListCodec {
         }
     }
 
-    /// Bytes of `count` elements: `heap` those of texts, `highest` the highest of integers, or all of them combined.
+    /// Returns the byte count of `count` elements. `heap`: the bytes of texts, data or mixed values; `highest`: the
+    /// highest integer, or the bitwise OR of all integers.
     static func byteCount(
         _ count: Int, _ type: ColumnType, hasNulls: Bool, highest: UInt64, heap: Int
     ) -> Int {
@@ -153,7 +154,7 @@ package enum ListCodec {
 
     // MARK: Decoding
 
-    /// A checked look at a list's bytes: good as long as they are.
+    /// A validated view of a list's bytes, valid as long as they are.
     package struct Reader {
         package let count: Int
         private let type: ColumnType
@@ -201,7 +202,7 @@ package enum ListCodec {
             return validity.loadUnaligned(fromByteOffset: (i >> 6) * 8, as: UInt64.self) >> UInt64(i & 63) & 1 == 0
         }
 
-        /// An Int, the key of a link, or an end offset.
+        /// Returns an Int, the key of a link, or an end offset.
         @inline(__always)
         package func integer(_ i: Int) -> UInt64 {
             switch width {
@@ -212,7 +213,7 @@ package enum ListCodec {
             }
         }
 
-        /// The bytes of a text, of data or of a mixed value; empty where damaged offsets lead out of the heap.
+        /// Returns the bytes of a text, of data or of a mixed value; empty if damaged offsets lead out of the heap.
         package func bytes(_ i: Int) -> UnsafeRawBufferPointer {
             let start = i == 0 ? 0 : integer(i - 1)
             let end = integer(i)
@@ -247,14 +248,14 @@ package enum ListCodec {
             case .string: return .string(StoredText.string(bytes(i)))
             case .data: return .data([UInt8](bytes(i)))
             case .mixed:
-                // As `bytes`: what is damaged behind its checksum reads as nothing; the integrity check tells.
+                // As `bytes`: damage that the checksum did not detect reads as null; the integrity check reports it.
                 do throws(EngineError) { return try MixedCodec.decode(bytes(i)) } catch { return .null }
             }
         }
 
         package var all: [Value] { (0..<count).map { value($0) } }
 
-        /// The elements, which are Ints; nil where one is null.
+        /// The elements, which are Ints; nil if one is null.
         var integers: [Int]? {
             if validity != nil { return nil }
             return [Int](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -263,12 +264,12 @@ package enum ListCodec {
             }
         }
 
-        /// The elements, which are Strings; nil where one is null.
+        /// The elements, which are Strings; nil if one is null.
         var texts: [String]? {
             validity == nil ? (0..<count).map { StoredText.string(bytes($0)) } : nil
         }
 
-        /// The keys that the elements, which are links, lead to; nil where one is null.
+        /// The keys that the elements, which are links, lead to; nil if one is null.
         var targets: [ObjectKey]? { validity == nil ? (0..<count).map { ObjectKey(integer($0)) } : nil }
     }
 }

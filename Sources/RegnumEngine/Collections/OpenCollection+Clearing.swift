@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clearing links out of a collection in one pass. Lists and sets lose the elements that are such links, dictionaries keep
+// Clears links from a collection in one pass. Lists and sets lose the elements that are such links, dictionaries keep
 // their keys with null, and mixed values lose the links within them. Leaves without such links stay in their blocks.
 
-/// What is to be cleared, and what a pass has cleared so far.
+/// The links to clear, and the progress of the pass.
 struct ElementPass {
     let targets: WordSet
-    /// Links that have not been met yet: with 0 the pass ends.
+    /// Links that have not been found yet; at 0 the pass ends.
     var linksLeft: Int
     let kind: CollectionKind
-    /// Visits to blocks that are left: a damaged tree may lead to a block more than once.
+    /// How many more blocks may be visited: a damaged tree may lead to a block more than once.
     var blocksLeft: Int
-    /// Elements passed over.
+    /// The number of elements visited.
     var position = 0
     var firstCleared: Int?
     var clearedCount = 0
 
-    /// Counts one element that changes or goes.
+    /// Counts one element that is changed or removed.
     fileprivate mutating func clear(_ links: Int, at index: Int) {
         linksLeft -= links
         clearedCount += 1
@@ -23,7 +23,7 @@ struct ElementPass {
     }
 
     fileprivate func removes(_ value: Value) -> Bool {
-        // The place of an element of a set follows from its value, which must not change.
+        // The position of a set's element depends on its value, which therefore must not change.
         kind == .set || kind == .list && value.isLink(to: targets)
     }
 }
@@ -35,7 +35,7 @@ extension OpenCollection {
         replacedRoot(count: count)
     }
 
-    /// The child without the links, and its elements; nil where it stays as it is.
+    /// Returns the child without the links, and the number of its elements; nil if it is unchanged.
     private func cleared(
         _ child: ElementChild, below level: Int?, count: Int, _ pass: inout ElementPass
     ) throws(EngineError) -> (ElementChild, Int)? {
@@ -69,7 +69,7 @@ extension OpenCollection {
         }
     }
 
-    /// The children of a node that are left; nil where all stay as they are.
+    /// Returns the remaining children of a node with their counts; nil if all are unchanged.
     private func cleared(
         _ children: Zip2Sequence<[ElementChild], [Int]>, _ level: Int, _ pass: inout ElementPass
     ) throws(EngineError) -> ([ElementChild], [Int])? {
@@ -91,7 +91,7 @@ extension OpenCollection {
 }
 
 extension ElementLeaf {
-    /// Clears the links; gives the elements that are left.
+    /// Clears the links. Returns the number of elements that remain.
     fileprivate func clear(_ pass: inout ElementPass) -> Int {
         let start = pass.position
         pass.position += count

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a changed collection back to bytes in the row or to blocks. What has become small joins a neighbour.
+// Encodes a changed collection into bytes for the row or into blocks. Small parts are merged with a neighbour.
 
 import RegnumSystem
 
 extension OpenCollection {
-    /// What the row keeps.
+    /// What the row stores.
     enum Sealed {
         case bytes([UInt8])
-        /// As in `BlobRecord`: the length of a leaf, the elements below a node.
+        /// As in `BlobRecord`: the byte count of a leaf, or the number of elements below a node.
         case block(BlockRef, length: Int)
     }
 
-    /// Writes what was changed into the sealer. The collection is done with after it.
+    /// Writes the changes into the sealer. The collection must not be used afterwards.
     func seal() throws(EngineError) -> Sealed {
         if case .node(let node) = root { try mergeSmall(node) }
         collapse()
@@ -70,7 +70,7 @@ extension OpenCollection {
 
     // MARK: Merging
 
-    /// Joins neighbours where one that was changed is under a quarter full and both leave room in one.
+    /// Merges neighbours if a changed one is less than a quarter full and both together fit with room to spare.
     private func mergeSmall(_ node: ElementNode) throws(EngineError) {
         for case .node(let child) in node.children { try mergeSmall(child) }
         var i = 0
@@ -107,7 +107,7 @@ extension OpenCollection {
         }
     }
 
-    /// How much of its limit the child takes.
+    /// Returns how much of its limit the child uses: bytes of a leaf, children of a node.
     private func weight(_ child: ElementChild) throws(EngineError) -> Int {
         switch child {
         case .leaf(let leaf): leaf.byteCount

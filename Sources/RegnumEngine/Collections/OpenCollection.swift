@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection that the running transaction changes: the path to what it changes lies in memory, its leaves decoded,
-// the rest stays in blocks. The leaf that was changed last is at hand, so that a loop of appends costs what an
-// array's does. After a throw out of a change the transaction must be rolled back.
+// A collection that the running transaction changes: the path to the changes is in memory, its leaves decoded; the rest
+// stays in blocks. The leaf that was changed last is cached, so that a loop of appends costs as much as with an array.
+// After a change has thrown, the transaction must be rolled back.
 
 import RegnumSystem
 
@@ -13,13 +13,13 @@ final class OpenCollection {
     @exclusivity(unchecked) private(set) var count: Int
     @exclusivity(unchecked) var root: ElementChild
     @exclusivity(unchecked) private(set) var isChanged = false
-    /// Bytes of the elements that were decoded or have come, about; what went is not taken off.
+    /// The approximate bytes of the elements that were decoded or added; removed elements are not subtracted.
     @exclusivity(unchecked) private(set) var decodedByteCount = 128
-    /// The leaf that was changed last, the elements before it, and the nodes that lead to it.
+    /// The leaf that was changed last, the number of elements before it, and the path of nodes to it.
     @exclusivity(unchecked) private var leaf: ElementLeaf?
     @exclusivity(unchecked) private var leafStart = 0
     @exclusivity(unchecked) private var path: [(node: ElementNode, slot: Int)] = []
-    /// The leaf that was read last. Good until the next change.
+    /// The leaf that was read last. Valid until the next change.
     @exclusivity(unchecked) private var lastRead: (leaf: LeafAccess, start: Int)?
 
     init(
@@ -27,13 +27,13 @@ final class OpenCollection {
     ) throws(EngineError) {
         (self.column, self.key, self.tree, self.root, self.limits) = (column, key, tree, root, limits)
         count = try tree.count(root)
-        // The row's own bytes may move while this is open, and stays open unchanged.
+        // The row's own bytes may move while the collection is open and unchanged.
         if case .bytes = root { self.root = try changeable(root, below: nil, count: count) }
     }
 
     // MARK: Reading
 
-    /// The leaf that holds element `index`, and the elements before it.
+    /// Returns the leaf that holds element `index`, and the number of elements before the leaf.
     func locate(_ index: Int) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
         precondition(index >= 0 && index < count, "element \(index) of \(count)")
         if let leaf, index >= leafStart, index - leafStart < leaf.count { return (.memory(leaf), leafStart) }
@@ -49,12 +49,12 @@ final class OpenCollection {
         return leaf.value(index - start)
     }
 
-    /// Where the element of a set or dictionary is, or where it belongs.
+    /// Returns the index of an element of a set or dictionary, or the index at which it belongs.
     func search(_ probe: ElementProbe) throws(EngineError) -> (index: Int, isFound: Bool) {
         guard let leaf, leaf.count > 0 else { return try tree.search(probe, root) }
         let here = LeafAccess.memory(leaf)
         let isLast = leafStart + leaf.count == count
-        // What comes in order belongs to the end.
+        // Elements added in ascending order belong at the end.
         if isLast, here.order(leaf.count - 1, probe) < 0 { return (count, false) }
         if leafStart == 0 || here.order(0, probe) <= 0 {
             let (index, isFound) = here.search(probe)
@@ -87,7 +87,7 @@ final class OpenCollection {
         }
     }
 
-    /// The old value.
+    /// Replaces a value. Returns the old one.
     func replace(_ index: Int, _ value: Value) throws(EngineError) -> Value {
         let leaf = try seek(index, isInsert: false)
         let old = leaf.values[index - leafStart]
@@ -97,7 +97,7 @@ final class OpenCollection {
         return old
     }
 
-    /// Changes an element in place. `body` gives by how many bytes it has grown.
+    /// Changes an element in place. `body` returns by how many bytes it has grown.
     func change(_ index: Int, _ body: (inout Value) -> Int) throws(EngineError) {
         let leaf = try seek(index, isInsert: false)
         let held = leaf.changedByteCount
@@ -105,7 +105,7 @@ final class OpenCollection {
         grew(0, leaf, from: held, isAtEnd: false)
     }
 
-    /// `removed` is called with the values that go.
+    /// Removes elements. `removed` is called with the removed values.
     func remove(
         _ range: Range<Int>, _ removed: (ArraySlice<Value>) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -124,7 +124,7 @@ final class OpenCollection {
         }
     }
 
-    /// Removes all elements without looking at them.
+    /// Removes all elements without reading them.
     func removeAll() throws(EngineError) {
         if count == 0 { return }
         try free(root)
@@ -133,7 +133,7 @@ final class OpenCollection {
         path.removeAll()
     }
 
-    /// After a pass that has changed what lies under the root.
+    /// Updates the state after a pass has changed the tree below the root.
     func replacedRoot(count: Int) {
         (self.count, leaf, lastRead, leafStart, isChanged) = (count, nil, nil, 0, true)
         path.removeAll()
@@ -155,7 +155,7 @@ final class OpenCollection {
         for step in path { step.node.counts[step.slot] &+= n }
     }
 
-    /// `held`: bytes of memory that the leaf took before.
+    /// `held`: the bytes of memory that the leaf used before.
     private func grew(_ n: Int, _ leaf: ElementLeaf, from held: Int, isAtEnd: Bool) {
         isChanged = true
         decodedByteCount &+= max(leaf.changedByteCount &- held, 0)
@@ -163,9 +163,9 @@ final class OpenCollection {
         if leaf.byteCount > limits.leafByteCount, leaf.count > 1 { split(leaf, isGrowing: isAtEnd) }
     }
 
-    // MARK: Walking
+    // MARK: Traversal
 
-    /// The leaf of element `index` ready for changes; of an insertion the one that ends there too.
+    /// Returns the leaf of element `index`, ready to be changed. For an insertion the leaf may also end at `index`.
     @inline(__always)
     private func seek(_ index: Int, isInsert: Bool) throws(EngineError) -> ElementLeaf {
         if let leaf, index >= leafStart, index &- leafStart < leaf.count &+ (isInsert ? 1 : 0) { return leaf }
@@ -195,7 +195,7 @@ final class OpenCollection {
         return found
     }
 
-    /// The child in memory; the block it lay in is no longer needed.
+    /// Returns the child decoded in memory, and frees its block.
     func changeable(
         _ child: ElementChild, below level: Int?, count expected: Int
     ) throws(EngineError) -> ElementChild {
@@ -231,14 +231,14 @@ final class OpenCollection {
         leaf = nil
         var children = pieces.map { ElementChild.leaf($0) }
         if isGrowing {
-            // What is full is done with, most likely.
+            // A full leaf will most likely not change again.
             for i in 0..<pieces.count - 1 { children[i] = .ref(write(pieces[i].encoded())) }
         }
         replace(children, pieces.map(\.count), level: 0, depth: path.count, isGrowing: isGrowing)
         path.removeAll(keepingCapacity: true)
     }
 
-    /// Puts children, which are of `level`, in the place that the first `depth` steps of the path lead to.
+    /// Replaces the child that the first `depth` steps of the path lead to by `children`, which are of `level`.
     private func replace(_ children: [ElementChild], _ counts: [Int], level: Int, depth: Int, isGrowing: Bool) {
         if depth == 0 {
             var (children, counts, level) = (children, counts, level)
@@ -257,7 +257,7 @@ final class OpenCollection {
         replace(made, sums, level: node.level, depth: depth - 1, isGrowing: isGrowing)
     }
 
-    /// Nodes over the children: full ones and a rest where the collection grows at its end, else even ones.
+    /// Returns nodes over the children: full nodes and a rest if the collection grows at its end, otherwise even ones.
     private func nodes(
         _ children: [ElementChild], _ counts: [Int], level: Int, isGrowing: Bool
     ) -> ([ElementChild], [Int]) {
@@ -286,17 +286,17 @@ final class OpenCollection {
         collapse()
     }
 
-    /// A node with one child is not needed at the top.
+    /// Removes nodes with a single child from the top.
     func collapse() {
         while case .node(let node) = root, node.children.count == 1 { root = node.children[0] }
     }
 
     // MARK: Memory
 
-    /// Bytes of memory that the changes take, about. O(leaves that are in memory, and what stands beside them).
+    /// The approximate bytes of memory that the changes use. O(leaves in memory and their siblings).
     var changedByteCount: Int { Self.changedByteCount(root) }
 
-    /// Bytes of the blocks that this is sealed into, at most. As `changedByteCount`.
+    /// An upper bound of the byte count of the blocks that it is sealed into. Costs as much as `changedByteCount`.
     var sealedByteCount: Int { Self.sealedByteCount(root) }
 
     private static func sealedByteCount(_ child: ElementChild) -> Int {

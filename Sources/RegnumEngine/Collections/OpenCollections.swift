@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collections of a table that the running transaction has changed and not written back yet: so that adding to
-// many in turn, as a program does that brings children to their parents, does not pack and unpack one for each element.
-// Confined to the session.
+// The collections of a table that the running transaction has changed and not yet written back. A program that adds to
+// many collections in turn, for example one that assigns children to their parents, would otherwise decode and encode a
+// collection for each element. Confined to the session.
 
 package struct OpenCollections {
     private struct Place: Hashable {
@@ -9,24 +9,24 @@ package struct OpenCollections {
         var key: ObjectKey
     }
 
-    /// Held at most: what opening one more costs then is shared by as many.
+    /// The most collections that are held. Opening one more writes all back, a cost shared by as many.
     package static let limit = 4096
-    /// Bytes of decoded elements, about, that are held at most beside the one in use.
+    /// The approximate bytes of decoded elements that may be held besides the collection in use.
     package static let byteLimit = 16 << 20
 
-    /// The one that was changed last.
+    /// The collection that was changed last.
     private(set) var last: OpenCollection?
     /// In the order in which they were opened.
     private var all: [OpenCollection] = []
-    /// By place, where there is more than one.
+    /// Indexes into `all`, if there is more than one.
     private var numbers: [Place: Int] = [:]
-    /// Bytes that the others than the last one have decoded.
+    /// Bytes that all collections except the last one have decoded.
     private var heldByteCount = 0
 
     @inline(__always)
     var isEmpty: Bool { last == nil }
 
-    /// The collection, if it is open. O(1).
+    /// Returns the collection if it is open. O(1).
     @inline(__always)
     func find(_ column: Int, _ key: ObjectKey) -> OpenCollection? {
         if let last, last.key == key, last.column == column { return last }
@@ -38,7 +38,7 @@ package struct OpenCollections {
         numbers[Place(column: column, key: key)].map { all[$0] }
     }
 
-    /// The collection for a change, if it is open: the last one from now on.
+    /// Returns the collection for a change if it is open, and makes it the last one.
     mutating func use(_ column: Int, _ key: ObjectKey) -> OpenCollection? {
         guard let last, let found = find(column, key) else { return nil }
         heldByteCount += last.decodedByteCount - found.decodedByteCount
@@ -46,7 +46,7 @@ package struct OpenCollections {
         return found
     }
 
-    /// Takes one that is not open, as the last one.
+    /// Adds a collection that is not open yet, as the last one.
     mutating func add(_ open: OpenCollection) {
         if all.count == 1 { numbers[Place(column: all[0].column, key: all[0].key)] = 0 }
         if !all.isEmpty { numbers[Place(column: open.column, key: open.key)] = all.count }
@@ -56,13 +56,13 @@ package struct OpenCollections {
     }
 
     package var count: Int { all.count }
-    /// Bytes of decoded elements, about.
+    /// The approximate bytes of decoded elements.
     package var decodedByteCount: Int { heldByteCount + (last?.decodedByteCount ?? 0) }
 
-    /// True where all must be written back before another one is changed.
+    /// True if all must be written back before another one is changed.
     var isLarge: Bool { decodedByteCount > Self.byteLimit }
 
-    /// All, in the order in which they were opened; none is open after it.
+    /// Returns all collections in the order in which they were opened, and removes them.
     mutating func takeAll() -> [OpenCollection] {
         let taken = all
         removeAll()

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of a write transaction, by the holder of the writer gate:
+// The last step of a write transaction, under the writer lock:
 //
-//   1 the free log gets its block, its size bounded before anything has a place
+//   1 the free log gets its block, its size bounded before any block has pages
 //   2 all blocks get pages: one contiguous run if there is one
-//   3 the file is lengthened first, so that a full disk is met before anything is written
-//   4 the blocks are written, and the disk may begin with them
-//   5 the commit stands in line for the slot that does not hold the last durable commit, then one sync
-//     (more than 1 MiB: sync, slot, sync, and no manifest to check at the next open), and is published
+//   3 the file is lengthened first, so that a full disk is detected before anything is written
+//   4 the blocks are written, and the disk may start writeback
+//   5 the commit is queued for the slot that does not hold the last durable commit; one sync follows (more than 1 MiB:
+//     sync, slot, sync, and no manifest to check at the next opening), then the commit is published
 //     (`CommitLine.swift`, `Syncing.swift`)
 //
-// A failure before the slot is written leaves nothing to undo. After it the slot is cleared; if that fails too,
-// the database is latched. A failed sync is never repeated for the same bytes: the next commit is built on the
-// last durable version and writes all its pages anew.
+// A failure before the slot is written leaves nothing to undo. After that the slot is cleared; if clearing fails too,
+// the database fails: nothing can be written until it is reopened. A failed sync is never repeated for the same bytes:
+// the next commit is built on the last durable version and writes all its pages again.
 
 import RegnumSystem
 
 extension Database {
-    /// Free space as of the newest version. Guard: gate.
+    /// Returns the free space of the newest version. Guard: writer lock.
     func loadRecordedSpace() throws(EngineError) -> RecordedSpace {
         var space = try readRecordedSpace()
         space.free.barred = barred
@@ -26,23 +26,23 @@ extension Database {
     private func readRecordedSpace() throws(EngineError) -> RecordedSpace {
         let (generation, abandoned) = line.monitor.withLock { (line.generation, line.abandoned) }
         if let recorded, recordedGeneration == generation { return recorded }
-        // What stands in line counts: the next commit is built on it.
+        // Queued commits count: the next commit is built on them.
         let newest = line.monitor.withLock { line.commits.last?.version } ?? versions.newest
         let reserved = abandoned.flatMap { old in
             old.runs.map { PendingExtent(extent: $0, birth: old.first, death: old.last + 1) }
         }
         let loaded = try RecordedSpace.load(
             newest.freeLog, highWater: newest.highWater, reader, reserving: reserved)
-        // Of small files every block was looked at when they were opened.
+        // Every block of a small file was checked when it was opened.
         try loaded.checkRoots(newest, try loaded.vacant(), reader)
         recorded = loaded
         recordedGeneration = generation
         return loaded
     }
 
-    /// Frees what no reader needs any more. Called when a write begins. Guard: gate.
+    /// Frees the pages that no reader needs any more. Called when a write begins. Guard: writer lock.
     func reclaim() throws(EngineError) {
-        // Asked before anything is touched: where it fails, what is known stays known.
+        // Read before anything is changed: if it fails, the recorded space stays valid.
         let others = try shared?.pinsOfOthers() ?? []
         try keepClear(of: others.map(\.failed))
         var space = try loadRecordedSpace()
@@ -52,18 +52,18 @@ extension Database {
         recorded = space
     }
 
-    /// What sessions of other processes show of failed commits stays as it is. Guard: gate.
+    /// Quarantines the pages of failed commits that sessions of other processes show. Guard: writer lock.
     private func keepClear(of failed: [SharedFile.Failed]) throws(EngineError) {
         barred = failed.map(\.end).max() ?? 0
         if barred > 0 {
-            // What a failed commit has written lies in the file, whatever the lock file says.
+            // A failed commit has written only within the file, whatever the lock file says.
             do { barred = min(barred, UInt64(try file.byteCount() >> 12)) } catch { throw .system(error) }
         }
         guard let last = failed.map(\.last).max(), last > 0, last < CommitSlot.versionLimit - 1 else { return }
         line.monitor.withLock { line.leastNumber = max(line.leastNumber, last + 1) }
     }
 
-    /// Moves from pending to free what neither this process nor another one reads. Guard: gate.
+    /// Moves pages from pending to free that no reader of this or another process needs. Guard: writer lock.
     func reclaim(_ free: inout FreeSpace) throws(EngineError) {
         try reclaim(&free, try shared?.pinsOfOthers() ?? [])
     }
@@ -79,32 +79,32 @@ extension Database {
             pins: pins, floor: others.compactMap(\.floor).min(), durable: durable, covered: covered)
     }
 
-    /// True for a block that lies in the second half of a file of which more than half is free: written anew it
-    /// comes to lie before, and the end of the file can be cut. Guard: gate.
+    /// True for a block in the second half of a file that is more than half free: when it is written again it moves to
+    /// lower pages, and the end of the file can be cut. Guard: writer lock.
     func keepsFileLong(_ ref: BlockRef) -> Bool {
         guard let space = recorded?.free, !ref.isPending else { return false }
         return space.isMostlyFree && ref.page > space.highWater / 2
     }
 
-    /// What a session hands over to be committed.
+    /// What a session passes to `commit`.
     struct Sealed {
         var blocks: BlockSpace
         /// The pending root.
         var catalog: BlockRef
-        /// The version that it was built on, and its ticket where that is not known to be durable.
+        /// The version that it was built on, and the ticket of that version unless it is known to be durable.
         var before: Version
         var base: CommitTicket?
     }
 
-    /// What came of it. With a ticket the version is not durable yet, nor published.
+    /// The result of a commit. If it has a ticket, the version is not yet durable, nor published.
     struct Made {
         var version: Version
         var ticket: CommitTicket?
-        /// True where `shrinkIfLong` is due.
+        /// True if `shrinkIfLong` should be called.
         var isFileLong: Bool
     }
 
-    /// Makes what the transaction has sealed the next version, pinned once. Guard: gate.
+    /// Makes the transaction's sealed blocks the next version, pinned once. Guard: writer lock.
     func commit(
         _ sealed: Sealed, _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
     ) throws(EngineError) -> Made {
@@ -129,7 +129,7 @@ extension Database {
                 space, freed.count + unused.count + space.free.extents(in: spilledRuns).count, spilledRuns.count,
                 isSnapshot, sealer), sealer)
         let placement = try space.free.place(sealer.pageCounts, first: shrinking.moved)
-        // What is free of it now was given back in the meantime.
+        // Spilled pages that are free now were given back in the meantime.
         let returned = space.free.extents(in: spilledRuns)
         let skipped = unused + space.free.takeSkipped()
         for extent in skipped { try space.free.release(extent) }
@@ -157,7 +157,7 @@ extension Database {
         do throws(EngineError) {
             ticket = isVolatile ? nil : try enlist(slot, runs, sealed.base, failures, wanted, onDone)
         } catch {
-            // Another process may make a commit of that number.
+            // Another process may make a commit with that number.
             for run in runs { reader.forget(run) }
             throw error
         }
@@ -176,8 +176,8 @@ extension Database {
             version: version, ticket: ticket, isFileLong: Self.isLong(fileByteCount, pages: version.highWater))
     }
 
-    /// From the next sync on nothing stands for a commit that is not the newest. A look at what is mapped where there is
-    /// nothing to clear.
+    /// Clears the clean-shutdown record: after the next sync it must not vouch for a commit that is not the newest.
+    /// Costs only a read of mapped memory if there is nothing to clear.
     private func clearSettledSlot() throws(EngineError) {
         if isVolatile { return }
         for offset in CommitSlot.settledByteOffsets where !Memory.isZero(reader.fileBase + offset, 16) {
@@ -187,7 +187,7 @@ extension Database {
         }
     }
 
-    /// Takes the commit into the line, or publishes it where it is relaxed and the line is empty. Pins its version.
+    /// Queues the commit, or publishes it at once if it is relaxed and the queue is empty. Pins its version.
     private func enlist(
         _ slot: CommitSlot, _ runs: [Extent], _ base: CommitTicket?, _ failures: CommitLine.Failures,
         _ wanted: CommitDurability, _ onDone: (@Sendable (EngineError?) -> Void)?
@@ -202,7 +202,7 @@ extension Database {
         }
         let ticket = CommitTicket(onDone)
         let relaxed = try line.monitor.withLock { () throws(EngineError) -> [CommitSlot.Run]? in
-            // Only one at a time touches the slots.
+            // Only one thread at a time writes slots.
             while wanted == .relaxed, line.isBusy { line.monitor.wait() }
             try line.check(base)
             noticeFailures()
@@ -271,7 +271,7 @@ extension Database {
         return CommitSlot.Run(extent: run, low: tag.low, high: tag.high)
     }
 
-    /// Runs one after the other; small ones that touch are made one, so that many small commits fit into a manifest.
+    /// Returns the runs of both lists. Adjacent small runs are merged, so that many small commits fit in one manifest.
     private func joined(_ before: [CommitSlot.Run], _ own: [CommitSlot.Run]) -> [CommitSlot.Run] {
         var all = before
         for run in own {
@@ -291,13 +291,14 @@ extension Database {
         }
     }
 
-    /// Upper bound of the free log's size, before placement adds runs among what is free and one a section at the end.
+    /// Returns an upper bound of the free log's size in bytes, before placement, which adds runs within the free space
+    /// and one per section at the end of the file.
     static func logByteCount(
         _ space: RecordedSpace, _ freed: Int, _ spilledRuns: Int, _ isSnapshot: Bool, _ sealer: Sealer
     ) -> Int {
-        // What is barred may be passed over: a free run in each section, by this or what was written ahead.
+        // Placement, of this commit or of a spill, may skip quarantined pages: up to one free run per section.
         let barred = space.free.barred > 0 ? Int(space.free.barred / FormatLimits.sectionPages) + 1 : 0
-        // Three of the largest blocks fill a section but for its last quarter.
+        // Three of the largest blocks fill a section except for its last quarter.
         let sections = sealer.livePages * 3 / 2 / Int(FormatLimits.sectionPages) + 2 + barred
         let runs = min(2 * FreeSpace.runLimit, sealer.pageCounts.count + 2)
         if isSnapshot {
@@ -307,7 +308,7 @@ extension Database {
         return FreeLog.byteCount(freed: freed + sections, taken: spilledRuns + runs + 2 * sections)
     }
 
-    /// A block for the free log: 256 MiB at most, that is 8 million pieces of the file.
+    /// Adds a block for the free log, of at most 256 MiB, which is 8 million extents.
     private func addLog(byteCount: Int, _ sealer: Sealer) throws(EngineError) -> SealedBlock {
         guard byteCount <= Sealer.blockPageLimit << 12 else {
             throw .limit(
@@ -329,10 +330,11 @@ extension Database {
             previous: isSnapshot ? .none : before, freed: entries, taken: isSnapshot ? [] : runs)
     }
 
-    /// By how much a file of that length grows at a time.
+    /// Returns by how many bytes a file of that length grows at a time.
     private static func growth(_ byteCount: Int) -> Int { min(max(64 << 10, byteCount / 8), 64 << 20) & ~4095 }
 
-    /// Lengthens the file to hold `pages`, in steps that grow with it where `isGrowing`. Returns how long it was.
+    /// Lengthens the file to hold `pages`; if `isGrowing`, in steps proportional to its length. Returns its former
+    /// length in bytes.
     func reserve(pages: UInt64, isGrowing: Bool = true) throws(EngineError) -> Int {
         do {
             let now = try file.byteCount()
@@ -352,15 +354,15 @@ extension Database {
         return byteCount - needed > 3 * growth(needed)
     }
 
-    /// Cuts the end of the file where it is much longer than its newest version needs and no other process has it
-    /// open. Older versions that are still read need nothing of the end, or it would not be free; only while all
-    /// commits are durable, so that what a power loss leaves fits too. Nothing is lost where it fails. Not while
-    /// somebody writes: a commit that is done does not wait for the transactions of others.
+    /// Truncates the file if it is much longer than its newest version needs and no other process has it open. Older
+    /// versions that are still read need no pages there, or those pages would not be free. Runs only when all commits
+    /// are durable, so that any state after a power loss fits too. Nothing is lost if truncating fails. Skipped while
+    /// another thread or process writes: a finished commit does not wait for other transactions.
     func shrinkIfLong(_ version: Version) {
         do { guard try tryEnterWriter() else { return } } catch { return }
         defer { leaveWriter() }
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater),
-            // What has failed may still be shown.
+            // Sessions may still show a failed commit.
             line.monitor.withLock({ line.isIdle && line.abandoned.isEmpty && line.latch == nil }),
             versions.newest == version
         else { return }
@@ -372,14 +374,14 @@ extension Database {
         if let shared { shared.ifAlone(cut) } else { cut() }
     }
 
-    /// As `shrinkIfLong` for the newest version: for commits that nobody has waited for.
+    /// As `shrinkIfLong` for the newest version: for commits that no thread waited for.
     func shrinkSoon() {
         let version = versions.newest
         guard let count = try? file.byteCount(), Self.isLong(count, pages: version.highWater) else { return }
         shrinkIfLong(version)
     }
 
-    /// Writes the placed blocks, neighbours in one call.
+    /// Writes the placed blocks; adjacent blocks with one call.
     func writeBlocks(_ sealer: Sealer) throws(EngineError) {
         var start: UnsafeRawPointer?
         var page: UInt64 = 0
@@ -397,10 +399,10 @@ extension Database {
         if let first = start { try write(first, count, at: Int(page) << 12) }
     }
 
-    /// Lets the disk begin with what a commit has written while its slot is made. Only where the sync that follows is for
-    /// this commit alone as far as is known: one that others share is quicker with all that they have written at once.
-    /// Nor where it is scattered, as each run is a request of its own, or so much that it is synced next, without hashing
-    /// it first.
+    /// Starts writeback of the commit's pages while its slot is built. Only if the next sync is for this commit alone,
+    /// as far as is known: a sync shared by several commits is faster with all their writes at once. Not if the pages
+    /// are scattered, because each run is a request of its own, nor if they are so many that they are synced next
+    /// anyway, without being hashed first.
     private func beginWritebackAlone(_ runs: [Extent]) throws(EngineError) {
         guard runs.count <= 4, Self.byteCount(runs) <= FormatLimits.manifestByteCount,
             !gate.isAwaited, line.monitor.withLock({ line.commits.isEmpty && line.unsyncedSlot == nil })
@@ -416,7 +418,7 @@ extension Database {
         }
     }
 
-    /// For a mutant: the runs without the last block, which is the free log.
+    /// For a seeded bug: the runs without the last block, which is the free log.
     private static func without(_ logPage: UInt64?, _ runs: [Extent]) -> [Extent] {
         guard let logPage else { return runs }
         return runs.compactMap { run in

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commits on their way to the medium.
+// The commit queue: commits that are written but not yet known to be on stable storage.
 //
-//     commit, with the gate ──▶ line ──▶ a sync takes all that stand in it ──▶ published, `CommitTicket` done
-//        │ relaxed: slot written                  └─failed─▶ abandoned: all that stand in line fail together
+//     commit, under the writer lock ──▶ queue ──▶ one sync covers all queued commits ──▶ published, `CommitTicket` done
+//        │ relaxed: slot written                    └─failed─▶ abandoned: all queued commits fail together
 //        └──▶ published, `unsynced` ──▶ the next sync
 //
-// The blocks of a commit in line are in the file, its slot is not; only the next writer of this process sees it. The
-// writer's gate is free as soon as a commit stands in line, so the next one is made while the disk works, and one
-// sync serves all that have come meanwhile: it writes the slot of the last one, whose manifest names the pages of all.
+// The blocks of a queued commit are in the file, its slot is not; only the next writer of this process sees it. The
+// writer lock is released as soon as the commit is queued, so the next transaction can run while the disk works. One
+// sync covers all commits queued in the meantime (group commit): it writes the slot of the last one, whose manifest
+// names the pages of all of them.
 //
-// A relaxed commit writes its slot at once, over that of the relaxed commit before it and never over that of the last
-// durable one; its manifest names all pages since that one. After a power loss the last whole slot counts. While
-// anything stands in line a relaxed commit stands in line too.
+// A relaxed commit writes its slot at once. It overwrites the slot of the previous relaxed commit, never that of the
+// last durable commit, and its manifest names all pages written since the durable one. After a power loss the newest
+// whole slot counts. While any commit is queued, relaxed commits are queued too.
 //
-// Who syncs has `isBusy` and nobody else writes a slot; it needs neither the gate nor, for relaxed commits, the lock
-// among processes.
+// The thread that syncs sets `isBusy`; while it is set, no other thread writes a slot. Syncing needs neither the writer
+// lock nor, for relaxed commits, the cross-process writer lock.
 
 import RegnumSystem
 
-/// What a commit waits for. Each level is atomic after a power loss, and none loses anything when processes end.
+/// How durable a commit must be before it is acknowledged. Each level is atomic after a power loss, and none loses
+/// anything when only the process ends.
 package enum CommitDurability: Sendable {
-    /// Its pages, then its slot, each until it is on the medium: nothing rests on a checksum.
+    /// Syncs its pages, then its slot: nothing depends on a checksum.
     case paranoid
-    /// All of it on the medium, with one sync.
+    /// Pages and slot are on stable storage, with one sync.
     case full
-    /// Nothing: a power loss may take back what was committed in the last second.
+    /// Waits for nothing: a power loss may undo the commits of the last second.
     case relaxed
 }
 
-/// Whether a commit has become durable. Guard: the monitor of the line.
+/// Whether a commit has become durable. Guard: the monitor of the commit queue.
 package final class CommitTicket: @unchecked Sendable {
     // Sendable: see above.
     enum State {
@@ -36,11 +38,11 @@ package final class CommitTicket: @unchecked Sendable {
         case failed(EngineError)
     }
     var state = State.waiting
-    /// Where those sleep who wait for it.
+    /// What the threads that wait for this commit sleep on.
     fileprivate var waiting: Signal?
     fileprivate var waitingCount = 0
-    /// Called once, on any thread, when it is done; then nil, because sessions keep their ticket and what is to be
-    /// called may keep the session.
+    /// Called once, on any thread, when the commit is durable or has failed; then nil, because sessions keep their
+    /// ticket and the closure may keep the session.
     fileprivate(set) var onDone: (@Sendable (EngineError?) -> Void)?
     init(_ onDone: (@Sendable (EngineError?) -> Void)?) { self.onDone = onDone }
 
@@ -48,27 +50,27 @@ package final class CommitTicket: @unchecked Sendable {
     var failure: EngineError? { if case .failed(let error) = state { error } else { nil } }
 }
 
-/// State of the commits of a database that are not known to be durable. Guard of all of it: `monitor`.
+/// The commits of a database that are not yet known to be durable. Guard of all state: `monitor`.
 final class CommitLine: @unchecked Sendable {
     // Sendable: see above.
     struct Commit {
         var version: Version
-        /// Without manifest.
+        /// The slot without its manifest, which the sync adds.
         var slot: CommitSlot
         var runs: [Extent]
-        /// Nil where its pages are to be synced before its slot is written.
+        /// Nil if its pages must be synced before its slot is written.
         var manifest: [CommitSlot.Run]?
         var byteCount: Int
         var ticket: CommitTicket
-        /// Before its first block was written.
+        /// The failure counts before its first block was written.
         var failures: Failures
     }
 
-    /// Syncs that have failed, which may have dropped what was written before them.
+    /// Counts of failed syncs: a failed sync may have dropped everything written before it.
     struct Failures: Equatable {
         /// Of this process.
         var own: UInt64 = 0
-        /// Of all that have the file open; nil where that is not known.
+        /// Of all processes that have the file open; nil if unknown.
         var all: UInt64?
 
         func hasMoved(since noted: Failures) -> Bool {
@@ -78,7 +80,7 @@ final class CommitLine: @unchecked Sendable {
         }
     }
 
-    /// Commits that have failed: their pages stay as they are while one of this process's sessions shows them.
+    /// Failed commits: their pages must not be reused while a session of this process shows them.
     struct Abandoned {
         var first: UInt64
         var last: UInt64
@@ -87,52 +89,53 @@ final class CommitLine: @unchecked Sendable {
 
     let monitor = Monitor()
 
-    // The writer's lock among processes: kept while commits stand in line, which only this process knows.
+    // The cross-process writer lock: kept while commits are queued, because only this process knows them.
     var isWriterInside = false
     var isLockHeld = false
     var lockedAt: UInt64 = 0
-    /// True while it is kept for a session that shows what has failed.
+    /// True while it is kept for a session that shows a failed commit.
     var isHeldForFailed = false
 
-    /// False until the file's slots were looked at, and after another process may have written.
+    /// False until the file's slots have been read, and again once another process may have written.
     var isKnown = false
-    /// True where what was met could not be made durable: it is met again before anything else.
+    /// True if the newest commit of the file could not be made durable: catch up with it again before anything else.
     private(set) var mustMeet = false
-    /// A version of which a sync has failed.
+    /// A version whose sync has failed.
     private var suspect: UInt64?
-    /// Syncs of this process that have failed.
+    /// The number of failed syncs of this process.
     private(set) var failures: UInt64 = 0
-    /// Newest commit on the medium, and where its slot lies.
+    /// The newest commit on stable storage, and the byte offset of its slot.
     var durable: UInt64
     var durableSlot = FormatLimits.slotAByteOffset
-    /// `BlockReader.slotMark` of it, where it is known.
+    /// `BlockReader.slotMark` of that slot, if known.
     var durableMark: SIMD2<UInt64>?
-    /// The manifest of that slot names pages written after this commit. Some were freed before `durable`, and may not
-    /// be used again while a power loss makes an opening look at that manifest.
+    /// That slot's manifest names pages written after this commit. Some of them were freed before `durable`; they must
+    /// not be reused while an opening after a power loss would check that manifest.
     private(set) var covered: UInt64
-    /// True once this process has made a commit: then `durable` is known, and not what the file said when it was opened.
+    /// True once this process has made a commit: from then on `durable` is known rather than read from the file at
+    /// opening.
     var hasCommitted = false
-    /// Newest commit that was published.
+    /// The newest published commit.
     var newest: UInt64
-    /// What was published since `durable`: pages, and the slot, which lies where that of `durable` does not.
+    /// The pages published since `durable`, and the slot that names them, which is not the slot of `durable`.
     var unsynced: [CommitSlot.Run] = []
     var unsyncedByteCount = 0
     var unsyncedSlot: [UInt8]?
     var unsyncedSince: UInt64 = 0
-    /// Before the first of it was written.
+    /// The failure counts before the first of them was written.
     var unsyncedFailures = Failures()
-    /// True where the system may have dropped pages of `unsynced`: they must be written again, with the lock among
-    /// processes.
+    /// True if the system may have dropped pages of `unsynced`: they must be rewritten under the cross-process writer
+    /// lock.
     var mustRewrite = false
     /// Oldest first.
     var commits: [Commit] = []
     var isBusy = false
     var abandoned: [Abandoned] = []
-    /// Moves when commits are abandoned: free space as known to the writer is no longer right.
+    /// Incremented when commits are abandoned: the writer's view of the free space is then stale.
     var generation: UInt64 = 0
-    /// The next commit has at least this number; no number is used for two commits that a session may have seen.
+    /// The least number of the next commit; two commits that a session may have seen never share a number.
     var leastNumber: UInt64 = 0
-    /// Why nothing can be written until the file is opened again.
+    /// Why nothing can be written until the file is reopened; nil unless the database has failed.
     var latch: String?
 
     // The thread that syncs in the background.
@@ -148,20 +151,20 @@ final class CommitLine: @unchecked Sendable {
         self.mutant = mutant
     }
 
-    /// The slot that the next commit is written to.
+    /// The byte offset of the slot that the next commit writes.
     private var nextSlot: Int {
         mutant == .oneSlot ? durableSlot : CommitSlot.otherByteOffset(durableSlot)
     }
 
     var isIdle: Bool { commits.isEmpty && unsyncedSlot == nil && !mustMeet }
 
-    /// Throws where nothing may be committed that was built on `base`.
+    /// Throws if the database has failed, or if the commit that a transaction was built on has failed.
     func check(_ base: CommitTicket?) throws(EngineError) {
         if let latch { throw .latched(latch) }
         if let error = base?.failure { throw error }
     }
 
-    /// What a sync does.
+    /// What one sync has to do.
     struct Work {
         var last: Commit?
         var count: Int
@@ -174,7 +177,7 @@ final class CommitLine: @unchecked Sendable {
         var newest: UInt64
     }
 
-    /// All that there is to do. Inside the monitor, with `isBusy`.
+    /// Collects everything there is to sync. Call inside the monitor, with `isBusy` set.
     func work() -> Work {
         var manifest: [CommitSlot.Run]? = unsynced
         var byteCount = unsyncedByteCount
@@ -196,7 +199,8 @@ final class CommitLine: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// While somebody is busy: until the ticket is done, or who waits for it is the one to sync, or for no reason.
+    /// Blocks until the ticket is done or its waiter is elected to sync; may wake spuriously. Call inside the monitor,
+    /// while `isBusy` is set.
     func wait(for ticket: CommitTicket) {
         let signal = ticket.waiting ?? Signal()
         ticket.waiting = signal
@@ -205,14 +209,14 @@ final class CommitLine: @unchecked Sendable {
         ticket.waitingCount -= 1
     }
 
-    /// What somebody was busy with is over. Of those that wait for tickets, only who is the next to sync is woken.
+    /// Clears `isBusy`. Of the threads that wait for tickets, wakes only the one that syncs next.
     func endBusy() {
         isBusy = false
         commits.first { $0.ticket.waitingCount > 0 }?.ticket.waiting?.tell()
         monitor.tellAll()
     }
 
-    /// Returns what is to be called, outside of the monitor.
+    /// Completes the tickets and returns the callbacks to call outside the monitor.
     private static func settle(
         _ commits: some Sequence<Commit>, as state: CommitTicket.State
     ) -> [@Sendable (EngineError?) -> Void] {
@@ -224,7 +228,7 @@ final class CommitLine: @unchecked Sendable {
         }
     }
 
-    /// After a sync: what is to be called.
+    /// Records a successful sync. Returns the callbacks to call.
     func succeed(_ work: Work) -> [@Sendable (EngineError?) -> Void] {
         let done = Self.settle(commits.prefix(work.count), as: .durable)
         commits.removeFirst(work.count)
@@ -244,7 +248,7 @@ final class CommitLine: @unchecked Sendable {
         covered = number
     }
 
-    /// Nothing published is waited for any more.
+    /// Records that no published commit waits for a sync any longer.
     func setSynced() {
         unsynced = []
         unsyncedByteCount = 0
@@ -252,7 +256,8 @@ final class CommitLine: @unchecked Sendable {
         mustRewrite = false
     }
 
-    /// After a sync that failed: all that stand in line were built on what has failed.
+    /// Records a failed sync: all queued commits were built on what has failed, and fail too. Returns the callbacks to
+    /// call.
     func fail(_ error: EngineError) -> [@Sendable (EngineError?) -> Void] {
         mustRewrite = unsyncedSlot != nil
         if mustRewrite { suspect = newest }
@@ -267,15 +272,16 @@ final class CommitLine: @unchecked Sendable {
         return done
     }
 
-    /// Before the writer's first commit, and after others have written: `found` is the version that counts. If it is
-    /// not `durable`, the newest that is known to be on the medium, it must be made so before anything else.
+    /// Catches up with `found`, the version that counts, before the writer's first commit and after other processes
+    /// have written. Unless it is `known`, the newest version known to be on stable storage, it must be made durable
+    /// before anything else.
     func meet(_ found: CommitSlot.Placed, durable known: UInt64?, _ failures: Failures, hasFailed: Bool) {
         isKnown = true
         mustMeet = false
         durableMark = nil
         newest = found.slot.version
         setSynced()
-        // Their pages may have been used by others.
+        // Other processes may have reused their pages.
         abandoned = []
         generation += 1
         covered = found.slot.isTwoStep ? newest : found.slot.previousDurable
@@ -289,12 +295,14 @@ final class CommitLine: @unchecked Sendable {
         unsynced = found.slot.manifest
         unsyncedByteCount = unsynced.reduce(0) { $0 + $1.extent.pageCount << 12 }
         unsyncedSlot = found.bytes
-        // After a failed sync another one would confirm nothing. Else it may be all there is, and is not written over.
+        // After a failed sync another sync would prove nothing. Otherwise the file may hold the only copy, which must
+        // not be overwritten.
         mustRewrite = known != nil && hasFailed || suspect == newest
         unsyncedFailures = failures
     }
 
-    /// What was met could not be made durable: the next writer begins anew with what the file has then.
+    /// Discards what is known of the file's newest commit, because it could not be made durable: the next writer reads
+    /// the slots again.
     func forget() {
         suspect = newest
         setSynced()

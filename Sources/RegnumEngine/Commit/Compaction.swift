@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file replaced by its copy without free space, while nobody has it open: who opens it meanwhile waits, finds
-// that the path leads to another file, and opens that one. Until the copy is renamed the old file is the file.
+// Replaces a file by a copy without free space while nobody has it open. A process that opens it in the meantime waits,
+// finds that the path leads to another file, and opens that one. Until the copy is renamed, the old file is the
+// database.
 
 package import RegnumSystem
 
 extension Session {
-    /// Writes what the session sees, changes not yet committed too, into a new file at `path`, encrypted
-    /// where there is a key. Throws `.fileExists` where there is something. Inside a write it takes the time of a commit without the sync besides.
+    /// Writes the state that the session sees, including uncommitted changes, to a new file at `path`, encrypted if
+    /// there is a key. Throws `.fileExists` if the path is taken, unless `replacing`. Inside a write transaction it
+    /// also takes the time of a commit without its sync.
     package func writeCopy(
         to path: String, in fileSystem: any FileSystem, key: EncryptionKey? = nil, replacing: Bool = false
     ) throws(EngineError) {
@@ -15,13 +17,13 @@ extension Session {
 }
 
 extension Database {
-    /// How long a file is and how much of that its newest version needs, in bytes.
+    /// The length of a file and how much of it its newest version needs, in bytes.
     package struct FileSizes: Sendable, Equatable {
         package var total: Int
         package var used: Int
     }
 
-    /// The sizes of the file at `path`; nil where there is none, or where it is open in this or another process.
+    /// Returns the sizes of the file at `path`, or nil if there is none or it is open in this or another process.
     package static func measure(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> FileSizes? {
@@ -30,9 +32,9 @@ extension Database {
         }
     }
 
-    /// Replaces the file at `path` by a copy without free space. False where there is none, or where it is open in
-    /// this or another process: nothing is done then. After an error the file is what it was, or, where its folder could
-    /// not be synced at last, the copy with the same content.
+    /// Replaces the file at `path` by a copy without free space. Returns false, and does nothing, if there is none or
+    /// it is open in this or another process. After an error the file is unchanged, or, if only the final sync of its
+    /// folder failed, the copy with the same content.
     package static func compact(
         path: String, fileSystem: any FileSystem, options: OpenOptions = OpenOptions()
     ) throws(EngineError) -> Bool {
@@ -53,8 +55,8 @@ extension Database {
 }
 
 extension Opening {
-    /// Calls `body` with the file if nobody has it open, and while nobody opens it. Nil where that is not so, or
-    /// where the file has nothing in it yet; `isMoved` where the path has come to lead to another file.
+    /// Calls `body` with the file if no other thread or process has it open; none can open it meanwhile. Returns nil if
+    /// it is open or still empty, or if the path has come to lead to another file, which sets `isMoved`.
     func whileClosed<R>(
         isMoved: inout Bool, until deadline: UInt64, _ body: (Database) throws(EngineError) -> R
     ) throws(EngineError) -> R? {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A version, or a write transaction in the making, as a file of its own: every block that is reachable, children
-// first, one behind the other, without free space and with each row group in one piece. The file is whole before
-// it has its name: it is made under another one, synced, and renamed.
+// Writes a version, or the state of a running write transaction, as a file of its own: every reachable block, children
+// first, contiguous, without free space and with each row group in one piece. The file is complete before it has its
+// name: it is written under another one, synced, and renamed.
 //
-// Memory: a few megabytes and 40 bytes a block. The copy has an identity, a seed and a numbering of its own.
+// Memory: a few megabytes and 40 bytes per block. The copy has its own file UUID and commit numbers. It keeps the hash
+// seed of its source, because indexes hold digests of long values.
 
 import RegnumSystem
 
 struct FileCopy {
-    /// What is collected before it is written.
+    /// Pages that are collected before they are written.
     private static let flushPages = 2048
 
     private let source: BlockSpace
@@ -17,22 +18,22 @@ struct FileCopy {
     private let seal: FileSeal
     private let nonce: UInt64
     private let sealer = Sealer()
-    /// The copied blocks by their number: pending until they are written.
+    /// The refs of the copied blocks by number: pending until they are written.
     private var refs: [BlockRef] = []
     private var firstPending = 0
     private var pendingPages = 0
-    /// Nothing in it is free: all comes to its end.
+    /// The free space of the copy: none, so every block is placed at the end.
     private var space = FreeSpace(highWater: FormatLimits.reservedPages)
-    /// Keys of the columns of the table that is being copied. Row groups may hold others: columns that were dropped
-    /// after the group was written, whose blobs are gone.
+    /// Keys of the columns of the table that is being copied. Row groups may hold other columns, which were dropped
+    /// after the group was written, and whose blobs are gone.
     private var columns: Set<UInt32> = []
-    /// Pages left empty because a block must not cross a section's boundary.
+    /// Pages left free because a block must not cross a section boundary.
     private var skipped: [PendingExtent] = []
-    /// Pages that may still be copied: more than the file has are reached only where it is damaged.
+    /// Pages that may still be copied. Only a damaged file refers to more pages than it has.
     private var budget: Int
 
-    /// Writes what `session` sees, changes not yet committed too, to `path`. Throws `.fileExists` where there is
-    /// something, unless it is to be replaced. Encrypted where there is a key. Readable by nobody who cannot read the source.
+    /// Writes the state that `session` sees, including uncommitted changes, to `path`. Throws `.fileExists` if the path
+    /// is taken, unless `replacing`. Encrypted if there is a key. Nobody who cannot read the source can read the copy.
     static func write(
         _ session: Session, to path: String, in fileSystem: any FileSystem, key: EncryptionKey?, replacing: Bool
     ) throws(EngineError) {
@@ -57,8 +58,8 @@ struct FileCopy {
             try fileSystem.syncDirectory(containing: path)
             file.close()
         } catch {
-            // In this order: while it is locked, nobody takes it for a leftover. Once it has its name, another one may
-            // have the name in the making.
+            // In this order: while it is locked, nobody takes it for a leftover. Once it is renamed, another file may
+            // have the temporary name.
             if !isRenamed { try? fileSystem.remove(temporary) }
             file.close()
             let known = EngineError(wrapping: error)
@@ -67,14 +68,14 @@ struct FileCopy {
         }
     }
 
-    /// The empty file that becomes the copy. One that replaces has the owner, the group and the permissions of what it
-    /// is a copy of; of another the process's mask takes some away.
+    /// Creates the empty file that becomes the copy. One that replaces the source has its owner, group and permissions;
+    /// for any other the process's umask removes some of them.
     private static func make(
         _ database: Database, _ path: String, _ fileSystem: any FileSystem, _ replacing: Bool
     ) throws -> (path: String, file: any File) {
         if replacing {
-            // There is one at a time, so what a killed one has left is found. Of a link it is the link that goes, also
-            // where it leads nowhere.
+            // There is one at a time, so the leftover of a killed process is found here. If it is a link, the link
+            // itself is removed, even if it leads nowhere.
             let temporary = path + ".compacting"
             do throws(SystemError) { try fileSystem.remove(temporary) } catch {
                 if error.kind != .notFound { throw error }
@@ -88,7 +89,7 @@ struct FileCopy {
             return (temporary, file)
         }
         if try fileSystem.status(path) != nil { throw EngineError.fileExists(path: path) }
-        // Until it is known whose it is, nobody else may open it: who has opened it once goes on reading.
+        // Nobody else may open it until its owner is set: a process that has opened it once can go on reading.
         let made = try TemporaryFile.make(beside: path, permissions: 0o600, in: fileSystem)
         made.file.takeAccess(of: database.file, asReplacement: false)
         return (made.path, made.file)
@@ -141,7 +142,7 @@ struct FileCopy {
         try writeHead(slot)
     }
 
-    /// The slot and the header, after everything else. Nobody can see them before the file has its name.
+    /// Writes the slot and the header, after everything else. Nobody can see them before the file has its name.
     private func writeHead(_ slot: CommitSlot) throws(EngineError) {
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
         defer { page.deallocate() }
@@ -155,9 +156,9 @@ struct FileCopy {
         } catch { throw .system(error) }
     }
 
-    // MARK: Places
+    // MARK: Placement
 
-    /// Pages for all blocks in the sealer, one behind the other.
+    /// Returns the pages for all blocks in the sealer, one after another.
     private mutating func placement() throws(EngineError) -> [UInt64] {
         let pages = try space.place(sealer.pageCounts).pages
         skipped += space.takeSkipped().map { PendingExtent(extent: $0, birth: 0, death: 0) }
@@ -173,7 +174,7 @@ struct FileCopy {
         }
     }
 
-    /// Writes what has been collected; its refs are final from now on.
+    /// Writes the collected blocks; their refs are final from now on.
     private mutating func flush() throws(EngineError) {
         guard firstPending < refs.count else { return }
         let pages = try placement()
@@ -185,7 +186,7 @@ struct FileCopy {
         sealer.reset()
     }
 
-    /// Room for the copy of a block, whose children have been copied.
+    /// Adds a block for the copy of `ref`, whose children have been copied.
     private mutating func room(_ ref: BlockRef, byteCount: Int) throws(EngineError) -> SealedBlock {
         if pendingPages >= Self.flushPages { try flush() }
         guard let kind = BlockKind(rawValue: ref.kind) else {
@@ -203,7 +204,7 @@ struct FileCopy {
 
     // MARK: Blocks
 
-    /// The copy of a tree; none of none. Writes, so that the ref is final.
+    /// Returns the root of the copy of a tree, or none for none. Writes the collected blocks, so that the ref is final.
     private mutating func copied(_ root: BlockRef) throws(EngineError) -> BlockRef {
         if root.isNone { return .none }
         let number = try copy(root, depth: 0)
@@ -211,7 +212,7 @@ struct FileCopy {
         return refs[number]
     }
 
-    /// Copies a block and what is below it; returns its number in `refs`.
+    /// Copies a block and its descendants. Returns its number in `refs`.
     private mutating func copy(_ ref: BlockRef, depth: Int) throws(EngineError) -> Int {
         guard depth <= FormatLimits.treeDepth + 2 else { throw corrupted("a tree is too deep", page: ref.page) }
         let bytes = try source.bytes(ref)
@@ -242,7 +243,7 @@ struct FileCopy {
         return refs.count - 1
     }
 
-    /// Copies a row group in one piece.
+    /// Copies a row group into one block.
     private mutating func copyGroup(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) -> Int {
         let group = try GroupCopy(ref, bytes, columns, source)
         var blobs: [(offset: Int, number: Int)] = []
@@ -255,7 +256,7 @@ struct FileCopy {
 }
 
 extension EngineError {
-    /// One of the two kinds that the engine's calls throw.
+    /// Wraps one of the two error types that the engine's calls throw; traps for any other.
     init(wrapping error: any Error) {
         switch error {
         case let error as EngineError: self = error

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row group as a block of its own: segments that lie in older blocks are taken over from there, and those of columns
-// that the table has no more are left out, whose blobs are gone.
+// Copies a row group into one block: segments in older blocks are copied from there; segments of dropped columns, whose
+// blobs are gone, are left out.
 
 import RegnumSystem
 
@@ -9,12 +9,12 @@ struct GroupCopy {
     private var segments: [(descriptor: RowGroupLayout.Descriptor, bytes: UnsafeRawPointer)] = []
     private let keyByteCount: Int
     private let keyOffset: Int
-    /// Of the copy.
+    /// The byte count of the copy.
     let byteCount: Int
-    /// Where the copy holds refs to values that have blocks of their own, and what they are in the group.
+    /// The byte offsets in the copy of refs to blobs, with the refs of the original group.
     private(set) var blobs: [(offset: Int, ref: BlockRef)] = []
 
-    /// `columns`: the keys of the columns that the table has.
+    /// `columns`: the keys of the table's columns.
     init(
         _ ref: BlockRef, _ group: UnsafeRawPointer, _ columns: Set<UInt32>, _ source: BlockSpace
     ) throws(EngineError) {
@@ -51,7 +51,7 @@ struct GroupCopy {
         byteCount = offset
     }
 
-    /// Fills a new block of `byteCount` bytes; the refs of `blobs` are left to be set.
+    /// Fills a new block of `byteCount` bytes; the caller sets the refs of `blobs`.
     func write(to block: SealedBlock) {
         let head = BlockHeader.byteCount
         Memory.copy(block.bytes + head, group + head, RowGroupLayout.headByteCount - head)
@@ -69,8 +69,9 @@ struct GroupCopy {
         }
     }
 
-    /// A copy is no longer than the blocks it is made of, unless segments of a damaged group overlap: many columns may
-    /// then name the same bytes. Nor is it longer than a block may be.
+    /// Returns the most bytes that a copy may have: as many as the blocks that it is copied from, and no more than a
+    /// block may have. Only if segments of a damaged group overlap, so that many columns name the same bytes, would a
+    /// copy be longer.
     private static func byteCountLimit(_ ref: BlockRef, _ group: UnsafeRawPointer, _ source: BlockSpace) -> Int {
         var held = source.byteCount(ref)
         for i in 0..<RowGroupLayout.externalCount(group) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Openings that write nothing, beside others who may be writing: they keep the newest version as it is, see
-// `Versions/SharedFile+Readers.swift`.
+// Read-only openings, beside other processes that may be writing. They write nothing and keep the newest version
+// readable, see `Versions/SharedFile+Readers.swift`.
 
 import RegnumSystem
 
@@ -8,13 +8,13 @@ extension Opening {
     private static let othersWrite = EngineError.busy(
         "Other processes write to the file, and each version was replaced before it could be read. Try again later.")
 
-    /// How often an opening that only reads begins again because others have written meanwhile.
+    /// How often a read-only opening starts over because other processes have written in the meantime.
     private static let readAttempts = 100
 
-    /// Shows the newest version, which writers leave alone as long as the file is open here. Nothing is written.
+    /// Opens the newest version, which writers do not reuse as long as the file is open here. Nothing is written.
     func openToRead() throws(EngineError) -> Database {
         let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-        // Without locks there are no writers either, but for other machines.
+        // Without locks there are no writers either, except on other machines.
         guard try shared.keepAsReader(0) else { return try openAlone(nil) }
         defer { shared.releaseAsReader(0) }
         var attempts = 0
@@ -26,8 +26,9 @@ extension Opening {
                 return database
             } catch {
                 attempts += 1
-                // Whatever does not fit may be what others are writing, until nobody has written meanwhile. Where a database
-                // was made of it, it is damage: that version stays as it is. The file was closed with it.
+                // Anything that does not match may be a write in progress, unless nobody has written in the meantime.
+                // If a database was created from it, the mismatch is damage: that version stays as it is. The file was
+                // closed with that database.
                 guard let after = try? slotHeads(), let isInUseNow = try? shared.hasOthers(),
                     before != after || isInUseNow && !isInUse
                 else { throw error }
@@ -37,7 +38,7 @@ extension Opening {
         }
     }
 
-    /// What of the slots changes with each commit.
+    /// The words of the slots that change with each commit.
     private func slotHeads() throws(EngineError) -> [UInt64] {
         var heads: [UInt64] = []
         for offset in CommitSlot.byteOffsets {
@@ -48,8 +49,8 @@ extension Opening {
         return heads
     }
 
-    /// The slot of the newest version of a file that others have open, and the other one if it is older. Those that hold
-    /// where no slot has it.
+    /// Returns the slot of the newest version of a file that other processes have open, and the other one if it is
+    /// older. If no slot has that version, returns the slots that hold.
     private func publishedSlots(
         _ shared: SharedFile, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> [CommitSlot.Placed] {
@@ -60,15 +61,15 @@ extension Opening {
                 // A newer one is not published yet.
                 return Array(slots[found...])
             }
-            // Its slot is written over: the next one has all but its number.
+            // Its slot is overwritten: the next commit is complete except for its number.
             if let newest = slots.first, newest.slot.version > number { return slots }
             CurrentThread.sleep(nanoseconds: 50_000)
         }
         return try readSlots(seal).sorted { $0.slot.version > $1.slot.version }
     }
 
-    /// The slots that an opening looks at, newest first, the page of one that is damaged, and the settled slot. While others
-    /// write, the second slot may be half written, and nothing is settled.
+    /// Returns the slots that an opening considers, newest first, the page of a damaged one, and the clean-shutdown
+    /// record. While other processes write, the second slot may be half written, and there is no clean-shutdown record.
     func findSlots(
         _ others: SharedFile?, _ header: FileHeader, _ seal: FileSeal
     ) throws(EngineError) -> ([CommitSlot.Placed], UInt64?, CommitSlot.Placed?) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of a file of which no commit is whole, for inspectors (`takesOlderCommit`): a file that was cut off, or
-// whose slots are gone. The newest commit whose catalog and schema can be read is shown as it is; whoever reads it meets
-// what is missing block by block.
+// Salvages a file that has no whole commit, for inspectors (`takesOlderCommit`): a file that was cut off, or whose
+// slots are gone. The newest commit with a readable catalog and schema is shown as it is; damaged blocks are found when
+// they are read.
 //
-// Where no slot holds, blocks say themselves what they are, and each block that wrote a catalog is a commit. Its tag was
-// in the slot, so its bytes are believed; all that it leads to is checked. Blocks of encrypted files say nothing without
-// the tags in their parents.
+// If no slot holds, the blocks identify themselves, and each catalog block is a commit. The tag of the catalog was in
+// the slot, so its bytes are trusted; every block that it leads to is checked. Blocks of encrypted files cannot be
+// identified without the tags in their parents.
 
 import RegnumSystem
 
 extension Opening {
-    /// Nil where there is no such commit. `slots`: newest first. `why`: what is wrong with them.
+    /// Returns nil if there is no such commit. `slots`: newest first. `why`: what is wrong with them.
     func remains(
         _ slots: [CommitSlot], _ header: FileHeader, _ seal: FileSeal, _ reader: BlockReader, why: EngineError
     ) -> Database? {
         let pages = reader.readablePages
         for slot in slots + (seal.cipher == nil ? Self.catalogs(in: reader, pages) : []) {
             var slot = slot
-            // Nobody counts pages that are not there.
+            // The file may end before the high-water mark.
             slot.highWater = min(slot.highWater, pages)
             guard let schema = try? readSchema(slot, reader) else { continue }
             let database = Database(
@@ -29,10 +29,10 @@ extension Opening {
         return nil
     }
 
-    /// How many catalogs are tried: what they lead to is read anew for each.
+    /// How many catalogs are tried: the blocks that each leads to are read again.
     private static let catalogLimit = 8
 
-    /// Slots for the catalogs in the file, newest first.
+    /// Returns slots made from the catalogs in the file, newest first.
     private static func catalogs(in reader: BlockReader, _ pages: UInt64) -> [CommitSlot] {
         guard pages > FormatLimits.reservedPages else { return [] }
         var found: [BlockRef] = []

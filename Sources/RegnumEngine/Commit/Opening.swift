@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a path to a database: makes a new file, or finds the newest commit of an existing one that is whole.
+// Opens the database at a path: creates a new file, or finds the newest whole commit of an existing one.
 //
-// Making a file: everything but page 0 is written and synced, then page 0. A crash between leaves a file whose
-// first page is zero, no longer than a new one and without a commit after the first: it is made again. A torn
-// page 0 is read from its copy, and written again.
+// Creating a file: everything but page 0 is written and synced, then page 0. A crash in between leaves a file whose
+// first page is zero, no longer than a new file and without any commit after the first: it is created again. A torn
+// page 0 is read from its copy and rewritten.
 //
-// Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and
-// every run of its manifest hashes to what the slot says; else the other. A rejected slot is cleared before
-// anything is written, or a later crash could complete it. A commit that is known to have been on the medium, by the
-// settled slot or by the lock file, always counts: what is missing of it is damage. Where its slot does not hold the
-// settled slot takes its place. A file whose newest commit counts, but has a catalog or
-// schema that cannot be read, is refused, as a program must not go on without what was acknowledged. Inspectors see the
-// commit before it (`takesOlderCommit`).
+// Finding the commit: of the two slots the newer one counts if its own hash holds, the file is long enough and every
+// run of its manifest matches its hash in the slot; otherwise the older one counts. A rejected slot is cleared before
+// anything is written, or a later crash could complete its commit. A commit that is known to have been on stable
+// storage, from the clean-shutdown record or from the lock file, always counts: anything missing from it is damage. If
+// its slot does not hold, the clean-shutdown record replaces it. A file whose newest commit counts but has an
+// unreadable catalog or schema is refused, because a program must not go on without data that was acknowledged.
+// Inspectors see the commit before it (`takesOlderCommit`).
 
 import RegnumSystem
 
-/// A commit that is not whole, of a file that is shown to an inspector.
+/// A damaged commit that was skipped, or salvaged, when a file was opened for inspection.
 package struct PassedCommit: Sendable {
     package var number: UInt64
     package var why: EngineError
-    /// What is left of it is shown; else the commit before it is.
+    /// True if the commit's readable remains are shown; false if the commit before it is shown.
     package var isShown = false
-    /// For people.
+    /// A description for people.
     package var words: String {
         "commit \(number): \(why.damage); "
             + (isShown ? "what is left of it is shown" : "the commit before it is shown")
@@ -29,22 +29,23 @@ package struct PassedCommit: Sendable {
 }
 
 struct Opening {
-    /// Length of a file just made: reserved pages, first commit, room.
+    /// Byte count of a file just created: reserved pages, first commit, spare room.
     static let newFileByteCount = 128 * 1024
-    /// How often, a millisecond apart, it is looked whether processes that have the file open are leaving it.
+    /// How often, a millisecond apart, an opening checks whether the processes that have the file open are leaving it.
     private static let looksForOthers = 100
-    /// Schema, catalog and free log of the empty database.
+    /// The pages of the empty database's schema, catalog and free log.
     private static let firstCommitPages = 3
 
     let path: String
     let fileSystem: any FileSystem
     let options: Database.OpenOptions
     let file: any File
-    /// There was no file at the path before this opening.
+    /// True if this opening creates the file: there was none at the path before.
     private let isMaking: Bool
 
     init(path: String, fileSystem: any FileSystem, options: Database.OpenOptions) throws(EngineError) {
-        // There is one lock file beside a file, and a compacted copy takes the file's place and not that of a link.
+        // Links are resolved: each file has one lock file beside it, and a compacted copy replaces the file, not a link
+        // to it.
         let path = fileSystem.linked(path)
         self.path = path
         self.fileSystem = fileSystem
@@ -54,7 +55,7 @@ struct Opening {
             let status = try fileSystem.status(path)
             if let status, status.kind != .file { throw EngineError.notADatabase(path: path, why: .directory) }
             isMaking = status == nil && !options.isReadOnly && options.makesFile
-            // Before the database is made: the name beside it may be taken.
+            // Checked before the database is created: another program's file may have the lock file's name.
             if isMaking, fileSystem.isShared,
                 try SharedFile.isTaken(path, fileSystem)
             {
@@ -71,16 +72,16 @@ struct Opening {
         }
     }
 
-    /// Nil where the path has come to lead to another file meanwhile: then it must be opened again. `deadline`: for the turn
-    /// among processes.
+    /// Returns nil if the path has come to lead to another file in the meantime: then it must be opened again.
+    /// `deadline` limits the wait for other processes.
     func makeDatabase(until deadline: UInt64 = Gate.never) throws(EngineError) -> Database? {
         do throws(EngineError) {
             guard fileSystem.isShared else { return try openAlone(nil) }
             if options.isReadOnly { return try openToRead() }
-            // What is no database is refused before a lock file is put beside it.
+            // A file that is no database is refused before a lock file is created beside it.
             if try !isNew() { _ = try makeSeal(try readHeader(try byteCount())) }
             let shared = SharedFile(path: path, fileSystem: fileSystem, database: file)
-            // Beside others who join too, so that none of them keeps anybody out.
+            // Joins under the shared opening lock, so that processes that join do not keep each other out.
             let joined = try shared.whileOpening(isShared: true, until: deadline) {
                 () throws(EngineError) -> Database? in
                 guard try isAtPath(), try shared.hasOthers(), try shared.isLockFileInUse() else { return nil }
@@ -96,7 +97,7 @@ struct Opening {
                 while try shared.hasOthers() {
                     if try shared.isLockFileInUse() { return try join(shared, try readHeader(try byteCount())) }
                     looks += 1
-                    // Its lock file has gone, or the database file has two names.
+                    // Its lock file was deleted, or the database file has two names.
                     if looks > Self.looksForOthers {
                         return try join(shared, try readHeader(try byteCount()), isDeleted: true)
                     }
@@ -110,7 +111,7 @@ struct Opening {
         }
     }
 
-    /// True while the path leads to the file that was opened: a copy may have been renamed to it.
+    /// True if the path still leads to the file that was opened: a copy may have been renamed to it.
     func isAtPath() throws(EngineError) -> Bool {
         do { return try fileSystem.status(path)?.identity == file.identity } catch { throw .system(error) }
     }
@@ -119,7 +120,7 @@ struct Opening {
         do { return try fileSystem.status(path)?.permissions ?? 0o600 } catch { throw .system(error) }
     }
 
-    /// Nobody else has the file open: makes it, or recovers what the last process left.
+    /// Opens a file that no other process has open: creates it, or recovers what the last process left.
     func openAlone(_ shared: SharedFile?) throws(EngineError) -> Database {
         let isNew = try isNew()
         do throws(EngineError) {
@@ -131,7 +132,8 @@ struct Opening {
             }
             return try recover(shared, isNew: isNew)
         } catch {
-            // Nobody else can have used it below the opening lock: what this opening has made must not stay as an empty file.
+            // Under the opening lock no other process can have used it: a file that this opening created must not stay
+            // empty.
             if isNew, isMaking, shared != nil || !fileSystem.isShared, (try? isAtPath()) == true {
                 try? fileSystem.remove(path)
             }
@@ -139,7 +141,8 @@ struct Opening {
         }
     }
 
-    /// Others have the file open and may be writing: their newest version counts, nothing is recovered.
+    /// Opens a file that other processes have open and may be writing: their newest version counts, nothing is
+    /// recovered.
     private func join(
         _ shared: SharedFile, _ header: FileHeader, isDeleted: Bool = false
     ) throws(EngineError) -> Database {
@@ -152,7 +155,7 @@ struct Opening {
         }
         while true {
             guard let number = shared.newest else { throw .lockFile(path: path + ".lock") }
-            // Its blocks are looked at before any session pins it: writers must leave them alone meanwhile.
+            // Pinned before its blocks are read, and before any session pins it, so that writers leave them alone.
             if options.mutant != .openingNotPinned { shared.pin(number, among: CollectionOfOne(number)) }
             defer { shared.unpin(number, remaining: EmptyCollection()) }
             guard shared.newest == number else { continue }
@@ -165,16 +168,16 @@ struct Opening {
                 try BlockWalk.checkSmall(database)
                 return database
             }
-            // Commits have passed since the number was read. If not, a writer is between the slot and the number, or has
-            // ended there.
+            // Newer commits have been published since the number was read. If not, a writer is between slot and number,
+            // or its process has ended there.
             if shared.newest == number, try !finishCommit(shared, seal, after: number) {
                 throw corrupted("the newest commit's slot is damaged")
             }
         }
     }
 
-    /// Where the slot of the newest version is not there, and a newer one is: publishes that one. False where there is
-    /// none. Where another process writes, it lets some time pass: that one does it.
+    /// Publishes a commit whose slot is written but whose number is not. Returns false if there is none. Backs off
+    /// briefly if another process holds the writer lock: that one publishes.
     private func finishCommit(
         _ shared: SharedFile, _ seal: FileSeal, after number: UInt64
     ) throws(EngineError) -> Bool {
@@ -218,7 +221,7 @@ struct Opening {
         defer { page.deallocate() }
         guard Memory.isZero(page, FileHeader.byteCount) else { return false }
         if count >= FormatLimits.headerCopyByteOffset + FileHeader.byteCount, let header = try? headerCopy() {
-            // Commit 1 is the empty database: nothing is lost by making it again. Without its key nothing is known.
+            // Commit 1 is the empty database: nothing is lost by creating it again. Without the key nothing is known.
             guard let seal = try? makeSeal(header) else { return false }
             if try readSettled(seal) != nil { return false }
             let slots = try readSlots(seal)
@@ -227,11 +230,11 @@ struct Opening {
                 return try !isFilled(slots, seal)
             }
         }
-        // All zero to the end, or not made by us.
+        // All zero to the end, or not made by this library.
         return try isUnfinished(count)
     }
 
-    /// True where one of them leads to a class: a copy of a database has everything in commit 1.
+    /// True if one of the slots leads to a class: a copy of a database has everything in commit 1.
     private func isFilled(_ slots: [CommitSlot.Placed], _ seal: FileSeal) throws(EngineError) -> Bool {
         let reader = try makeReader(seal)
         return slots.contains { placed in
@@ -240,11 +243,11 @@ struct Opening {
         }
     }
 
-    /// True for what an interrupted `makeFile` leaves: zeros but for the places it writes to. Whatever else begins
-    /// with zeros is somebody's data.
+    /// True for a file that an interrupted `makeFile` left: zeros except in the pages that it writes. Any other file
+    /// that begins with zeros is somebody's data.
     private func isUnfinished(_ count: Int) throws(EngineError) -> Bool {
         let reserved = Int(FormatLimits.reservedPages) << 12
-        // Of another length it is being made still, by a system that writes zeros to lengthen a file.
+        // A file of another length is still being created, by a system that writes zeros to lengthen a file.
         let isLong = count == Self.newFileByteCount || count == reserved
         let firstSlot = FormatLimits.slotBByteOffset
         for offset in stride(from: 0, to: count, by: 4096) {
@@ -322,7 +325,8 @@ struct Opening {
 
     // MARK: Opening
 
-    /// `inUseBy`: others have the file open, and their newest version is shown.
+    /// Finds the commit that counts, and repairs the file unless it is opened read-only. With `inUseBy`, other
+    /// processes have the file open: their newest version is shown.
     func recover(
         _ shared: SharedFile?, isNew: Bool = false, inUseBy others: SharedFile? = nil
     ) throws(EngineError) -> Database {
@@ -335,7 +339,7 @@ struct Opening {
         var passedOver: PassedCommit?
         var (slots, damagedSlot, settled) = try findSlots(others, header, seal)
         if others != nil {
-            // They may have made the file longer.
+            // The other processes may have made the file longer.
             count = try byteCount()
             try reader.extend(toPages: UInt64(count >> 12))
         }
@@ -349,7 +353,7 @@ struct Opening {
             else { throw why }
             return found
         }
-        // Not where both hold: then the file is one that was put back as it was earlier.
+        // Not if both slots hold: then the file is an earlier copy that was put back.
         if let damagedSlot, (slots.first?.slot.version ?? 0) < (lastDurable(shared, header) ?? 0) {
             return try remainsOrThrow(corrupted("the newest commit's slot is damaged", page: damagedSlot))
         }
@@ -389,7 +393,7 @@ struct Opening {
                 reader: reader, slot: slot, shared: shared, schema: schema)
             database.passedOver = passedOver
             try BlockWalk.checkSmall(database)
-            // Last, so that a file that is refused stays as it is.
+            // Last, so that a refused file stays unchanged.
             if !options.isReadOnly, options.mutant != .ghostCommit { try mend(header, rejected, mended, placed) }
             return database
         }
@@ -399,7 +403,7 @@ struct Opening {
             corrupted(isCut ? "the file ends before its content does" : "no commit of the file is whole"))
     }
 
-    /// Leaves nothing in the file that a later opening could take for the commit that counts.
+    /// Removes everything from the file that a later opening could mistake for the commit that counts.
     private func mend(
         _ header: FileHeader, _ rejected: [CommitSlot.Placed], _ mended: CommitSlot.Placed?,
         _ counting: CommitSlot.Placed
@@ -413,7 +417,8 @@ struct Opening {
         }
     }
 
-    /// Who made the file may have ended before its name was on the medium.
+    /// Syncs the file's directory: the process that created the file may have ended before its name was on stable
+    /// storage.
     private func syncName() throws(EngineError) {
         do { try fileSystem.syncDirectory(containing: path) } catch {
             if error.kind != .permissionDenied { throw .system(error) }
@@ -442,7 +447,7 @@ struct Opening {
         }
     }
 
-    /// Writes page 0 again where it was read from its copy. Nothing is lost where that fails.
+    /// Rewrites page 0 if it was read from its copy. Nothing is lost if that fails.
     private func mendHeader(_ header: FileHeader) {
         guard let page = try? readPage(at: 0) else { return }
         defer { page.deallocate() }
@@ -452,7 +457,7 @@ struct Opening {
         try? file.sync(.data)
     }
 
-    /// What a file is that is too short for a header.
+    /// Returns the reason why a file that is too short for a header is no database.
     private func shortFile(_ count: Int) throws(EngineError) -> EngineError.NotADatabase {
         guard count >= 24 else { return .tooSmall }
         let page = try readPage(at: 0)
@@ -471,15 +476,15 @@ struct Opening {
         do { return try CommitSlot.readAll(file, seal: seal) } catch { throw .system(error) }
     }
 
-    /// What the lock file tells of the newest commit. It is asked also where it is not used: before a file is opened to
-    /// be read only, or compacted.
+    /// The newest durable commit according to the lock file. Read even when the lock file is not used: before a file is
+    /// opened read-only, or compacted.
     private func lastDurable(_ shared: SharedFile?, _ header: FileHeader) -> UInt64? {
         if let shared { return shared.lastDurable(header) }
         guard fileSystem.isShared else { return nil }
         return SharedFile(path: path, fileSystem: fileSystem, database: file).lastDurable(header)
     }
 
-    /// The page of a slot that does not hold, and was not cleared.
+    /// The page of a slot whose hash does not hold and that was not cleared.
     func pageOfDamagedSlot(_ slots: [CommitSlot.Placed]) throws(EngineError) -> UInt64? {
         for offset in CommitSlot.byteOffsets where !slots.contains(where: { $0.byteOffset == offset }) {
             let page = try readPage(at: offset)
@@ -493,8 +498,9 @@ struct Opening {
         do { return try CommitSlot.readSettled(file, seal: seal) } catch { throw .system(error) }
     }
 
-    /// The settled slot in the place of one that does not hold, or of the older one, where no slot is as new as it is, or
-    /// the only one that is newer is of the next commit, which may be cut short. `slots`: newest first.
+    /// Returns the clean-shutdown record as a replacement for a damaged slot, or for the older one. Nil if a slot is as
+    /// new as the record, or newer, unless the only newer one belongs to the next commit, which may have been cut
+    /// short. `slots`: newest first.
     private static func standIn(_ settled: CommitSlot.Placed, for slots: [CommitSlot.Placed]) -> CommitSlot.Placed? {
         let number = settled.slot.version
         let isNext = slots.first.map { $0.slot.version > number && $0.slot.previousDurable == number } ?? false
@@ -505,23 +511,24 @@ struct Opening {
         return standIn
     }
 
-    /// Where a slot is not the newest commit that was on the medium: the page of the slot that should be.
+    /// Returns the page of the damaged or replaced slot if `placed` is not above the clean-shutdown record, which names
+    /// another commit; nil otherwise.
     private static func damagedPage(_ placed: CommitSlot.Placed, beside settled: CommitSlot.Placed) -> UInt64? {
         if placed.slot.version > settled.slot.version { return nil }
         let isOlder = placed.slot.version < settled.slot.version
         return UInt64((isOlder ? CommitSlot.otherByteOffset(placed.byteOffset) : placed.byteOffset) >> 12)
     }
 
-    /// True if the file is as long as the commit needs it.
+    /// True if the file is as long as the commit requires.
     private static func isLong(_ slot: CommitSlot, byteCount: Int) -> Bool {
         let (needed, overflow) = slot.highWater.multipliedReportingOverflow(by: UInt64(FormatLimits.pageByteCount))
         return !overflow && needed <= UInt64(byteCount)
     }
 
-    /// True if a file that is long enough holds everything that the commit wrote.
+    /// True if a file that is long enough holds every page that the commit wrote.
     private func holdsManifest(_ slot: CommitSlot, _ reader: BlockReader) -> Bool {
         if options.mutant == .manifestNotChecked { return true }
-        // No commit writes a longer one; all the runs of a damaged one may be the same 256 MiB.
+        // No commit writes a longer manifest; all runs of a damaged one may name the same 256 MiB.
         let manifestPages = slot.manifest.reduce(0) { $0 + $1.extent.pageCount }
         guard manifestPages << 12 <= Database.manifestByteLimit else { return false }
         for run in slot.manifest {
@@ -532,7 +539,7 @@ struct Opening {
         return true
     }
 
-    /// The schema of a commit, whose features are known.
+    /// Reads the schema of a commit. Throws if it requires an unknown feature.
     func readSchema(_ slot: CommitSlot, _ reader: BlockReader) throws(EngineError) -> Database.KnownSchema {
         let catalog = try Catalog.read(slot.catalog, try reader.bytes(slot.catalog))
         let schema = try SchemaBlock.read(catalog.schema, try reader.bytes(catalog.schema))
@@ -544,7 +551,7 @@ struct Opening {
         try replace(slot, by: [UInt8](repeating: 0, count: CommitSlot.byteCount))
     }
 
-    /// Returns when it is on the medium.
+    /// Returns when the bytes are on stable storage.
     private func replace(_ slot: CommitSlot.Placed, by bytes: [UInt8]) throws(EngineError) {
         do throws(SystemError) {
             try file.write(bytes, at: slot.byteOffset)
@@ -556,7 +563,7 @@ struct Opening {
         do { return try file.byteCount() } catch { throw .system(error) }
     }
 
-    /// 4,096 bytes from `offset`, zeros behind the end of the file. The caller deallocates.
+    /// Reads 4,096 bytes at `offset`, with zeros beyond the end of the file. The caller deallocates them.
     func readPage(at offset: Int) throws(EngineError) -> UnsafeMutableRawPointer {
         let page = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 16)
         Memory.zero(page, 4096)

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the blocks that a transaction will write, before they have page numbers. Blocks are added children
-// first; where a block holds a ref to another pending block, `setRef` remembers the place. `place` gives page
-// numbers, then fills headers and refs and computes tags in the order of adding, so each child is finished
-// before its parent.
+// Collects the blocks that a transaction will write, before they have page numbers. Blocks are added children first; if
+// a block holds a ref to another pending block, `setRef` records its byte offset. `place` assigns page numbers, then
+// fills in headers and refs and computes tags in the order of adding, so that each child is finished before its parent.
 //
-// The bytes lie in one reserved buffer in the order of adding, so a commit is normally one contiguous write.
-// A large transaction writes what it has so far ahead of its commit (`Spilling.swift`): those blocks have their pages,
-// and the file's bytes stand at their addresses, so that pointers into them stay good. `place` and what follows go on
-// behind them.
-// Confined to the write transaction.
+// The bytes lie in one reserved buffer in the order of adding, so a commit is normally one contiguous write. A large
+// transaction spills what it has so far before it commits (`Spilling.swift`): those blocks have their pages, and the
+// file is mapped at their addresses, so that pointers into them stay valid. `place` and everything later then applies
+// to the blocks added after them. Confined to the write transaction.
 
 import RegnumSystem
 
-/// A block being made: its number and its bytes, header (32 bytes, filled in later) included, zeroed.
+/// A new block: its number and its bytes, including the header (32 bytes, filled in later), zeroed.
 package struct SealedBlock {
     package let index: Int
     package let bytes: UnsafeMutableRawPointer
-    /// Its ref until it is placed.
+    /// Its ref until `place` assigns it pages.
     package let ref: BlockRef
 }
 
@@ -31,78 +29,79 @@ package final class Sealer {
         var extent: Extent { Extent(page: placed.page, pageCount: pageCount) }
     }
 
-    /// A place in the bytes of `owner` that holds a ref to `child`.
+    /// A byte offset in the buffer, in the block `owner`, that holds a ref to `child`.
     private struct Fixup {
         var byteOffset: Int
         var child: Int
         var owner: Int
     }
 
-    /// A part of the buffer where the file stands.
+    /// A part of the buffer that is replaced by a mapping of the file.
     private struct Shown {
         var bytes: Range<Int>
-        /// Of the file, behind it.
+        /// The page of the file after the part.
         var endPage: UInt64
     }
 
-    /// Pages of one block.
+    /// The most pages of one block.
     package static let blockPageLimit = 65536
-    /// Address space, so that pointers into it stay good while the transaction lasts.
+    /// Bytes of address space, reserved so that pointers into it stay valid while the transaction lasts.
     package static let reservation = 1 << 36
     private let reserved: Int
-    /// Memory that stays with the session between transactions.
+    /// Bytes of memory that the session keeps between transactions.
     private static let keptByteCount = 4 << 20
-    /// Made at the first block: sessions that only read need none.
+    /// Created with the first block: sessions that only read need none.
     @exclusivity(unchecked) private var memory: ReservedMemory?
     @exclusivity(unchecked) private var buffer = ZeroBytes.base
     @exclusivity(unchecked) private var used = 0
-    /// The same blocks encrypted, at the same offsets; made by `place` for files that are.
+    /// The same blocks encrypted, at the same offsets; created by `place` for encrypted files.
     @exclusivity(unchecked) private var sealedMemory: ReservedMemory?
     @exclusivity(unchecked) private var isEncrypted = false
     /// Bytes from the start that earlier transactions may have written to.
     @exclusivity(unchecked) private var touched = 0
     @exclusivity(unchecked) private var entries: [Entry] = []
     @exclusivity(unchecked) private var fixups: [Fixup] = []
-    /// Blocks before this one, and the bytes before `spilledByteCount`, are in the file.
+    /// Blocks before this number, and bytes before `spilledByteCount`, are in the file.
     @exclusivity(unchecked) private var spilledCount = 0
     @exclusivity(unchecked) private var spilledByteCount = 0
     @exclusivity(unchecked) private var shown: [Shown] = []
-    /// Blocks in the file that were dropped since.
+    /// Spilled blocks that were dropped since.
     @exclusivity(unchecked) private var droppedInFile: [Int] = []
 
-    /// `reserving`: address space for its blocks, or a 256th of that where there is no more.
+    /// `reserving`: bytes of address space for the blocks; if there is less, down to a 256th of that is accepted.
     package init(reserving byteCount: Int = Sealer.reservation) { reserved = byteCount }
 
     /// Bytes that are not in the file yet.
     package var heldByteCount: Int { used - spilledByteCount }
 
-    /// True where a quarter of the room is left once `byteCount` more have come: time to refuse more. Where the system
-    /// gives little address space there is as much room as it gives.
+    /// True if less than a quarter of the room would be left after `byteCount` more bytes: further changes are then
+    /// refused. The room is the reservation, or what the system still grants if address space is scarce.
     package func isNearlyFull(with byteCount: Int) -> Bool {
         let needed = used + byteCount
         return needed > capacity / 4 * 3 || (try? ensure(needed + needed / 3)) == nil
     }
 
-    /// True where the buffers grow as far as the system gives address space.
+    /// True if the system did not grant all address space at once: the buffers then grow as far as it grants more.
     package var isScarce: Bool { memory.map { $0.present < $0.byteCount } ?? false }
 
-    /// Both buffers have so many bytes.
+    /// Ensures that both buffers have at least `byteCount` bytes.
     private func ensure(_ byteCount: Int) throws(SystemError) {
         try memory?.ensure(byteCount)
         try sealedMemory?.ensure(byteCount)
     }
 
-    /// Makes the buffer, and that of the encrypted blocks. Without it they are made where they are first needed, and
-    /// nothing can be thrown.
+    /// Creates the buffer, and that of the encrypted blocks, or throws if there is no address space. Without this call
+    /// they are created when first needed, and a failure traps.
     func reserve(encrypting: Bool) throws(EngineError) {
         do throws(SystemError) {
             try makeBuffers(encrypting: encrypting)
-            // What a small transaction needs is there before it begins.
+            // Reserves the memory that a small transaction needs before it begins.
             try ensure(min(capacity, Self.keptByteCount))
         } catch { throw .system(error) }
     }
 
-    /// Both as long as each other: where there is room for a large one and no second, there is for two smaller ones.
+    /// Creates both buffers with the same length: if there is room for a large one but no second, two smaller ones are
+    /// created.
     private func makeBuffers(encrypting: Bool) throws(SystemError) {
         if let memory {
             if encrypting, sealedMemory == nil { sealedMemory = try makeReserved(memory.byteCount) }
@@ -123,12 +122,12 @@ package final class Sealer {
         }
     }
 
-    /// Large transactions alone get large pages.
+    /// Only large transactions get large pages.
     private func makeReserved(_ byteCount: Int, minimum: Int? = nil) throws(SystemError) -> ReservedMemory {
         try ReservedMemory(byteCount: byteCount, minimum: minimum, smallByteCount: Self.keptByteCount)
     }
 
-    /// Bytes that the buffer may hold; makes the buffer.
+    /// Bytes that the buffer can hold; creates the buffer.
     private var capacity: Int {
         if let memory { return memory.byteCount }
         do {
@@ -139,7 +138,7 @@ package final class Sealer {
         return memory?.byteCount ?? 0
     }
 
-    /// Adds a block of `byteCount` bytes (its header counted in), rounded up to pages.
+    /// Adds a block of `byteCount` bytes, including its header, rounded up to pages.
     package func addBlock(_ kind: BlockKind, byteCount: Int, rows: Int = 0, aux: UInt32 = 0) -> SealedBlock {
         let pages = (byteCount + FormatLimits.pageByteCount - 1) / FormatLimits.pageByteCount
         precondition(pages > 0 && pages <= Self.blockPageLimit, "a block of \(byteCount) bytes")
@@ -156,7 +155,7 @@ package final class Sealer {
         return SealedBlock(index: index, bytes: bytes, ref: BlockRef(pending: index, info: info))
     }
 
-    /// Writes `ref` at `byteOffset` of `block`; a pending one is completed by `place`.
+    /// Writes `ref` at `byteOffset` of `block`; `place` completes a pending one.
     package func setRef(_ ref: BlockRef, in block: SealedBlock, at byteOffset: Int) {
         ref.write(to: block.bytes + byteOffset)
         if ref.isPending {
@@ -170,12 +169,12 @@ package final class Sealer {
     /// The bytes of a pending block.
     package func bytes(_ ref: BlockRef) -> UnsafeMutableRawPointer { buffer + entries[ref.pendingIndex].byteOffset }
 
-    /// How long a pending block is.
+    /// The byte count of a pending block.
     package func byteCount(_ ref: BlockRef) -> Int {
         entries[ref.pendingIndex].pageCount * FormatLimits.pageByteCount
     }
 
-    /// As `bytes` for a ref that may come from a damaged file.
+    /// As `bytes`, for a ref that may come from a damaged file.
     package func checkedBytes(_ ref: BlockRef) throws(EngineError) -> UnsafeRawPointer {
         guard ref.pendingIndex < entries.count else {
             throw corrupted("a reference on disk says that its block is pending")
@@ -183,10 +182,10 @@ package final class Sealer {
         return UnsafeRawPointer(bytes(ref))
     }
 
-    /// Forgets a pending block: it was changed again or deleted.
+    /// Discards a pending block that was changed again or deleted.
     package func drop(_ ref: BlockRef) { drop(ref.pendingIndex) }
 
-    /// Forgets the blocks from `index` on; none before it refers to them.
+    /// Discards the blocks from `index` on; no block before it may refer to them.
     func dropAll(from index: Int) { for i in index..<entries.count { drop(i) } }
 
     private func drop(_ index: Int) {
@@ -196,18 +195,18 @@ package final class Sealer {
 
     package func isDropped(_ ref: BlockRef) -> Bool { entries[ref.pendingIndex].isDropped }
 
-    /// Blocks that are to be written.
+    /// Blocks that are still to be written.
     private var held: ArraySlice<Entry> { entries[spilledCount...] }
     /// The page counts of the live blocks that are not in the file, in the order in which they will be written.
     package var pageCounts: [Int] { pageCounts(from: spilledCount) }
-    /// Those of the blocks from number `first` on.
+    /// The page counts of the live blocks from number `first` on.
     func pageCounts(from first: Int) -> [Int] { entries[first...].lazy.filter { !$0.isDropped }.map(\.pageCount) }
     package var livePages: Int { held.reduce(0) { $0 + ($1.isDropped ? 0 : $1.pageCount) } }
     package var isEmpty: Bool { entries.isEmpty }
     package var blockCount: Int { entries.count }
 
-    /// Gives the live blocks that are not in the file the pages `pages` (one start per live block, in order), completes
-    /// headers, refs and tags. After it `placed(_:)` answers.
+    /// Assigns `pages` to the live blocks that are not in the file (one start page per live block, in order), and
+    /// completes headers, refs and tags. From then on `placed(_:)` returns their final refs.
     package func place(at pages: [UInt64], birth: UInt64, nonce: UInt64, seal: FileSeal?) {
         var next = 0
         var fixup = 0
@@ -219,8 +218,8 @@ package final class Sealer {
             while fixup < fixups.count, fixups[fixup].owner < i { fixup += 1 }
             while fixup < fixups.count, fixups[fixup].owner == i {
                 let child = entries[fixups[fixup].child].placed
-                // A group that was changed again stays in use for the columns that were not; what it says of the others,
-                // nobody reads.
+                // A group that was changed again is still used for its unchanged columns; its refs for the others are
+                // never read.
                 precondition(
                     !child.isNone || entries[fixups[fixup].child].isDropped && entries[i].isRowGroup,
                     "a block refers to one that was dropped or comes later")
@@ -257,17 +256,17 @@ package final class Sealer {
         }
     }
 
-    /// The final ref of a block; a ref that is not pending comes back as it is.
+    /// The final ref of a block; a ref that is not pending is returned as it is.
     package func placed(_ ref: BlockRef) -> BlockRef { ref.isPending ? entries[ref.pendingIndex].placed : ref }
 
-    /// Calls `body` with the bytes of each live block and its final ref, in order.
+    /// Calls `body` with the final ref and the bytes of each live block, in order.
     package func forEachPlaced(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
         for entry in entries where !entry.isDropped {
             try body(entry.placed, UnsafeRawPointer(buffer + entry.byteOffset))
         }
     }
 
-    /// As `forEachPlaced`, of what is not in the file, with the bytes as they must lie there: encrypted where it is.
+    /// As `forEachPlaced`, for blocks that are not in the file, with the bytes to write: encrypted if the file is.
     package func forEachSealed(_ body: (BlockRef, UnsafeRawPointer) throws(EngineError) -> Void) throws(EngineError) {
         let start = isEncrypted ? UnsafeRawPointer(sealedMemory?.base ?? buffer) : UnsafeRawPointer(buffer)
         for entry in held where !entry.isDropped { try body(entry.placed, start + entry.byteOffset) }
@@ -275,7 +274,7 @@ package final class Sealer {
 
     // MARK: Ahead of the commit
 
-    /// What was placed last is in `file`, whose bytes stand in place of the buffer's from now on.
+    /// Records that the blocks placed last are in `file`, which is mapped in place of the buffer's bytes from now on.
     func noteSpilled(to file: any File) {
         var run: (bytes: Range<Int>, page: UInt64)?
         for entry in held where !entry.isDropped {
@@ -295,12 +294,12 @@ package final class Sealer {
         fixups.removeAll(keepingCapacity: true)
     }
 
-    /// Mappings of the file at most: a process has some 65,000 on Linux, and needs them for other things. What is
-    /// written to more runs stays in memory.
+    /// The most mappings of the file: a process has some 65,000 on Linux, and needs them for other things too. Blocks
+    /// in further runs stay in memory.
     private static let shownLimit = 8192
 
     private func show(_ file: any File, _ range: Range<Int>, _ page: UInt64) {
-        // The system joins it with the one before.
+        // The system merges it with the previous mapping.
         let isNext = shown.last.map { $0.bytes.upperBound == range.lowerBound && $0.endPage == page } ?? false
         guard isNext || shown.count < Self.shownLimit, memory?.show(file, at: Int(page) << 12, over: range) ?? false
         else { return }
@@ -308,7 +307,7 @@ package final class Sealer {
         shown.append(Shown(bytes: start..<range.upperBound, endPage: page + UInt64(range.count >> 12)))
     }
 
-    /// What was placed last did not reach the file.
+    /// Records that the blocks placed last did not reach the file.
     func unplace() {
         for i in held.indices { entries[i].placed = .none }
         for fixup in fixups where fixup.child >= spilledCount {
@@ -316,13 +315,13 @@ package final class Sealer {
         }
     }
 
-    /// Bytes of the buffer where the file stands.
+    /// Bytes of the buffer that are mappings of the file.
     var shownByteCount: Int { shown.reduce(0) { $0 + $1.bytes.count } }
 
-    /// Where the blocks lie that were written ahead and are of use.
+    /// The extents of spilled blocks that are live.
     var spilledExtents: [Extent] { entries[..<spilledCount].lazy.filter { !$0.isDropped }.map(\.extent) }
 
-    /// Where blocks lie that were written ahead and dropped since; they have no place any more.
+    /// Returns the extents of spilled blocks dropped since the last call; those blocks have no pages any more.
     func takeDroppedExtents() -> [Extent] {
         defer { droppedInFile.removeAll(keepingCapacity: true) }
         return droppedInFile.map { index in
@@ -331,7 +330,7 @@ package final class Sealer {
         }
     }
 
-    /// Forgets everything and gives the memory back.
+    /// Discards all blocks. Returns the buffer's memory to the system if more than `keptByteCount` bytes were touched.
     package func reset() {
         if isEncrypted { sealedMemory?.discard(0..<used) }
         isEncrypted = false

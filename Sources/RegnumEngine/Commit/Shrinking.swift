@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that has become too long is made shorter by the commits that follow: while more than half of it is free, each
-// commit also moves some blocks from the second half of the file to free pages before it. What they leave is free
-// when no version needs it, and the free end is cut (`FreeSpace.trim`, `Database.shrinkIfLong`).
+// Shortens a file that has become too long with the commits that follow: while more than half of it is free, each
+// commit also moves some blocks from the second half of the file to free pages in the first. The pages they leave are
+// free when no version needs them, and the free end is cut (`FreeSpace.trim`, `Database.shrinkIfLong`).
 //
-// A moved block has other refs above it, so its path is written again as for any change; no value changes, and
-// `TableDiff` finds none. The way through all blocks goes on at the next commit where it stopped; a place that has
-// changed meanwhile is met again on the next way. What is costs a commit: `ShrinkLimits`.
+// A moved block has new refs above it, so its path is rewritten as for any change; no value changes, and `TableDiff`
+// finds no difference. The traversal of all blocks continues at the next commit where it stopped; blocks that have
+// changed in the meantime are visited by the next traversal. `ShrinkLimits` bounds the cost for a commit.
 //
-// Nothing is moved where it cannot help: without a free run in the first half, after a way that found nothing to move or
-// did not make the file shorter (until more is free), and in transactions that write ahead. What is moved gets pages
-// before what the transaction has changed, else a large change would take the run that was there for it.
+// Nothing is moved if it cannot help: without a free run in the first half, after a traversal that found nothing to
+// move or did not make the file shorter (until more is free), and in transactions that spill. Moved blocks get pages
+// before the blocks that the transaction has changed, or else a large change would take the run meant for them.
 
 import RegnumSystem
 
-/// What moving may cost a commit.
+/// How much moving may cost a commit.
 package struct ShrinkLimits: Sendable {
-    /// Files of fewer pages are left as they are.
+    /// Files of fewer pages are left unchanged.
     package var minimumPages: UInt64 = 512
-    /// Pages that a commit moves, and the paths to them.
+    /// The most pages that a commit moves, including the paths to them.
     package var pages = 64
-    /// A larger block is moved on its own, up to this.
+    /// A larger block is moved on its own, up to this many pages.
     package var singlePages = 160
-    /// Blocks that are looked at, and their bytes.
+    /// The most blocks that a commit visits, and their bytes.
     package var visits = 512
     package var visitedByteCount = 4 << 20
     package init() {}
 }
 
-/// The way through the blocks. Guard: gate.
+/// The traversal of all blocks. Guard: writer lock.
 struct Shrinking {
-    /// A tree, and the children on the way down to where it goes on.
+    /// A tree, and the child indexes on the path to where the traversal continues.
     struct Place {
         var table: TableKey
-        /// 0 the row groups, n the n-th other tree.
+        /// 0 for the row groups, n for the n-th other tree.
         var tree: Int
         var path: [Int]
     }
 
-    /// Nil: at the beginning.
+    /// Nil at the beginning of a traversal.
     var place: Place?
-    /// When the way began: the length of the file.
+    /// The length of the file in pages when the traversal began.
     var highWater: UInt64 = 0
     var hasMoved = false
-    /// Which of the blocks that the commit gives pages to were moved.
+    /// Which of the blocks that the commit places were moved.
     var moved = 0..<0
-    /// Ways in sequence that did not make the file shorter.
+    /// Consecutive traversals that did not make the file shorter.
     var vainWays = 0
-    /// Set where it rests: the pages that were free then, and the length of the file.
+    /// Set while moving is paused: the free pages, and the length of the file, when the pause began.
     var rest: (freePages: Int, highWater: UInt64)?
 
-    /// True while there is nothing to be had: an eighth of the file must have become free, or its length another.
+    /// True while moving would gain nothing: until another eighth of the file is free, or its length has changed by
+    /// more than a sixteenth.
     mutating func isResting(_ free: FreeSpace) -> Bool {
         guard let rest else { return false }
         let difference = max(free.highWater, rest.highWater) - min(free.highWater, rest.highWater)
@@ -58,7 +59,7 @@ struct Shrinking {
         return false
     }
 
-    /// The way has come to its end.
+    /// Ends a traversal.
     mutating func end(_ free: FreeSpace) {
         vainWays = free.highWater < highWater ? 0 : vainWays + 1
         if !hasMoved || vainWays > 2 { rest = (free.freePages, free.highWater) }
@@ -68,8 +69,8 @@ struct Shrinking {
 }
 
 extension Database {
-    /// In a commit, when all tables are sealed and before the catalog is: moves some blocks, and sets their new roots
-    /// in `records`. Leaves all as it is where a block cannot be read. Guard: gate.
+    /// Moves some blocks, in a commit after all tables are sealed and before the catalog is. Sets the new roots in
+    /// `records`. If a block cannot be read, its tree stays unchanged. Guard: writer lock.
     func moveBlocksFromEnd(_ records: inout [TableRecord], _ tables: [Table], _ space: BlockSpace) {
         shrinking.moved = 0..<0
         guard let free = recorded?.free, free.highWater >= options.shrinkLimits.minimumPages,
@@ -78,10 +79,10 @@ extension Database {
         else { return }
         let limits = options.shrinkLimits
         let target = free.highWater / 2
-        // All that is moved goes to one run of free pages, and the commit stays within what one sync carries.
+        // All moved blocks go to one run of free pages, and the commit stays within the size that one sync covers.
         let (own, paths) = (space.sealer.livePages, 8)
         let carried = FormatLimits.manifestByteCount / FormatLimits.pageByteCount
-        // It is placed first, and leaves room for the largest of the commit's own blocks.
+        // That run is taken first, and must leave room for the largest of the commit's own blocks.
         let largest = space.sealer.pageCounts.max() ?? 0
         let run = free.run(of: limits.singlePages + paths + largest, below: target) - largest
         let room = min(run, own + paths < carried ? carried - own : .max) - paths
@@ -100,7 +101,7 @@ extension Database {
         shrinking.end(free)
     }
 
-    /// False where it goes on at the next commit.
+    /// Returns false if the traversal continues at the next commit.
     private func moveBlocks(
         of table: Table, _ record: inout TableRecord, _ move: inout BlockMove, _ free: FreeSpace
     ) -> Bool {
@@ -111,7 +112,7 @@ extension Database {
             let root = tree == 0 ? record.root : record.trees[tree - 1].root
             let isWhereItStopped = place != nil && tree == first
             guard let moved = move.run(root, from: isWhereItStopped ? place?.path ?? [] : []) else {
-                // Not read, so not moved: somebody else meets the damage, and may name it.
+                // Not readable, so not moved: a reader finds the damage, and reports it.
                 shrinking.place = nil
                 shrinking.rest = (.max / 2, free.highWater)
                 return false
@@ -137,14 +138,14 @@ private struct BlockMove {
     private var visits: Int
     private var visitedByteCount: Int
     private var hasMoved = false
-    /// Of the table: others are left out of row groups.
+    /// Columns of the table: segments of other columns are left out of row groups.
     var columns: Set<UInt32> = []
-    /// The children on the way down to where the budget ended; nil while there is some left.
+    /// The child indexes on the path to where the budget ended; nil while some is left.
     private(set) var stop: [Int]?
     private var trail: [Int] = []
-    /// Where the way begins: for each level the first child.
+    /// The child index per level at which the traversal begins.
     private var start: [Int] = []
-    /// Blocks that are needed no more when the tree is done.
+    /// Blocks to be freed when the tree is done.
     private var replaced: [BlockRef] = []
 
     init(_ space: BlockSpace, _ limits: ShrinkLimits, room: Int, target: UInt64) {
@@ -157,8 +158,8 @@ private struct BlockMove {
         visitedByteCount = limits.visitedByteCount
     }
 
-    /// Goes through a tree from `path` on; returns its root as it is then. Nil where a block cannot be read: the tree
-    /// is as it was.
+    /// Traverses a tree from `path` on. Returns its new root. If a block cannot be read, returns nil and the tree is
+    /// unchanged.
     mutating func run(_ root: BlockRef, from path: [Int]) -> BlockRef? {
         if root.isNone { return root }
         let first = space.sealer.blockCount
@@ -175,10 +176,11 @@ private struct BlockMove {
         }
     }
 
-    /// Whether a block is to be moved, wherever there is room for it.
+    /// True if a block should be moved, provided there is room for it.
     private func isFar(_ ref: BlockRef) -> Bool { !ref.isPending && ref.page >= target && ref.pageCount <= singlePages }
 
-    /// True where there is room for a block of that size. Else the way stops here, unless the next commit has no more.
+    /// True if there is room for a block of that size. If not, the traversal stops here, unless the next commit would
+    /// have no more room.
     private mutating func takes(_ pageCount: Int) -> Bool {
         if stop == nil, pageCount <= pages || !hasMoved && pageCount <= min(singlePages, room) { return true }
         if hasMoved { halt() }
@@ -187,7 +189,7 @@ private struct BlockMove {
 
     private mutating func halt() { if stop == nil { stop = trail } }
 
-    /// A block to read. False where enough have been.
+    /// Counts a block against the limits before it is read. Returns false if the limits are reached.
     private mutating func visit(_ ref: BlockRef) -> Bool {
         if visits <= 0 || visitedByteCount <= 0 || hasMoved && pages <= 0 { halt() }
         guard stop == nil else { return false }
@@ -196,7 +198,7 @@ private struct BlockMove {
         return true
     }
 
-    /// The ref that takes the place of `ref`; nil where nothing below has moved.
+    /// Returns the ref that replaces `ref`; nil if neither it nor a descendant has moved.
     private mutating func move(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
         guard trail.count <= 2 * FormatLimits.treeDepth + 2 else {
             throw corrupted("a tree is too deep", page: ref.page)
@@ -209,7 +211,7 @@ private struct BlockMove {
         }
     }
 
-    /// The children of a node, and where it holds them.
+    /// Returns the refs of a node's children with their byte offsets in the node.
     private func children(_ ref: BlockRef, _ bytes: UnsafeRawPointer) -> [(offset: Int, ref: BlockRef)] {
         switch BlockKind(rawValue: ref.kind) {
         case .groupNode:
@@ -227,13 +229,13 @@ private struct BlockMove {
         }
     }
 
-    /// What has moved, by the offsets of their refs.
+    /// Moves children. Returns the new refs by their byte offsets.
     private mutating func moveChildren(
         _ children: [(offset: Int, ref: BlockRef)]
     ) throws(EngineError) -> [Int: BlockRef] {
         var moved: [Int: BlockRef] = [:]
         var i = trail.count < start.count ? min(start[trail.count], children.count) : 0
-        // What comes behind is gone through from its beginning.
+        // Later nodes are traversed from their first child.
         defer { start = [] }
         while stop == nil, i < children.count {
             trail.append(i)
@@ -251,7 +253,7 @@ private struct BlockMove {
         return try copied(ref, moved)
     }
 
-    /// A row group is moved in one piece, with what it has in older blocks.
+    /// Moves a row group into one block, together with its segments in older blocks.
     private mutating func moveGroup(_ ref: BlockRef) throws(EngineError) -> BlockRef? {
         let bytes = try space.bytes(ref)
         let group = try GroupCopy(ref, bytes, columns, space)
@@ -260,9 +262,9 @@ private struct BlockMove {
         let outside = (0..<RowGroupLayout.externalCount(bytes)).map { RowGroupLayout.external(bytes, $0) }
         let isFar = isFar(ref) || outside.contains { self.isFar($0) }
         guard isFar || !group.blobs.isEmpty, takes(pageCount) else { return nil }
-        // A group that stays is written again where one of its values moves.
+        // A group that stays is rewritten if one of its values moves.
         spend(pageCount, moving: isFar)
-        // One group may have more large collections than a commit looks at.
+        // One group may have more large collections than a commit visits.
         let moved = try moveChildren(group.blobs)
         if !isFar, moved.isEmpty {
             spend(-pageCount, moving: false)
@@ -282,7 +284,7 @@ private struct BlockMove {
         if moving { hasMoved = true }
     }
 
-    /// The same block in another place, with other refs at the offsets of `moved`.
+    /// Copies a block, with the refs of `moved` at their byte offsets.
     private mutating func copied(_ ref: BlockRef, _ moved: [Int: BlockRef]) throws(EngineError) -> BlockRef {
         guard let kind = BlockKind(rawValue: ref.kind) else {
             throw corrupted("a block of unknown kind", page: ref.page)

@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large transactions: what a transaction has sealed is written ahead of its commit, so that its memory is bounded, its
-// blocks are still in the processor's cache when they are copied to the system, and the disk is at work meanwhile.
+// Spilling: a large transaction writes sealed blocks before it commits, so that its memory is bounded, the blocks are
+// still in the processor's cache when they are copied to the system, and the disk works in the meantime.
 //
-//   sealed blocks > `SpillLimits.sealedLimit`  they get pages, as a commit would give them, and are written there;
-//                                              nothing that is durable leads to them, and a rollback or a crash
-//                                              leaves pages that are free
-//   changed groups, trees and collections      all tables are sealed, and go on from the sealed blocks
+//   sealed blocks > `SpillLimits.sealedLimit`  they get pages, as in a commit, and are written there; no durable block
+//                                              refers to them, and a rollback or a crash leaves those pages free
+//   changed groups, trees and collections      all tables are sealed, and continue from the sealed blocks
 //   > `.changed`
 //
-// The number and the nonce of the commit are chosen with the first block that is written; they cannot change, because
-// the transaction has the writer's gate. Space is taken from a copy of what is recorded, which becomes the
-// record with the commit and is forgotten with a rollback.
+// The number and the nonce of the commit are chosen when the first block is spilled; they cannot change, because the
+// transaction holds the writer lock. Space is taken from a copy of the recorded space, which replaces the record at the
+// commit and is discarded by a rollback.
 //
-// Not for encrypted files: the plain bytes would have to stay in memory all the same. A disk that is full or fails is
-// met again by the commit, which throws; until then the blocks stay in memory. A transaction that comes near to what
-// there is address space for is refused more, and can be committed as it is.
+// Encrypted files do not spill: the plain bytes would have to stay in memory anyway. If the disk is full or fails, the
+// blocks stay in memory until the commit, which meets the error again and throws. A transaction that comes close to the
+// limit of the address space is refused further changes but can still commit.
 
 import RegnumSystem
 
-/// How much memory a transaction may take before it writes ahead.
+/// How much memory a transaction may use before it spills.
 package struct SpillLimits: Sendable {
-    /// Bytes of sealed blocks, see `sealedLimit`. The least is what fits into the processor's cache.
+    /// Bytes of sealed blocks, see `sealedLimit`. The lower bound fits into the processor's cache.
     package var sealed = 1 << 20...32 << 20
-    /// Bytes of changed groups, trees and collections. Doubled for a transaction that changes few of the values that it
-    /// has to write again each time, as one does that goes through a large table or list at random, up to a quarter of
-    /// the machine's memory and 1 GiB.
+    /// Bytes of changed groups, trees and collections. Doubled, up to a quarter of the machine's memory and 1 GiB, for
+    /// a transaction that changes only a few of the values that each spill writes again, such as random access to a
+    /// large table or list.
     package var changed = 192 << 20
-    /// Changes between two looks at the memory of groups, trees and collections.
+    /// The number of changes between two checks of the memory of groups, trees and collections.
     package var interval: UInt64 = 16384
-    /// More bytes to write for a change are too many; see `changed`.
+    /// The most bytes to write per change before `changed` is doubled.
     package var bytesPerChange = 256
-    /// Address space for what a transaction writes and has not written ahead: 64 GiB.
+    /// Address space for blocks that a transaction has sealed but not spilled: 64 GiB.
     package var reserved = Sealer.reservation
     package init() {}
 
-    /// Values of more bytes are counted on their own.
+    /// Values of more bytes than this are counted individually.
     static let longValue = 1024
     static let changedMaximum = min(Memory.physicalByteCount / 4, 1 << 30)
 
-    /// Bytes of sealed blocks above which a transaction writes ahead: a 1,024th of the file, as finding free pages takes
-    /// time that grows with the file. As many as may be where small pieces would be scattered over many free runs, and in
-    /// files that are mostly free: commits that have written ahead move nothing from the end.
+    /// Bytes of sealed blocks above which a transaction spills: 1/1,024 of the file, because finding free pages takes
+    /// time proportional to the file. The maximum if small spills would be scattered over many free runs, and in files
+    /// that are mostly free: commits that have spilled move no blocks from the end.
     func sealedLimit(_ free: FreeSpace) -> Int {
         let share = Int(min(free.highWater, UInt64(sealed.upperBound))) * 4
         let limit = min(max(share, sealed.lowerBound), sealed.upperBound)
@@ -48,32 +47,33 @@ package struct SpillLimits: Sendable {
     }
 }
 
-/// What a running transaction has written ahead of its commit. Guard: gate.
+/// What a running transaction has spilled. Guard: writer lock.
 struct Spill {
-    /// Without the pages taken.
+    /// The recorded space without the pages taken.
     var space: RecordedSpace
     var number: UInt64
     var nonce: UInt64
-    /// Before the first write.
+    /// The failure counts before the first write.
     var failures: CommitLine.Failures
-    /// Pages taken, those that were given back since included, some twice.
+    /// Pages taken, including those given back since; some are listed twice.
     var runs: [Extent] = []
-    /// Pages passed over at the ends of sections: free when the transaction has ended.
+    /// Pages skipped at the ends of sections: free when the transaction has ended.
     var skipped: [Extent] = []
 }
 
 extension Database {
-    /// Free runs that are written to at once; no manifest has to name them.
+    /// The most free runs that one spill writes to; no manifest has to name them.
     private static let spillRunLimit = 4096
-    /// Pages of runs that are worth a call of the system, so that the disk begins with them.
+    /// The least pages of a run for which starting writeback is worth a system call.
     private static let longRun = 16
 
-    /// True for files whose transactions can be written ahead.
+    /// True for files whose transactions can spill.
     var canSpill: Bool { !isVolatile && seal.cipher == nil }
 
-    /// Writes the blocks sealed so far, where they are more than `sealedLimit`. Returns how many may be sealed before the
-    /// next time, or nil where it failed, and then they are left to the commit. `base` is what the transaction was built
-    /// on. Nobody may read dropped blocks any more, or refs to them: those are forgotten. Guard: gate.
+    /// Writes the blocks sealed so far if they exceed `sealedLimit`. Returns how many bytes may be sealed before the
+    /// next spill, or nil if it failed; the blocks are then left to the commit. `base` is the ticket of the version
+    /// that the transaction was built on. Dropped blocks, and refs to them, must no longer be read: they are discarded.
+    /// Guard: writer lock.
     func spill(_ blocks: BlockSpace, before: Version, base: CommitTicket?) -> Int? {
         let sealer = blocks.sealer
         do throws(EngineError) {
@@ -81,7 +81,7 @@ extension Database {
             let limits = options.spillLimits
             let limit = limits.sealedLimit(spill.space.free)
             if sealer.heldByteCount <= limit { return limit }
-            // What was dropped is part of no version: it can be written over, unless a snapshot reads it.
+            // Dropped blocks belong to no version: their pages can be reused, unless a snapshot reads them.
             if blocks.snapshots == 0 {
                 for extent in sealer.takeDroppedExtents() { try spill.space.free.release(extent) }
                 spilled = spill
@@ -111,15 +111,15 @@ extension Database {
             failures: line.monitor.withLock { failures })
     }
 
-    /// Free space without what the running transaction has taken, to be changed in place: a copy takes time that grows with
-    /// the file. Where the commit fails, it is read again.
+    /// Returns the free space without the pages that the running transaction has taken, to be changed in place: a copy
+    /// takes time proportional to the file. If the commit fails, it is read again.
     func takeRecordedSpace(_ spill: Spill?) throws(EngineError) -> RecordedSpace {
         if let spill { return spill.space }
         defer { recorded = nil }
         return try loadRecordedSpace()
     }
 
-    /// The number of the next commit.
+    /// Returns the number of the next commit.
     func number(_ before: Version, _ base: CommitTicket?) throws(EngineError) -> UInt64 {
         let number = try line.monitor.withLock { () throws(EngineError) in
             try line.check(base)
@@ -139,11 +139,11 @@ extension Database {
         return nonce
     }
 
-    /// The transaction is rolled back: its pages are as free as they were. Guard: gate.
+    /// Discards the spill of a transaction that is rolled back: its pages are free again. Guard: writer lock.
     func forgetSpill() {
         guard let spill = spilled else { return }
         spilled = nil
-        // Another commit of that number may write them.
+        // Another commit with that number may write them.
         for run in spill.runs { reader.forget(run) }
     }
 }

@@ -1,58 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making commits durable: who waits for one does it himself where nobody else is at it, so that many writers share
-// a sync; a thread of the database does it for relaxed commits and for those that nobody waits for.
+// Makes commits durable. The first waiting thread syncs for all queued commits, so that many writers share a sync
+// (group commit); a background thread of the database syncs relaxed commits and those that no thread waits for.
 //
-// A failed sync is never repeated for the same bytes. Commits in line are abandoned. The pages of relaxed commits,
-// which others have seen, are written again from what is mapped, if that still has the hashes of the manifest.
+// A failed sync is never repeated for the same bytes. Queued commits are abandoned. The pages of relaxed commits, which
+// other readers have seen, are rewritten from the mapped memory if it still matches the hashes of the manifest.
 
 import RegnumSystem
 
 extension Database {
-    /// Bytes that a slot's manifest covers at most: what an opening may have to hash.
+    /// The most bytes that a slot's manifest may name, and so the most that an opening has to hash.
     static let manifestByteLimit = 16 << 20
 
     // MARK: Waiting
 
-    /// Returns when the commit is durable, or throws why it is abandoned.
+    /// Returns when the commit is durable; throws the reason if it was abandoned.
     package func wait(for ticket: CommitTicket) throws(EngineError) {
         while takeSync(for: ticket) { sync() }
         if let error = line.monitor.withLock({ ticket.failure }) { throw error }
     }
 
-    /// Returns when no commit stands in line: with the gate, when the newest version is the published one.
+    /// Returns when no commit is queued. If the caller holds the writer lock, the newest version is then the published
+    /// one.
     func settle() {
         while takeSync(if: { !self.line.commits.isEmpty }) { sync() }
     }
 
-    /// Waits until every commit so far is on the medium. Any thread.
+    /// Waits until every commit so far is on stable storage. Any thread.
     package func makeDurable() throws(EngineError) {
         repeat {
             if line.monitor.withLock({ mustHoldLock }) {
-                // Other processes must not write meanwhile. What was acknowledged waits for its turn.
+                // Other processes must not write meanwhile. Waits without a timeout: these commits were acknowledged.
                 try enterWriter(waits: true)
                 leaveWriter()
             }
             try syncAll()
-            // While this thread waited, a sync of another one may have failed.
+            // While this thread waited, a sync of another thread may have failed.
         } while line.monitor.withLock { mustHoldLock && !line.isIdle }
     }
 
-    /// Inside the monitor: the turn among processes is needed, to write pages again or to meet what others have made.
+    /// True if the cross-process writer lock is needed, to rewrite pages or to catch up with the newest commit of other
+    /// processes. Call inside the monitor.
     private var mustHoldLock: Bool {
         noticeFailures()
         return line.mustMeet || line.mustRewrite && !(line.isLockHeld && line.isKnown) && shared != nil
     }
 
-    /// Inside the monitor: what has failed so far.
+    /// The current failure counts. Call inside the monitor.
     var failures: CommitLine.Failures { CommitLine.Failures(own: line.failures, all: shared?.failureCount) }
 
-    /// Inside the monitor: where a sync has failed since the first relaxed commit that waits for one, in this process or
-    /// another, all of them are written again.
+    /// Marks all relaxed commits that wait for a sync for rewriting if a sync has failed since the first of them, in
+    /// this process or another. Call inside the monitor.
     func noticeFailures() {
         if line.unsyncedSlot != nil, failures.hasMoved(since: line.unsyncedFailures) { line.mustRewrite = true }
     }
 
-    /// As `makeDurable`, for the holder of the gate. Does nothing where the lock among processes is needed and not held.
+    /// As `makeDurable`, for the holder of the writer lock. Does nothing if the cross-process writer lock is needed and
+    /// not held.
     func syncAll(evenIfLatched: Bool = false) throws(EngineError) {
         while takeSync(if: { !self.line.isIdle && !self.mustHoldLock }) {
             if let error = sync() { throw error }
@@ -60,7 +63,7 @@ extension Database {
         if !evenIfLatched, let latch = line.monitor.withLock({ self.line.latch }) { throw .latched(latch) }
     }
 
-    /// As below, for who waits for a commit.
+    /// As `takeSync(if:)`, for a thread that waits for a commit.
     private func takeSync(for ticket: CommitTicket) -> Bool {
         line.monitor.withLock {
             while ticket.isWaiting, line.isBusy { line.wait(for: ticket) }
@@ -70,7 +73,8 @@ extension Database {
         }
     }
 
-    /// True where there is something to do, which is the caller's then; waits while somebody else is at it.
+    /// Returns true, with `isBusy` set, if there is something to sync, which the caller must then do. Waits while
+    /// another thread is busy.
     private func takeSync(if isWanted: () -> Bool) -> Bool {
         line.monitor.withLock {
             while line.isBusy {
@@ -83,20 +87,20 @@ extension Database {
         }
     }
 
-    /// Makes everything durable that stands in line or is unsynced. The caller has set `isBusy`, which ends with it.
+    /// Makes all queued and unsynced commits durable. The caller has set `isBusy`; this call clears it.
     @discardableResult
     func sync() -> EngineError? {
         let (work, before, isDropped) = line.monitor.withLock { () -> (CommitLine.Work?, CommitLine.Failures, Bool) in
-            // First: what fails from here on is found behind the sync.
+            // Read first, so that a failure from here on is noticed after the sync.
             let before = failures
-            // Once: what is noticed behind this must not be written again without the lock among processes.
+            // Checked once: a failure noticed later must not cause a rewrite without the cross-process writer lock.
             if !mustHoldLock || !line.commits.isEmpty {
                 return (line.work(), before, line.commits.contains { before.hasMoved(since: $0.failures) })
             }
             line.endBusy()
             return (nil, before, false)
         }
-        // Noticed just now: the caller takes the lock first.
+        // A failure was noticed just now: the caller takes the lock first.
         guard let work else { return nil }
         var failure: EngineError?
         var isSlotTouched = false
@@ -115,7 +119,7 @@ extension Database {
             if options.mutant != .acknowledgedBeforeSync || (work.last?.slot.version ?? 1) & 1 != 0 {
                 try syncFile()
             }
-            // What was just synced may have been dropped before.
+            // The bytes just synced may have been dropped before the sync.
             if line.monitor.withLock({ failures.hasMoved(since: before) }) { throw SystemError(.io, "sync", path) }
         } catch {
             failure = .system(error)
@@ -129,7 +133,7 @@ extension Database {
             }
         }
         let done = line.monitor.withLock {
-            // Another process may make commits of those numbers.
+            // Another process may make commits with those numbers.
             if failure != nil { for commit in line.commits { for run in commit.runs { reader.forget(run) } } }
             let done = failure.map { line.fail($0) } ?? line.succeed(work)
             if failure == nil { line.durableMark = reader.slotMark(at: line.durableSlot) }
@@ -141,10 +145,11 @@ extension Database {
         return failure
     }
 
-    /// Whoever has written to the file learns of it where it fails: what he wrote may be dropped.
+    /// Syncs the file. Reports a failure to every process that has written to the file: what it wrote may have been
+    /// dropped.
     func syncFile() throws(SystemError) { try notingFailure { () throws(SystemError) in try file.sync(.data) } }
 
-    /// Lets the disk begin with pages that were just written.
+    /// Starts writeback of pages that were just written.
     func beginWriteback(of runs: [Extent]) throws(EngineError) {
         do {
             try notingFailure { () throws(SystemError) in
@@ -153,7 +158,7 @@ extension Database {
         } catch { throw .system(error) }
     }
 
-    /// As `syncFile` says.
+    /// Counts a failure of `body`, see `syncFile`.
     private func notingFailure(_ body: () throws(SystemError) -> Void) throws(SystemError) {
         do throws(SystemError) { try body() } catch {
             line.monitor.withLock { line.noteFailure() }
@@ -162,9 +167,9 @@ extension Database {
         }
     }
 
-    /// Inside the monitor: lets other processes write, if nobody of this one does. Not while a session shows what has
-    /// failed or stands in line: they do not know of its pages, and would use them. Where no commit can tell of them
-    /// any more, the lock file does.
+    /// Releases the cross-process writer lock if no thread of this process writes. Keeps it while a session shows a
+    /// failed or queued commit: other processes do not know its pages and would reuse them. Once the database has
+    /// failed no commit can name those pages any more, so the lock file does. Call inside the monitor.
     func releaseLock() {
         guard line.isLockHeld, !line.isWriterInside, line.commits.isEmpty, !(line.isBusy && line.mustRewrite) else {
             return
@@ -182,8 +187,8 @@ extension Database {
         line.isHeldForFailed = false
     }
 
-    /// So that other processes do not wait as long as a session shows what has failed: a commit of nothing, which tells
-    /// of its pages and its pin.
+    /// Commits an empty transaction, which records the pages of failed commits and their pin, so that other processes
+    /// need not wait as long as a session shows a failed commit.
     private func recordFailed() throws(EngineError) {
         guard line.monitor.withLock({ line.isHeldForFailed }) else { return }
         let session = try makeSession()
@@ -204,9 +209,9 @@ extension Database {
         }
     }
 
-    /// After a failed write or sync of a slot: makes sure that it can never count. The relaxed commit that was in its
-    /// place comes back. Tried twice, each time with bytes newly written: a failure of which another process was told
-    /// first is told to this one too.
+    /// Ensures, after a failed write or sync of a slot, that the slot can never count: restores the relaxed commit that
+    /// it overwrote, or clears it. Tries twice and writes the bytes again each time, because an error may have been
+    /// reported to another process first and be reported to this one only now.
     func abandonSlot(_ work: CommitLine.Work) {
         let bytes = work.slot ?? [UInt8](repeating: 0, count: CommitSlot.byteCount)
         for _ in 0..<2 {
@@ -222,7 +227,7 @@ extension Database {
         }
     }
 
-    /// Writes the pages of relaxed commits again, and their slot.
+    /// Rewrites the pages of relaxed commits, and their slot.
     private func rewrite(_ work: CommitLine.Work) throws(SystemError) {
         for run in work.rewrites {
             let start = Int(run.extent.page) << 12
@@ -244,7 +249,7 @@ extension Database {
 
     // MARK: In the background
 
-    /// Sees to it that what is relaxed now, or stands in line with nobody who waits, is durable soon.
+    /// Ensures that relaxed commits, and queued commits that no thread waits for, become durable soon.
     func syncSoon() {
         guard options.syncDelay != nil else { return }
         let isStarting = line.monitor.withLock {
@@ -255,7 +260,7 @@ extension Database {
         guard isStarting else { return }
         let isStarted = DetachedThread.start {
             [line, delay = options.syncDelay ?? 0, file = file.identity, weak self] in
-            // Held for the sync only: the file must not stay open for this.
+            // Holds the database during the sync only: this thread must not keep the file open.
             let sync = { [weak self] in
                 guard let database = self, !database.isForked else { return false }
                 database.syncInBackground()
@@ -270,12 +275,13 @@ extension Database {
         }
         if !isStarted {
             line.monitor.withLock { line.hasThread = false }
-            // As good as in the background, and never left undone.
+            // Syncs on the calling thread instead, rather than never.
             try? makeDurable()
         }
     }
 
-    /// What fails is tried again after a while, and told to the next writer.
+    /// Makes all commits durable, records failed ones, and shortens the file if it is long. A failure is retried after
+    /// a delay and reported to the next writer.
     private func syncInBackground() {
         do throws(EngineError) {
             try makeDurable()
@@ -286,9 +292,9 @@ extension Database {
         }
     }
 
-    /// Says in the file that the newest commit is on the medium, where this process has written to it: who only looks
-    /// leaves it as it is. Nobody waits for it to be there, and nothing is lost where it fails: then damage to that commit
-    /// looks like a crash.
+    /// Writes the clean-shutdown record: the newest commit is on stable storage. Only if this process has written to
+    /// the file; a process that only reads leaves it unchanged. The record is not synced, and a failure loses nothing:
+    /// damage to that commit then looks like a crash.
     private func writeSettledSlot() {
         guard line.monitor.withLock({ line.hasCommitted }) else { return }
         if let shared { guard (try? shared.tryLockWriter()) == true else { return } }
@@ -296,13 +302,14 @@ extension Database {
         writeSettledSlotLocked()
     }
 
-    /// As above, below the writer's lock.
+    /// As above, for the holder of the writer locks.
     func writeSettledSlotLocked() {
         let (isDue, number, offset, mark) = line.monitor.withLock {
             (line.hasCommitted && line.isIdle && line.latch == nil, line.durable, line.durableSlot, line.durableMark)
         }
         guard isDue else { return }
-        // Who has made a newer one says so of that, and another program may have written over the file.
+        // A process that made a newer commit records that one itself, and another program may have overwritten the
+        // file.
         guard shared.map({ $0.newest == number }) ?? true,
             let slots = try? CommitSlot.readAll(file, seal: seal),
             let placed = slots.first(where: { $0.byteOffset == offset && $0.slot.version == number }),
@@ -314,7 +321,7 @@ extension Database {
         for offset in CommitSlot.settledByteOffsets { try? writeSlot(slot, at: offset) }
     }
 
-    /// For the last one who lets go of the database.
+    /// Called when the last reference to the database is released.
     func syncAtEnd() {
         if !isForked, !options.isReadOnly, !isVolatile {
             try? makeDurable()
@@ -328,7 +335,7 @@ extension Database {
 }
 
 extension CommitLine {
-    /// Waits until there is something to sync; false where the thread has nothing to do any more.
+    /// Waits until there is something to sync. Returns false if the thread has nothing to do any more.
     fileprivate func waitForWork(_ delay: UInt64) -> Bool {
         monitor.withLock {
             var idleSince = MonotonicClock.now()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file in the making, beside the one that it is to become. Its maker holds the lock of a byte of it as long as it is
-// in the making: so what a killed process has left is told from what a living one is at, and is removed by the next one
-// who makes such a file at that place, or deletes what it was made for.
+// An unfinished file, beside the path that it is made for. Its creator holds a byte lock on it until it is finished, so
+// that a leftover of a killed process can be told from a file in use. The next process that creates such a file at that
+// path, or deletes what it was made for, removes the leftover.
 //
-// The names are numbered, so that leftovers are found without a look through the folder, and no other program has
-// reason to choose them. Between making a file and locking it somebody may take it for a leftover: whoever has made it
-// looks whether it is still there.
+// The names are numbered, so that leftovers are found without listing the folder, and no other program has a reason to
+// choose them. Between creating and locking a file, another process may take it for a leftover: its creator therefore
+// checks afterwards that it is still there.
 
 package import RegnumSystem
 
@@ -13,16 +13,16 @@ package struct TemporaryFile: Sendable {
     package let path: String
     package let file: any File
     private let fileSystem: any FileSystem
-    /// Removes what the maker of the file with that path has put beside it.
+    /// Removes the files that the creator has put beside the file at that path.
     private let removeCompanions: @Sendable (String) -> Void
 
     private static let lockedByte = 1 << 62 + 2
-    /// More at once have names that nobody looks for.
+    /// The numbers in the names. More files at once get names that nobody searches for.
     private static let numbers = 0..<8
 
     private static func numbered(_ path: String, _ number: Int) -> String { "\(path).regnum-\(number).tmp" }
 
-    /// Makes one, empty, beside `path`, and removes what killed processes have left of others.
+    /// Creates an empty file beside `path`, and removes leftovers of killed processes.
     package static func make(
         beside path: String, permissions: UInt32, in fileSystem: any FileSystem,
         removeCompanions: @escaping @Sendable (String) -> Void = { _ in }
@@ -38,7 +38,7 @@ package struct TemporaryFile: Sendable {
             removeCompanions: removeCompanions)
     }
 
-    /// Nil where somebody else has a file of that name.
+    /// Returns nil if a file with that name exists.
     private static func claim(
         _ name: String, _ permissions: UInt32, _ fileSystem: any FileSystem,
         _ removeCompanions: @escaping @Sendable (String) -> Void
@@ -51,7 +51,7 @@ package struct TemporaryFile: Sendable {
         let made = TemporaryFile(path: name, file: file, fileSystem: fileSystem, removeCompanions: removeCompanions)
         let isLocked: Bool
         do throws(SystemError) { isLocked = try file.tryLock(byte: lockedByte) } catch {
-            // Where it is not locked others take it for a leftover: better a name that nobody looks for.
+            // Without the lock others would take it for a leftover: a name that nobody searches for is better.
             made.remove()
             return nil
         }
@@ -61,12 +61,12 @@ package struct TemporaryFile: Sendable {
             made.remove()
             throw error
         }
-        // It was taken for a leftover before it was locked.
+        // Another process took it for a leftover before it was locked.
         file.close()
         return nil
     }
 
-    /// Removes what killed processes have left of such files beside `path`.
+    /// Removes the leftovers of killed processes beside `path`.
     package static func removeLeftovers(
         beside path: String, in fileSystem: any FileSystem, removeCompanions: @Sendable (String) -> Void = { _ in }
     ) {
@@ -74,7 +74,7 @@ package struct TemporaryFile: Sendable {
             let name = numbered(path, number)
             guard let file = try? fileSystem.open(name, .readWriteNoFollow) else { continue }
             defer { file.close() }
-            // Whoever has locked it is at it. It may have its name by now, and another one this one.
+            // A locked file is still in use. It may have been renamed by now, and another file may have this name.
             guard (try? file.tryLock(byte: lockedByte)) == true,
                 (try? fileSystem.status(name))?.identity == file.identity
             else { continue }
@@ -83,7 +83,7 @@ package struct TemporaryFile: Sendable {
         }
     }
 
-    /// Removes it, and what its maker has put beside it. Not after it was renamed.
+    /// Removes the file, and what its creator has put beside it. Must not be called after it was renamed.
     package func remove() {
         removeCompanions(path)
         try? fileSystem.remove(path)
@@ -93,7 +93,7 @@ package struct TemporaryFile: Sendable {
 }
 
 extension FileSystem {
-    /// A path in the same directory that nobody has.
+    /// Returns a path in the same directory that no file has.
     func unusedPath(beside path: String) -> String {
         var word: UInt64 = 0
         withUnsafeMutableBytes(of: &word) { fillRandom($0) }

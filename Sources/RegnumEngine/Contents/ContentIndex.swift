@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of what is in the values of a column, not of the values themselves: of texts their words (TextIndex), of
-// lists of numbers their place on the earth (PlaceIndex). Kept in the transaction that changes the values.
+// An index of the content of a column's values: of texts their words (TextIndex, the full-text index), of lists of
+// numbers their point on the earth (PlaceIndex, the geospatial index). Updated in the transaction that changes the
+// values.
 
 import RegnumSystem
 
@@ -8,7 +9,7 @@ package final class ContentIndex {
     let tree: IndexTree
     private let isText: Bool
 
-    /// Keys of objects with texts must be below it.
+    /// The keys of objects in a full-text index must be below this.
     private static let keyLimit: UInt64 = 1 << 48
 
     init(_ column: ColumnDefinition, space: BlockSpace, root: BlockRef, count: UInt64) {
@@ -45,8 +46,8 @@ package final class ContentIndex {
 }
 
 extension Table {
-    /// What is wrong with the index of contents of a column, in words. Every entry is looked for, and their number
-    /// compared.
+    /// Returns descriptions of what is wrong with the full-text or geospatial index of a column. Looks up every
+    /// expected entry and compares their number with that of the tree.
     func contentFindings(_ column: Int) throws(EngineError) -> [String] {
         definition.columns[column].type == .string ? try textFindings(column) : try placeFindings(column)
     }

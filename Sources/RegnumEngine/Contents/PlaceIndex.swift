@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of points on the earth: a column of lists of numbers, of which the first is degrees east and the second
-// degrees north, has a tree with one entry for each list that is a place.
+// The geospatial index: points on the earth. A column of lists of numbers, whose first element is degrees east and
+// whose second is degrees north, has a tree with one entry for each list that is a point.
 //
-//   value   cell: both degrees as 32 bits, longitude from -180 to 180 and latitude from -90 to 90, their bits in turn
-//           from the highest, longitude first (Z-order)
+//   value   cell: both degrees as 32 bits, longitude from -180 to 180 and latitude from -90 to 90, their bits
+//           interleaved from the highest, longitude first (Z-order)
 //   key     object key
 //
-// The first two elements that are not null are the degrees; a list without them, or with one out of range, is no place.
-// The 32 bits of x, from -l to l, are (x + l) / 2l * 2^32 without its fraction, at most 2^32 - 1.
+// The first two elements that are not null are the degrees; a list that lacks them, or has one out of range, is not a
+// point. The 32 bits of x, from -l to l, are (x + l) / 2l * 2^32 without its fraction, at most 2^32 - 1.
 //
-// What lies near each other on the earth lies together in the tree, in a few ranges for each area.
+// Points that are close to each other on the earth are close in the tree: each area is covered by a few ranges.
 
 import RegnumSystem
 
-/// Between two parallels and two meridians, `west` <= `east`, in degrees, edges included.
+/// The area between two parallels and two meridians, `west` <= `east`, in degrees, edges included.
 package struct PlaceBox: Sendable, Equatable {
     package var south: Double
     package var north: Double
@@ -28,19 +28,19 @@ package struct PlaceBox: Sendable, Equatable {
 }
 
 package enum PlaceCell {
-    /// Nil for what is not on the earth.
+    /// Returns the cell of a point, or nil if the degrees are out of range.
     package static func cell(longitude: Double, latitude: Double) -> UInt64? {
         guard abs(longitude) <= 180, abs(latitude) <= 90 else { return nil }
         return spread(part(longitude, 180)) << 1 | spread(part(latitude, 90))
     }
 
-    /// 32 bits in the order of the degrees, which must be within the limit.
+    /// Scales degrees to 32 bits, in ascending order. The degrees must be within the limit.
     static func part(_ degrees: Double, _ limit: Double) -> UInt32 {
         let scaled = (degrees + limit) / (2 * limit) * 4_294_967_296
         return scaled >= 4_294_967_295 ? .max : UInt32(max(0, scaled))
     }
 
-    /// Each bit moved to twice its place.
+    /// Moves bit i to bit 2 * i.
     static func spread(_ part: UInt32) -> UInt64 {
         var bits = UInt64(part)
         bits = (bits | bits << 16) & 0x0000_FFFF_0000_FFFF
@@ -50,8 +50,8 @@ package enum PlaceCell {
         return (bits | bits << 1) & 0x5555_5555_5555_5555
     }
 
-    /// Ranges of cells, both ends included, ascending and apart, which hold every place in the box and others near
-    /// its edge: not more than about `most`.
+    /// Returns ranges of cells, both ends included, ascending and disjoint, that cover every point in the box and some
+    /// near its edge. About `most` ranges at most.
     package static func ranges(of box: PlaceBox, most: Int = 64) -> [ClosedRange<UInt64>] {
         let west = part(max(-180, min(180, box.west)), 180)
         let east = part(max(-180, min(180, box.east)), 180)
@@ -60,7 +60,7 @@ package enum PlaceCell {
         guard west <= east, south <= north else { return [] }
         var whole: [Square] = []
         var open = [Square(x: 0, y: 0, level: 0)]
-        // Each round cuts the squares that the edge goes through into four.
+        // Each round splits the squares that the edge crosses into four.
         while !open.isEmpty, whole.count + open.count < most, let level = open.first?.level, level < 32 {
             var next: [Square] = []
             for square in open {
@@ -89,7 +89,7 @@ package enum PlaceCell {
         return joined
     }
 
-    /// A square of the grid of 2^level by 2^level.
+    /// A square in a grid of 2^level by 2^level squares.
     private struct Square {
         var x: UInt32
         var y: UInt32
@@ -116,12 +116,12 @@ package enum PlaceCell {
 }
 
 extension Table {
-    /// True where the column, a list of numbers, has an index of places.
+    /// True if the column, a list of numbers, has a geospatial index.
     package func hasPlaceIndex(_ column: Int) -> Bool {
         contentIndexes[column] != nil && definition.columns[column].type == .double
     }
 
-    /// The cell of the place that a list is; nil where it is none. Of the list as it is stored.
+    /// Returns the cell of the point that a stored list represents; nil if it is not a point.
     func placeCell(_ location: RowLocation, _ column: Int) throws(EngineError) -> UInt64? {
         var degrees = (0.0, 0.0)
         var count = 0
@@ -144,7 +144,7 @@ extension Table {
         return index.tree
     }
 
-    /// How many entries `keys(in:)` gives. O(ranges * log n).
+    /// Returns the number of entries that `keys(in:)` returns. O(ranges * log n).
     package func placeCount(
         in ranges: [ClosedRange<UInt64>], inIndexOf column: Int
     ) throws(EngineError) -> Int {
@@ -157,7 +157,7 @@ extension Table {
         return count
     }
 
-    /// The objects whose places lie in the ranges, ascending.
+    /// Returns the objects whose points lie in the ranges, ascending.
     package func keys(
         in ranges: [ClosedRange<UInt64>], inPlaceIndexOf column: Int
     ) throws(EngineError) -> [ObjectKey] {
@@ -178,7 +178,7 @@ extension Table {
         return keys
     }
 
-    /// What is wrong with an index of places, in words.
+    /// Returns descriptions of what is wrong with a geospatial index.
     func placeFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try placeTree(column)
         var entries = 0

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The full-text index of one column: a tree of bytes with one entry for each word of each object's text, and one for
-// each text with words.
+// each text that has words.
 //
 //   value         key
-//   folded word   object key << 16 | place of the word, from 0; at most 65,535
+//   folded word   object key << 16 | position of the word, from 0; at most 65,535
 //   null          object key << 16 | number of words; at most 65,535
 //
-// So the entries of a word lie together, by object and place, which is all that searches for words, for phrases, and
-// ranking need. The text of a list is that of its elements; between two of them a place is left free.
+// So the entries of a word are adjacent, ordered by object and position, which is all that word search, phrase search
+// and ranking need. The text of a list is that of its elements; one position is left free between two of them.
 
 import RegnumSystem
 
 enum TextIndex {
     static func entryKey(_ key: UInt64, _ place: Int) -> UInt64 { key << 16 | UInt64(min(place, TextWords.lastPlace)) }
 
-    /// The words of an object's text as it is stored, with their places.
+    /// Calls `body` with each word of an object's stored text and its position.
     static func forEachWord(
         _ location: RowLocation, _ column: Int, _ table: Table,
         _ body: (UnsafeRawBufferPointer, Int) throws(EngineError) -> Void
@@ -49,12 +49,12 @@ enum TextIndex {
     }
 }
 
-/// What the index is asked for at a time. Words are folded, as `TextWords` gives them.
+/// A search term. Words are folded, as by `TextWords`.
 package enum TextTerm: Sendable, Hashable {
     case word([UInt8])
-    /// All words that begin so.
+    /// All words with this prefix.
     case prefix([UInt8])
-    /// Words one behind the other; of the last one only the beginning where `isOpen`.
+    /// Consecutive words; the last one is a prefix if `isOpen`.
     case phrase([[UInt8]], isOpen: Bool)
 }
 
@@ -69,7 +69,7 @@ extension Table {
         return index.tree
     }
 
-    /// No fewer than the objects with the term, mostly not many more. O(log n).
+    /// Returns an upper bound of the number of objects with the term, usually close to it. O(log n).
     package func textEstimate(_ term: TextTerm, inTextIndexOf column: Int) throws(EngineError) -> Int {
         let tree = try textTree(column)
         switch term {
@@ -92,7 +92,7 @@ extension Table {
         return try Bytes.borrow(after) { bytes throws(EngineError) in try tree.rank(bytes: bytes, key: 0) } - first
     }
 
-    /// The objects whose text has the term, ascending. O(entries of the term).
+    /// Returns the objects whose text has the term, ascending. O(entries of the term).
     package func keys(with term: TextTerm, inTextIndexOf column: Int) throws(EngineError) -> [ObjectKey] {
         guard case .word(let word) = term else { return Self.unique(try textPlaces(term, column)) }
         var keys: [ObjectKey] = []
@@ -104,7 +104,7 @@ extension Table {
         return keys
     }
 
-    /// Where the term stands or begins: object key << 16 | place, ascending.
+    /// Returns the positions of the term, or of its first word: object key << 16 | position, ascending.
     func textPlaces(_ term: TextTerm, _ column: Int) throws(EngineError) -> [UInt64] {
         switch term {
         case .word(let word):
@@ -139,7 +139,8 @@ extension Table {
         return found ?? []
     }
 
-    /// Those of `starts` that have an entry `distance` places behind. Words behind the last place follow each other.
+    /// Returns those of `starts` that have an entry `distance` positions later. Words beyond the last position count as
+    /// adjacent.
     private static func followed(_ starts: [UInt64], by entries: [UInt64], distance: UInt64) -> [UInt64] {
         var kept: [UInt64] = []
         var j = 0
@@ -156,7 +157,7 @@ extension Table {
         let tree = try textTree(column)
         var left = try count(inPrefix: prefix, tree)
         var entries: [UInt64] = []
-        // The count may be damaged: memory follows what is really there.
+        // The count may be damaged: allocate only as entries are found.
         entries.reserveCapacity(min(left, 1 << 16))
         var cursor = IndexCursor(tree)
         var isThere = try Bytes.seek(&cursor, prefix, key: 0)
@@ -169,7 +170,7 @@ extension Table {
         return entries
     }
 
-    /// Each entry of a word, ascending: object key << 16 | place.
+    /// Calls `body` with each entry of a word, ascending: object key << 16 | position.
     private func forEachEntry(_ word: [UInt8], _ column: Int, _ body: (UInt64) -> Void) throws(EngineError) {
         let tree = try textTree(column)
         try Bytes.borrow(word) { bytes throws(EngineError) in
@@ -184,14 +185,14 @@ extension Table {
         }
     }
 
-    /// Whether an object's text has the term, without a look at other objects but for prefixes. O(log n) and the
-    /// object's entries.
+    /// Returns whether an object's text has the term. Prefixes are matched against the object's text; other terms read
+    /// only the object's entries. O(log n) and the object's entries.
     package func hasTerm(_ term: TextTerm, _ key: ObjectKey, inTextIndexOf column: Int) throws(EngineError) -> Bool {
         switch term {
         case .word(let word): return try !places(of: word, key, column).isEmpty
         case .prefix(let prefix):
             var found = false
-            // First: it may move the row.
+            // First, because it may move the row.
             try flushOpenCollections()
             guard let location = try locate(key) else { return false }
             try TextIndex.forEachWord(location, column, self) { word, _ in

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a full-text index holds what the texts of the objects hold, and nothing else.
+// Checks that a full-text index holds exactly the words of the objects' texts.
 
 import RegnumSystem
 
 extension Table {
-    /// What is wrong with it, in words. Every entry is looked for, and their number compared.
+    /// Returns descriptions of what is wrong. Looks up every expected entry and compares their number with that of the
+    /// tree.
     func textFindings(_ column: Int) throws(EngineError) -> [String] {
         let tree = try textTree(column)
         var entries = 0

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well texts fit a search: Okapi BM25, from the entries of the full-text index alone.
+// Ranks texts by relevance to a search: Okapi BM25, computed from the entries of the full-text index alone.
 //
 //   score = sum over terms of  idf * tf * (k + 1) / (tf + k * (1 - b + b * length / average length))
 //   idf = ln(1 + (N - n + 0.5) / (n + 0.5)),  k = 1.2,  b = 0.75
 //
-// N texts with words, n of them with the term, tf times in this one. A prefix counts as one term.
+// N texts have words, n of them the term, tf times in this one. A prefix counts as one term.
 
 import RegnumSystem
 
 extension Table {
-    /// The score of each of `keys`, which ascend. O(entries of the terms, keys * log n).
+    /// Returns the score of each of `keys`, which must ascend. O(entries of the terms, keys * log n).
     package func textScores(
         _ terms: [TextTerm], of keys: [ObjectKey], inTextIndexOf column: Int
     ) throws(EngineError) -> [Double] {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a text as the full-text index has them. What is in a file depends on it: another rule needs a required
-// feature of its own (`Catalog.swift`), so that who does not know it refuses the file, and who does makes indexes of
-// files without that feature anew.
+// Splits a text into the words of the full-text index. The content of files depends on these rules: other rules need a
+// required feature of their own (`Catalog.swift`), so that versions that do not know it refuse the file, and versions
+// that do rebuild the indexes of files without that feature.
 //
-//  - A word is a run of letters, marks, numbers and low lines with a letter or number in it.
-//  - Between letters an apostrophe belongs to the word ("can't"), between digits a point or comma ("3.14").
-//  - Signs of scripts that are written without spaces (Chinese, Hiragana, Thai, Lao, Khmer, Burmese ...) are words of
-//    their own, with the marks behind them; a search for several of them is a search for a phrase.
-//  - Words are folded: canonical decomposition, marks dropped, lower case, one apostrophe for both.
-//  - Of a word 240 bytes count; words behind the 65,535th of a text share its place.
-// As in Unicode's word boundaries (UAX #29) but for points between letters and colons, which separate here: a part of
-// "example.com" is found.
+// - A word is a run of letters, marks, numbers and underscores that contains a letter or number.
+// - Between letters an apostrophe belongs to the word ("can't"), between digits a point or comma ("3.14").
+// - Characters of scripts written without spaces (Chinese, Hiragana, Thai, Lao, Khmer, Burmese ...) are words of their
+//   own, with the marks that follow them; a search for several of them is a phrase search.
+// - Words are folded: canonical decomposition, marks dropped, lower case, one apostrophe for both.
+// - Only the first 240 bytes of a word count; words after the 65,535th of a text share its position.
+// As in Unicode's word boundaries (UAX #29), except that points between letters, and colons, separate words here: a
+// part of "example.com" is found.
 
 import RegnumSystem
 
 package enum TextWords {
-    /// Bytes of a folded word that count.
+    /// The bytes of a folded word that count.
     package static let byteCount = 240
-    /// The place of a word that is there in the index; those behind share it.
+    /// The last position in the index; later words share it.
     package static let lastPlace = 65_535
 
     private enum Kind {
         case other, letter, digit, mark, connector, sign, apostrophe, point
     }
 
-    /// Calls `body` with each folded word and where it stands in the bytes, until it returns false; gives false then.
-    /// What is not UTF-8 separates words. O(length).
+    /// Calls `body` with each folded word and its byte range in the text until it returns false. Returns false if it
+    /// was stopped. Invalid UTF-8 separates words. O(length).
     @discardableResult
     package static func forEach(
         in text: UnsafeRawBufferPointer,
@@ -59,7 +59,7 @@ package enum TextWords {
         return true
     }
 
-    /// The folded words of a text.
+    /// Returns the folded words of a text.
     package static func words(_ text: String) -> [[UInt8]] {
         var words: [[UInt8]] = []
         var text = text
@@ -76,7 +76,7 @@ package enum TextWords {
         return words
     }
 
-    /// From the beginning of a run to its end; `isWord` where there is a letter or number in it.
+    /// Returns the end of the run that begins at `start`; `isWord` is true if it contains a letter or number.
     private static func endOfWord(
         _ text: UnsafeRawBufferPointer, _ start: Int, _ first: Kind, _ length: Int
     ) -> (end: Int, isWord: Bool, isASCII: Bool) {
@@ -142,7 +142,7 @@ package enum TextWords {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter: return .letter
         case .modifierLetter, .otherLetter: return isSign(scalar) ? .sign : .letter
         case .nonspacingMark, .spacingMark, .enclosingMark, .format:
-            // Of the characters for layout only the joiners stand within words.
+            // Of the format characters only the joiners and the soft hyphen belong to words.
             if scalar.properties.generalCategory == .format {
                 return scalar.value == 0x200C || scalar.value == 0x200D || scalar.value == 0xAD ? .mark : .other
             }
@@ -154,7 +154,7 @@ package enum TextWords {
         }
     }
 
-    /// Of a script without spaces between words.
+    /// True for characters of scripts without spaces between words.
     private static func isSign(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x1950...0x19DF, 0x1A20...0x1AAF, 0x3041...0x309F,
@@ -164,7 +164,7 @@ package enum TextWords {
         }
     }
 
-    /// Writes the folded word; gives its length.
+    /// Writes the folded word. Returns its byte count.
     private static func fold(_ word: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
         var count = 0
         for scalar in UnicodeFolding.scalars(word) {
@@ -172,7 +172,7 @@ package enum TextWords {
             case .nonspacingMark, .enclosingMark, .format: continue
             default: break
             }
-            // The sigma at the end of a Greek word is the one within it: of capitals only that one can be made.
+            // A final Greek sigma becomes the medial one: capital letters can only be folded to that one.
             let folded =
                 switch scalar.value {
                 case 0x2019: "'"

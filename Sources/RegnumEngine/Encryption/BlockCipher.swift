@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// AES-256-GCM of blocks and commit slots. An encrypted block is as long as the plain one:
+// AES-256-GCM for blocks and commit slots. An encrypted block is as long as the plain one:
 //
 //   offset size  meaning
-//        0   12  nonce, random for each sealing
+//        0   12  nonce, random for each encryption
 //       12    4  zero
 //       16       ciphertext of the plain block from byte 16 on (bytes 0 ..< 16 follow from its ref)
 //
-// The 16-byte GCM tag is the tag in the block's ref: the parent vouches for content, and, as the associated data
-// are the file's UUID, location, birth and kind, for the place. A slot's tag stands in its own last 16 bytes.
+// The 16-byte GCM tag is the tag in the block's ref. So the parent authenticates the content and, because the
+// associated data are the file's UUID, location, birth and kind, the location too. A slot's tag is in the slot's last
+// 16 bytes.
 //
 //   key of the file  = HKDF-SHA256 extract of the user's 64 bytes, salt from the header
 //   key of a block   = expand "regnum block" · u64 birth / 128: no key seals more than 2^31 blocks, as a commit has
-//                      at most 2^24 pages, so random nonces do not meet
+//                      at most 2^24 pages, so random nonces do not collide
 //   key of slots     = expand "regnum slot"; key of the header's check = expand "regnum head"
 //
-// Any thread. Keys lie in `SymmetricKey`, which overwrites its bytes when it ends.
+// Any thread. Keys are held in `SymmetricKey`, which overwrites its bytes when it is released.
 
 #if Encryption
     import Crypto
@@ -23,7 +24,7 @@
     package final class BlockCipher: Sendable {
         package static let isAvailable = true
 
-        /// Of the ciphertext in a block.
+        /// The offset of the ciphertext in a block.
         private static let byteOffset = 16
         private static let slotTagOffset = CommitSlot.byteCount - 16
         private static let keptKeys = 1024
@@ -31,7 +32,7 @@
         private let fileKey: SymmetricKey
         private let slotKey: SymmetricKey
         private let identifier: (low: UInt64, high: UInt64)
-        /// By birth / 128.
+        /// Keyed by birth / 128.
         private let blockKeys = Lock<[UInt64: SymmetricKey]>([:])
 
         init(_ key: EncryptionKey, _ header: FileHeader) {
@@ -62,7 +63,7 @@
             }
         }
 
-        /// What the header must hold if it was written with this key.
+        /// Returns the check value of a header that was written with this key.
         func check(of header: FileHeader) -> SIMD4<UInt64> {
             let key = Self.expand(fileKey, "regnum head", 0)
             let code = header.withCheckedBytes { HMAC<SHA256>.authenticationCode(for: $0, using: key) }
@@ -71,7 +72,7 @@
 
         // MARK: Blocks
 
-        /// Encrypts the block at `plain` to `sealed`; returns the tag for its ref.
+        /// Encrypts the block at `plain` to `sealed`. Returns the tag for its ref.
         func seal(_ plain: UnsafeRawPointer, _ ref: BlockRef, to sealed: UnsafeMutableRawPointer) -> ContentHash.Tag {
             let count = ref.byteCount - Self.byteOffset
             let box = seal(
@@ -82,7 +83,7 @@
             return Self.tag(box)
         }
 
-        /// Decrypts the block at `sealed` to `plain`; false where it is not what `ref` vouches for.
+        /// Decrypts the block at `sealed` to `plain`. Returns false if it does not authenticate under `ref`.
         func open(_ sealed: UnsafeRawPointer, _ ref: BlockRef, to plain: UnsafeMutableRawPointer) -> Bool {
             let isOpened = open(
                 sealed, ref.byteCount - Self.byteOffset, (ref.tagLow, ref.tagHigh), blockKey(birth: ref.birth),
@@ -106,7 +107,8 @@
             slot.storeBytes(of: tag.high, toByteOffset: Self.slotTagOffset + 8, as: UInt64.self)
         }
 
-        /// Decrypts the slot at `sealed` to `plain`, which has room for a slot; false where it is empty or damaged.
+        /// Decrypts the slot at `sealed` to `plain`, which has room for a slot. Returns false if the slot is empty or
+        /// damaged.
         func openSlot(_ sealed: UnsafeRawPointer, to plain: UnsafeMutableRawPointer) -> Bool {
             let tag = (
                 sealed.loadUnaligned(fromByteOffset: Self.slotTagOffset, as: UInt64.self),
@@ -128,13 +130,13 @@
                 do {
                     return try AES.GCM.seal(plain, using: key, nonce: AES.GCM.Nonce(), authenticating: context)
                 } catch {
-                    // Only a key or a nonce of a wrong length is refused; both are made here.
+                    // Only a key or a nonce of a wrong length is refused; both are created here.
                     fatalError("AES-GCM refused to seal: \(error)")
                 }
             }
         }
 
-        /// Nonce to the start, ciphertext to byte 16.
+        /// Writes the nonce at the start and the ciphertext at byte 16.
         private static func put(_ box: AES.GCM.SealedBox, in target: UnsafeMutableRawBufferPointer) {
             target.copyBytes(from: Array(box.nonce))
             UnsafeMutableRawBufferPointer(rebasing: target[byteOffset...]).copyBytes(from: box.ciphertext)
@@ -162,7 +164,7 @@
                         UnsafeMutableRawBufferPointer(start: plain, count: count).copyBytes(from: opened)
                         return true
                     } catch {
-                        // The tag does not hold; nothing else can be wrong with lengths that are fixed.
+                        // The tag does not match; all lengths are fixed, so nothing else can be wrong.
                         return false
                     }
                 }
@@ -170,7 +172,8 @@
         }
     }
 #else
-    /// Without the trait `Encryption` there is no cipher: opening refuses keys and encrypted files before any is made.
+    /// A build without the trait `Encryption` has no cipher: opening refuses keys and encrypted files before one is
+    /// created.
     package final class BlockCipher: Sendable {
         package static let isAvailable = false
 

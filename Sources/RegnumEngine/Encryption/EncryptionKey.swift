@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 64 bytes that a user gives to encrypt a file with, held for the time of an opening. The bytes are ours: they
-// are overwritten when the last holder lets go. What derives from them lives in `BlockCipher`.
+// The 64 bytes that a user passes as encryption key, held during an opening. They are a private copy, overwritten when
+// the last reference is released. Keys derived from it are in `BlockCipher`.
 
 import RegnumSystem
 
@@ -9,11 +9,11 @@ package final class EncryptionKey: Sendable {
 
     /// Immutable after `init`, overwritten by `deinit`.
     private nonisolated(unsafe) let storage: UnsafeMutableRawPointer
-    /// Gives the overwritten memory back.
+    /// Frees the overwritten memory.
     private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
-    /// Copies the key. `bytes` must be 64. `release` gives the memory back that held the copy, on any thread: tests
-    /// look at what is left in it before.
+    /// Copies the key. `bytes` must be 64 bytes long. `release` frees the memory of the copy, on any thread: tests
+    /// inspect it before it is freed.
     package init(
         _ bytes: UnsafeRawBufferPointer,
         release: @escaping @Sendable (UnsafeMutableRawPointer) -> Void = { $0.deallocate() }
@@ -32,7 +32,7 @@ package final class EncryptionKey: Sendable {
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: storage, count: Self.byteCount) }
 }
 
-/// Why a file and a key do not fit, in `EngineError.encryption`.
+/// Why a key does not match a file, in `EngineError.encryption`.
 package enum EncryptionProblem: String, Sendable {
     /// The file is encrypted and no key was given.
     case keyMissing
@@ -46,18 +46,18 @@ package enum EncryptionProblem: String, Sendable {
     case unavailable
 }
 
-/// What a file's header says about its encryption, `FileHeader` has the places.
+/// The encryption fields of a file's header; `FileHeader` has their offsets.
 package struct EncryptionFacts: Sendable, Equatable {
-    /// Of the key derivation, random for each file.
+    /// The salt of the key derivation, random for each file.
     package var salt: SIMD4<UInt64>
-    /// HMAC-SHA256 of the header's bytes before it: tells a wrong key, and a header that somebody has changed.
+    /// HMAC-SHA256 of the header's bytes before it: detects a wrong key, and a header that was tampered with.
     package var check: SIMD4<UInt64>
 }
 
-/// How the bytes of one file are vouched for: by checksums, or encrypted and authenticated.
+/// How the bytes of one file are verified: by checksums, or by authenticated encryption.
 package struct FileSeal: Sendable {
     package let hash: ContentHash
-    /// Nil where the file is not encrypted.
+    /// Nil if the file is not encrypted.
     package let cipher: BlockCipher?
 
     package init(hash: ContentHash, cipher: BlockCipher? = nil) {
@@ -65,7 +65,7 @@ package struct FileSeal: Sendable {
         self.cipher = cipher
     }
 
-    /// For the file of `header`. Throws `.encryption` where key and file do not fit.
+    /// Creates the seal of the file with `header`. Throws `.encryption` if the key does not match the file.
     package init(_ header: FileHeader, _ key: EncryptionKey?, path: String) throws(EngineError) {
         hash = header.hash
         guard let facts = header.encryption else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 32 bytes that begin every block: a block says itself what and where it is, so a file can be searched for
-// blocks without any root, and the nonce keeps a block of an abandoned commit from passing for one of a later
-// commit of the same number ("ghost commit").
+// The 32 bytes at the start of every block. A block identifies itself and its location, so a file can be searched for
+// blocks without any root, and the nonce distinguishes a block of an abandoned commit from one of a later commit with
+// the same number ("ghost commit").
 //
 //   offset size  meaning
 //        0    2  magic 0x4252 ("RB")
@@ -26,7 +26,7 @@ package enum BlockHeader {
         block.storeBytes(of: nonce, toByteOffset: 24, as: UInt64.self)
     }
 
-    /// The first 16 bytes: what a block's ref says too.
+    /// Writes the first 16 bytes, which follow from the block's ref.
     static func writeStart(to block: UnsafeMutableRawPointer, kind: UInt8, pageCount: Int, page: UInt64) {
         block.storeBytes(of: magic, as: UInt16.self)
         block.storeBytes(of: kind, toByteOffset: 2, as: UInt8.self)
@@ -36,7 +36,7 @@ package enum BlockHeader {
         block.storeBytes(of: page, toByteOffset: 8, as: UInt64.self)
     }
 
-    /// True if the header says what the ref says. The tag has been checked before.
+    /// True if the header matches the ref. The caller has checked the tag.
     package static func matches(_ block: UnsafeRawPointer, _ ref: BlockRef) -> Bool {
         block.load(as: UInt16.self) == magic
             && block.load(fromByteOffset: 2, as: UInt8.self) == ref.kind

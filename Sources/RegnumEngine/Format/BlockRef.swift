@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 40-byte reference to a block: where it is, when it was born, and the tag its bytes must hash to. A parent
-// holds the refs of its children, so the tag in the commit slot vouches for the whole tree.
+// The 40-byte reference to a block: its location, its birth, and the tag that its bytes must hash to. A parent holds
+// the refs of its children, so the tag in the commit slot authenticates the whole tree.
 //
 //   offset size  meaning
 //        0    8  location: page number << 16 | (pages - 1); all zero = no block; bit 63 set = pending, in
 //                which case bits 0..<32 are the block's number in the transaction's `Sealer` (never on disk)
 //        8    8  birth: number of the commit that wrote the block
 //       16   16  tag: XXH3-128 of the block's bytes under the file's seed
-//       32    8  info, from the highest bit down: kind:8 | flags:8 | rows:16 | aux:32 (what the parent wants to know
-//                without a visit)
+//       32    8  info, from the highest bit down: kind:8 | flags:8 | rows:16 | aux:32 (what the parent needs to know
+//                without reading the block)
 
 @usableFromInline @frozen
 package struct BlockRef: Hashable, Sendable {
@@ -19,7 +19,7 @@ package struct BlockRef: Hashable, Sendable {
     @usableFromInline package var info: UInt64
 
     package static let byteCount = 40
-    /// No block: an empty tree, an absent part.
+    /// The ref of no block: an empty tree, an absent part.
     package static let none = BlockRef(location: 0, birth: 0, tagLow: 0, tagHigh: 0, info: 0)
 
     @inlinable
@@ -31,7 +31,7 @@ package struct BlockRef: Hashable, Sendable {
         self.info = info
     }
 
-    /// A block that this transaction has sealed but not placed yet.
+    /// Creates a ref to a block that this transaction has sealed but not yet placed.
     @inlinable
     package init(pending index: Int, info: UInt64) {
         self.init(location: 1 << 63 | UInt64(index), birth: 0, tagLow: 0, tagHigh: 0, info: info)
@@ -57,12 +57,12 @@ package struct BlockRef: Hashable, Sendable {
     @inlinable package var isNone: Bool { location == 0 }
     @inlinable package var isPending: Bool { location >> 63 != 0 }
     @inlinable package var pendingIndex: Int { Int(location & 0xffff_ffff) }
-    /// First page of the block. Meaningless while pending.
+    /// The first page of the block. Meaningless while pending.
     @inlinable package var page: UInt64 { location >> 16 }
     @inlinable package var pageCount: Int { Int(location & 0xffff) + 1 }
     @inlinable package var byteCount: Int { pageCount << 12 }
     @inlinable package var kind: UInt8 { UInt8(truncatingIfNeeded: info >> 56) }
-    /// What the kind makes of it: rows of a row group, entries of a leaf.
+    /// A count whose meaning depends on the kind: rows of a row group, entries of a leaf.
     @inlinable package var rows: Int { Int(info >> 32 & 0xffff) }
 
     @inlinable package static func info(_ kind: BlockKind, rows: Int = 0, aux: UInt32 = 0) -> UInt64 {
@@ -70,20 +70,20 @@ package struct BlockRef: Hashable, Sendable {
     }
 }
 
-/// What a block is. The number is on disk.
+/// The kind of a block. The raw value is on disk.
 @usableFromInline
 package enum BlockKind: UInt8, Sendable, CaseIterable {
     case catalog = 1
     case schema = 2
     case freeLog = 3
     case manifest = 4
-    /// Inner node of a tree of row groups.
+    /// An inner node of a tree of row groups.
     case groupNode = 5
     case rowGroup = 6
     case blob = 7
-    /// Leaf and branch of an index tree.
+    /// A leaf and a branch of an index tree.
     case indexLeaf = 8
     case indexBranch = 9
-    /// Inner node of a tree of elements: a large list, set or dictionary. Its leaves are blobs.
+    /// An inner node of a tree of elements: a large list, set or dictionary. Its leaves are blobs.
     case elementNode = 10
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing the parts of a block that vary in length: checked on the way in, growing on the way out.
+// Reads and writes the variable-length parts of blocks: reads are checked, writes grow a buffer.
 
 import RegnumSystem
 
@@ -38,19 +38,19 @@ package struct ByteReader {
         return String(decoding: UnsafeRawBufferPointer(start: bytes + offset, count: count), as: UTF8.self)
     }
 
-    /// For a count of things of at least `size` bytes each: throws where they cannot fit.
+    /// Throws unless `count` items of at least `size` bytes each can fit into the rest.
     package func require(_ count: Int, of size: Int) throws(EngineError) {
         let (product, overflow) = count.multipliedReportingOverflow(by: size)
         guard !overflow, product <= end - offset else { throw corrupted("a block's count is too large", page: page) }
     }
 }
 
-/// Builds a payload. Refs are remembered, so that pending ones can be completed when the block is placed.
+/// Builds a payload. Refs are recorded, so that pending ones can be completed when the block is placed.
 package struct ByteWriter {
     package private(set) var bytes: [UInt8] = []
     package private(set) var refs: [(offset: Int, ref: BlockRef)] = []
 
-    /// With room for what most blocks hold, so that it need not grow.
+    /// Reserves capacity for most blocks, so that the buffer need not grow.
     package init(capacity: Int = 512) {
         bytes.reserveCapacity(capacity)
         refs.reserveCapacity(capacity / 64)
@@ -71,7 +71,7 @@ package struct ByteWriter {
         bytes.append(contentsOf: utf8)
     }
 
-    /// Makes a block of the payload, behind the header.
+    /// Adds a block with the payload after its header.
     package func seal(_ kind: BlockKind, into sealer: Sealer) -> SealedBlock {
         let block = sealer.addBlock(kind, byteCount: BlockHeader.byteCount + bytes.count)
         bytes.withUnsafeBytes { source in

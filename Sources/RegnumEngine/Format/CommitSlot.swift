@@ -18,19 +18,20 @@
 //      168  24r  manifest: start page and page count packed as page << 16 | (pages - 1), then XXH3-128 of the run
 //     4080   16  XXH3-128 of bytes 0 ..< 4,080 under the file's seed
 //
-// In an encrypted file: nonce, ciphertext of bytes 0 ..< 4,064, GCM tag (`Encryption/BlockCipher.swift`). The runs
-// are hashed as they lie in the file.
+// In an encrypted file: nonce, ciphertext of bytes 0 ..< 4,064, GCM tag (`Encryption/BlockCipher.swift`). The hashes of
+// the runs are those of the encrypted bytes in the file.
 //
-// The manifest names all that was written since the durable commit before it: several commits may have become
-// durable together, or not at all yet. A commit is whole if its slot's hash holds and each run of its manifest hashes
-// to what the slot says: so one sync for data and slot together is enough.
+// The manifest names all pages written since the durable commit before it: several commits may have become durable
+// together, or may not be durable yet. A commit is whole if its slot's hash holds and each run of its manifest matches
+// its hash in the slot: so one sync for data and slot together is enough.
 //
-// At byte 57,344 lies the settled slot: a copy of the slot of a commit that is on the medium, as a two-step commit
-// without manifest. Who has written to the file writes it when he closes it, and waits for no sync: it is there, or its
-// hash does not hold. From then on what does not match the manifest of that commit is damage, and not a commit that was
-// cut short; and where its slot is damaged the copy stands for it. The next commit clears it, with its own sync; until
-// that is done it may be there beside a newer slot, and counts for nothing. At byte 8,192 lies the same once more, as a
-// run of pages may be damaged together; of the two the one of the higher number counts.
+// The clean-shutdown record, at byte 57,344, is a copy of the slot of a commit that is on stable storage, as a two-step
+// commit without manifest. A process that has written to the file writes it when it closes the file, and does not sync
+// it: it is either whole, or its hash does not hold. From then on any mismatch with the manifest of that commit is
+// damage, not an interrupted commit; and if its slot is damaged, the record replaces it. The next commit clears the
+// record, with the sync of that commit; until then the record may exist beside a newer slot, and is ignored. A second
+// copy is at byte 8,192, because a run of pages may be damaged together; of the two, the one with the higher number
+// counts.
 
 import RegnumSystem
 
@@ -38,7 +39,7 @@ package struct CommitSlot: Sendable, Equatable {
     package static let byteCount = 4096
     package static let magic: UInt32 = 0x544C_5352
     package static let manifestLimit = 160
-    /// All numbers of commits are below it: the file that processes share has 48 bits for one.
+    /// All commit numbers are below it: the lock file has 48 bits for one.
     package static let versionLimit: UInt64 = 1 << 47
 
     package struct Run: Sendable, Equatable {
@@ -103,7 +104,7 @@ package struct CommitSlot: Sendable, Equatable {
         p.storeBytes(of: tag.high, toByteOffset: 4088, as: UInt64.self)
     }
 
-    /// The slot in `p`, or nil where it is empty or damaged.
+    /// Reads the slot in `p`; nil if it is empty or damaged.
     package init?(reading p: UnsafeRawPointer, seal: FileSeal) {
         guard let cipher = seal.cipher else {
             let tag = seal.hash.tag(p, 4080)
@@ -145,15 +146,15 @@ package struct CommitSlot: Sendable, Equatable {
 
     func isSameCommit(as other: CommitSlot) -> Bool { version == other.version && nonce == other.nonce }
 
-    /// Where the two slots lie.
+    /// The byte offsets of the two slots.
     package static let byteOffsets = [FormatLimits.slotAByteOffset, FormatLimits.slotBByteOffset]
 
-    /// Where the slot lies that is not at `offset`.
+    /// Returns the byte offset of the slot that is not at `offset`.
     package static func otherByteOffset(_ offset: Int) -> Int {
         offset == FormatLimits.slotAByteOffset ? FormatLimits.slotBByteOffset : FormatLimits.slotAByteOffset
     }
 
-    /// The slots of the file that hold, with where they lie.
+    /// Reads the slots of the file whose hash holds, with their byte offsets.
     static func readAll(_ file: any File, seal: FileSeal) throws(SystemError) -> [Placed] {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
@@ -164,12 +165,12 @@ package struct CommitSlot: Sendable, Equatable {
         return slots
     }
 
-    /// Where the settled slot lies, twice: where no commit looks for its slot.
+    /// The byte offsets of the two copies of the clean-shutdown record, outside the slots of commits.
     package static let settledByteOffsets = [
         FormatLimits.settledSlotByteOffset, FormatLimits.settledSlotCopyByteOffset,
     ]
 
-    /// The settled slot where it holds.
+    /// Reads the clean-shutdown record; nil if no copy of it holds.
     static func readSettled(_ file: any File, seal: FileSeal) throws(SystemError) -> Placed? {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: byteCount, alignment: 16)
         defer { page.deallocate() }
@@ -194,9 +195,9 @@ package struct CommitSlot: Sendable, Equatable {
     struct Placed: Sendable {
         var slot: CommitSlot
         var byteOffset: Int
-        /// As they lie in the file.
+        /// The bytes of the slot in the file, encrypted if the file is.
         var bytes: [UInt8]
-        /// `BlockReader.slotMark` of them.
+        /// The `BlockReader.slotMark` of the bytes.
         var mark: SIMD2<UInt64> {
             bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: SIMD2<UInt64>.self) }
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The static header of a file, written once when the file is made, at byte 0 and again at byte 49,152.
+// The static header of a file, written once when the file is created, at byte 0 and again at byte 49,152.
 //
 //   offset size  meaning
-//        0    8  magic "RGN" 1A 0D 0A A9 00 (text-mode transfers and truncation show)
+//        0    8  magic "RGN" 1A 0D 0A A9 00 (reveals text-mode transfers and truncation)
 //        8    4  format version, 1
 //       12    4  minimum reader version, 1
 //       16   16  file UUID
 //       32   16  hash seed
 //       48    4  page size, 4,096
 //       52    4  flags: 1 encrypted
-//       56    4  of an encrypted file: cipher, 1 = AES-256-GCM with keys by HKDF-SHA256; zero in others, as below
+//       56    4  of an encrypted file: cipher, 1 = AES-256-GCM with keys by HKDF-SHA256; else zero, as the fields below
 //       60    4  zero
 //       64   32  salt of the key derivation, random
 //       96   32  check of the key: HMAC-SHA256 of bytes 0 ..< 96
@@ -26,14 +26,14 @@ package struct FileHeader: Sendable, Equatable {
     package var identifierHigh: UInt64
     package var seedLow: UInt64
     package var seedHigh: UInt64
-    /// Nil where the file is not encrypted.
+    /// Nil if the file is not encrypted.
     package var encryption: EncryptionFacts?
 
     private static let checkOffset = 96
     private static let cipherNumber: UInt32 = 1
 
-    /// A header for a new file, encrypted where there is a key. One that takes over blocks of `origin` has its seed too:
-    /// indexes hold digests of long values.
+    /// Creates a header for a new file, encrypted if there is a key. A file that copies blocks of `origin` has its seed
+    /// too, because indexes hold digests of long values.
     package init(fileSystem: any FileSystem, key: EncryptionKey?, origin: FileHeader? = nil) {
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         withUnsafeMutableBytes(of: &words) { fileSystem.fillRandom($0) }
@@ -47,7 +47,7 @@ package struct FileHeader: Sendable, Equatable {
         encryption = facts
     }
 
-    /// Calls `body` with the bytes that the check of the key covers.
+    /// Calls `body` with the bytes that the key's check value covers.
     func withCheckedBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         let page = UnsafeMutableRawPointer.allocate(byteCount: Self.byteCount, alignment: 16)
         defer { page.deallocate() }

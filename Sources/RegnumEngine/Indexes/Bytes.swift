@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of bytes handed to an index tree.
+// Passes arrays of bytes to an index tree.
 
 enum Bytes {
     static func borrow<R>(
@@ -17,7 +17,7 @@ enum Bytes {
         return try cursor.seek(bytes: UnsafeRawBufferPointer(rebasing: copy[..<bytes.count]), key: key)
     }
 
-    /// The first bytes behind all that begin with `bytes`; nil where there are none.
+    /// Returns the first byte string after all that begin with `bytes`; nil if there is none.
     static func successor(_ bytes: [UInt8]) -> [UInt8]? {
         var next = bytes
         while let last = next.popLast() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of one column: turns values into entries of the tree. Int and Bool are fixed entries; String, Date,
-// ObjectId and UUID are bytes whose order is the order of the values. Mixed values are bytes that are equal where
-// the values are (MixedOrder); their order means nothing.
+// The index of one column: converts values to entries of the tree. Int and Bool are fixed entries; String, Date,
+// ObjectId and UUID are bytes whose order is the order of the values. Mixed values are bytes that are equal if the
+// values are (MixedOrder); their order has no meaning.
 
 import RegnumSystem
 
@@ -39,7 +39,7 @@ package final class ColumnIndex {
         }
     }
 
-    /// As `insert`; the entry is in the tree after `fill.enter`.
+    /// As `insert`; the entry is added to the tree by `fill.enter`.
     @inline(__always)
     func collect(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table, into fill: inout IndexFill
@@ -72,8 +72,8 @@ package final class ColumnIndex {
         }
     }
 
-    /// True where an object that is entered has the row's value and that is not null; of texts over 1,000 bytes also
-    /// where they may only be alike.
+    /// True if an object in the index has the row's value, unless that is null. For texts over 1,000 bytes also true if
+    /// the values may only look equal.
     func mayHold(_ location: RowLocation, _ column: Int, _ table: Table) throws(EngineError) -> Bool {
         let view = location.group.columns[column]
         if type == .mixed ? view.bytes(location.row).isEmpty : view.isNull(location.row) { return false }
@@ -89,7 +89,8 @@ package final class ColumnIndex {
         }
     }
 
-    /// True where exactly this object is entered with the row's value. O(log n), however many have that value.
+    /// True if the index has the entry of this object with the row's value. O(log n), however many objects have that
+    /// value.
     func contains(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ table: Table
     ) throws(EngineError) -> Bool {
@@ -111,7 +112,7 @@ package final class ColumnIndex {
 
     // MARK: Looking up
 
-    /// The highest value of an Int column; nil where there is none.
+    /// Returns the highest value of an Int column; nil if there is none.
     func highestInteger() throws(EngineError) -> Int64? {
         precondition(type == .int)
         var cursor = IndexCursor(tree)
@@ -119,7 +120,7 @@ package final class ColumnIndex {
         return IndexKey.decode(cursor.value)
     }
 
-    /// The lowest key with that value. Values longer than the tree keeps are compared with the object's own.
+    /// Returns the lowest key with that value. Values longer than the tree stores are compared with the object's own.
     func first(_ value: Value, _ table: Table) throws(EngineError) -> ObjectKey? {
         switch value {
         case .int(let integer) where type == .int:
@@ -135,7 +136,7 @@ package final class ColumnIndex {
         }
     }
 
-    /// `limit`: as many are enough, there may be more.
+    /// Returns the keys with that value. With `limit`, at least that many if they exist, possibly more.
     func all(_ value: Value, _ table: Table, limit: Int = .max) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         if type == .mixed { return try allMixed(value, table) }
@@ -151,19 +152,19 @@ package final class ColumnIndex {
             if !IndexKey.isExact(byteCount: bytes.count) {
                 let found = keys.count
                 keys = try exact(keys, value, table)
-                // Some only seemed to be alike: those behind them may be.
+                // Some entries only looked equal; later ones may be equal.
                 if found == limit, keys.count < limit { return try all(value, table) }
             }
         }
         return keys
     }
 
-    /// As many as `all` finds, which are not visited where their number tells.
+    /// Returns the number of keys that `all` would return, without reading the entries if the tree's counts suffice.
     func count(_ value: Value, _ table: Table) throws(EngineError) -> Int {
         switch value {
         case .int(let integer) where type == .int: return try tree.count(value: IndexKey.encode(integer))
         case .string(var text) where type == .string && IndexKey.isExact(byteCount: text.utf8.count):
-            // Not by `bytes`, which allocates.
+            // Does not use `bytes`, which allocates.
             var found: Result<Int, EngineError> = .success(0)
             text.withUTF8 { bytes in
                 found = Result { () throws(EngineError) in try tree.count(bytes: UnsafeRawBufferPointer(bytes)) }
@@ -209,7 +210,7 @@ package final class ColumnIndex {
 
     // MARK: Bytes
 
-    /// Bytes whose unsigned order is the order of the values.
+    /// Returns bytes whose unsigned order is the order of the values.
     static func bytes(_ value: Value) -> [UInt8] {
         switch value {
         case .string(let text): return Array(text.utf8)
@@ -229,7 +230,7 @@ package final class ColumnIndex {
         }
     }
 
-    /// Bytes that are equal for equal mixed values: numbers of all types in one form.
+    /// Returns bytes that are equal for equal mixed values: numbers of all types have one form.
     static func mixedBytes(_ value: Value) -> [UInt8] {
         switch value {
         case .int, .float, .double, .decimal128:
@@ -254,7 +255,7 @@ package final class ColumnIndex {
         return out
     }
 
-    /// Calls `body` with the value as bytes of the index.
+    /// Calls `body` with the row's value as bytes of the index.
     private func withBytes(
         _ location: RowLocation, _ column: Int, _ table: Table,
         _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges of an index: how many entries they have without looking at them, and their keys in the order of the
-// values. Nulls come before all values.
+// Ranges of an index: the number of their entries without reading them, and their keys in the order of the values.
+// Nulls come before all values.
 
 /// A part of an index between two values.
 package enum IndexRange: Sendable, Equatable {
     case nulls
     /// Int and Bool (as 0 and 1), both ends included.
     case integers(Int64, Int64)
-    /// The others, as `ColumnIndex.bytes`: from `low` on to before `high`, or to the end.
+    /// All other types, as `ColumnIndex.bytes`: from `low` up to but excluding `high`, or to the end.
     case bytes(low: [UInt8], high: [UInt8]?)
 
-    /// Values equal to `value`, or from `low` to `high`, both included; nil is no bound. Bytes longer than the index
-    /// keeps are cut, so that the range may hold more than was asked for.
+    /// Returns the range of values from `low` to `high`, both included; nil means no bound. Bytes longer than the index
+    /// stores are truncated, so the range may hold more values than requested.
     package static func values(from low: Value?, to high: Value?) -> IndexRange? {
         switch low ?? high {
         case .int, .bool:
@@ -22,7 +22,7 @@ package enum IndexRange: Sendable, Equatable {
         }
     }
 
-    /// As `values`, by the bytes of the values: those of a text are its UTF-8.
+    /// As `values`, from the bytes of the values: those of a text are its UTF-8.
     package static func texts(from low: [UInt8]?, to high: [UInt8]?) -> IndexRange {
         let begin = low.map { cut($0) } ?? []
         guard let high else { return .bytes(low: begin, high: nil) }
@@ -40,13 +40,13 @@ package enum IndexRange: Sendable, Equatable {
         bytes.count <= IndexKey.exactByteCount ? bytes : Array(bytes.prefix(IndexKey.exactByteCount))
     }
 
-    /// Strings that begin with `prefix`.
+    /// Returns the range of strings that begin with `prefix`.
     package static func prefix(_ prefix: [UInt8]) -> IndexRange {
         let kept = Array(prefix.prefix(IndexKey.exactByteCount))
         return .bytes(low: kept, high: Bytes.successor(kept))
     }
 
-    /// False where values that were cut may make it hold more than was asked for.
+    /// False if truncated values may make the range hold more values than requested.
     package var isExact: Bool {
         switch self {
         case .nulls, .integers: true
@@ -55,13 +55,13 @@ package enum IndexRange: Sendable, Equatable {
         }
     }
 
-    /// Of a range of bytes up to a value: without the value itself.
+    /// For a range of bytes with an upper bound: the range without the value of that bound.
     package var withoutEnd: IndexRange {
         guard isExact, case .bytes(let low, let high?) = self else { return self }
         return .bytes(low: low, high: Array(high.dropLast()))
     }
 
-    /// Of a range of bytes from a value on: without the value itself.
+    /// For a range of bytes with a lower bound: the range without the value of that bound.
     package var withoutBegin: IndexRange {
         guard isExact, case .bytes(let low, let high) = self else { return self }
         return .bytes(low: low + [0], high: high)
@@ -79,8 +79,7 @@ package enum IndexRange: Sendable, Equatable {
 // MARK: Several ranges of one index
 
 extension IndexRange {
-    /// What lies in one of the ranges, as ranges in the order of the index between which there is something: no value
-    /// lies in two of them.
+    /// Returns the union of the ranges, in the order of the index: disjoint, and not adjacent.
     package static func united(_ ranges: [IndexRange]) -> [IndexRange] {
         var united: [IndexRange] = []
         for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.begins(before: $1) }) {
@@ -93,15 +92,15 @@ extension IndexRange {
         return united
     }
 
-    /// Numbers that follow each other, from the one at `start` on, as one range, and where the next one begins;
-    /// `ascending` has each once.
+    /// Returns the run of consecutive numbers that begins at `start` as one range, and the index after it. `ascending`
+    /// holds each number once.
     package static func run(of ascending: [Int64], from start: Int) -> (range: IndexRange, next: Int) {
         var next = start + 1
         while next < ascending.count, ascending[next] == ascending[next - 1] &+ 1 { next += 1 }
         return (.integers(ascending[start], ascending[next - 1]), next)
     }
 
-    /// What lies in a range of both; `a` and `b` are as `united` gives them, and so is the result.
+    /// Returns the intersection of two lists of ranges; `a` and `b` are as `united` returns them, and so is the result.
     package static func intersection(_ a: [IndexRange], _ b: [IndexRange]) -> [IndexRange] {
         var found: [IndexRange] = []
         var (i, j) = (0, 0)
@@ -112,7 +111,7 @@ extension IndexRange {
         return found
     }
 
-    /// No value can lie in it.
+    /// True if no value can lie in the range.
     var isEmpty: Bool {
         switch self {
         case .nulls: false
@@ -121,7 +120,7 @@ extension IndexRange {
         }
     }
 
-    /// What both hold; nil where they are of different kinds.
+    /// Returns the intersection; nil if the ranges are of different kinds.
     private func intersection(_ other: IndexRange) -> IndexRange? {
         switch (self, other) {
         case (.nulls, .nulls): return .nulls
@@ -156,7 +155,8 @@ extension IndexRange {
         }
     }
 
-    /// Both as one, where there is nothing between them; nil otherwise. `other` does not begin before this one.
+    /// Returns both as one range if there is no gap between them, otherwise nil. `other` must not begin before this
+    /// one.
     private func joined(with other: IndexRange) -> IndexRange? {
         switch (self, other) {
         case (.nulls, .nulls): return .nulls
@@ -179,7 +179,7 @@ extension Table {
         return index.tree
     }
 
-    /// Entries of a range. O(log n).
+    /// Returns the number of entries of a range. O(log n).
     package func count(inIndexOf column: Int, _ range: IndexRange) throws(EngineError) -> Int {
         let tree = tree(column)
         switch range {
@@ -195,7 +195,8 @@ extension Table {
         }
     }
 
-    /// The keys of a range by value, then by key, until `body` returns false. The body must not change the table.
+    /// Calls `body` with the keys of a range, ordered by value, then by key, until it returns false. The body must not
+    /// change the table.
     package func forEachKey(
         inIndexOf column: Int, _ range: IndexRange, _ body: (UInt64) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -217,17 +218,18 @@ extension Table {
         }
     }
 
-    /// The keys of all objects by the column's value, equal values by key, nulls first; `isAscending` false has the
-    /// values the other way round, equal ones still by key. `isNew` is true for the first of each value. Nil where
-    /// the index does not hold the values' order in full (strings of more than 1,000 bytes). O(n).
+    /// Returns the keys of all objects ordered by the column's value, equal values by key, nulls first. If
+    /// `isAscending` is false, the values descend, and equal values are still ordered by key. `firsts` are the indexes
+    /// at which a new value begins. Nil if the index does not hold all values in full (strings of more than 1,000
+    /// bytes). O(n).
     package func orderedKeys(
         inIndexOf column: Int, isAscending: Bool
     ) throws(EngineError) -> (keys: [ObjectKey], firsts: [Int])? {
         let tree = tree(column)
         var keys: [ObjectKey] = []
-        // The count may be damaged: memory follows what is really there.
+        // The count may be damaged: allocate only as entries are found.
         keys.reserveCapacity(min(Int(clamping: tree.count), 1 << 16))
-        /// Where each value begins.
+        /// The indexes at which a new value begins.
         var firsts: [Int] = []
         var last = LastEntry()
         defer { last.deallocate() }
@@ -252,8 +254,8 @@ extension Table {
         return (reversed, reversedFirsts)
     }
 
-    /// At least `limit` of the keys that `orderedKeys` begins with (`isAscending`) or has last before it is turned
-    /// round, and all others of the last value among them; nil where that are more than `most`. In no special order.
+    /// Returns at least `limit` of the first keys of `orderedKeys` in that direction, including all keys with the last
+    /// value among them; nil if these are more than `most`. In no particular order.
     package func extremeKeys(
         inIndexOf column: Int, isAscending: Bool, limit: Int, most: Int
     ) throws(EngineError) -> [ObjectKey]? {
@@ -275,7 +277,7 @@ extension Table {
             }
             return keys
         }
-        // From the entry that has `limit` behind it back to the first of its value.
+        // The last `limit` entries, extended downwards to the first entry with the same value as the first of them.
         guard try cursor.seek(rank: total - limit), !cursor.isNull else { return nil }
         let start: Int
         if tree.isBytes {
@@ -297,7 +299,7 @@ extension Table {
     }
 }
 
-/// The value of the entry before, to tell where another value begins.
+/// The value of the previous entry, to detect where a new value begins.
 private struct LastEntry {
     private var bytes = UnsafeMutableRawPointer.allocate(byteCount: IndexKey.storedByteCount, alignment: 8)
     private var other = UnsafeMutableRawPointer.allocate(byteCount: IndexKey.storedByteCount, alignment: 8)
@@ -310,7 +312,8 @@ private struct LastEntry {
         other.deallocate()
     }
 
-    /// Whether the cursor stands at another value than before; nil where the index does not hold it in full.
+    /// Returns whether the value at the cursor differs from the previous one; nil if the index does not hold it in
+    /// full.
     @inline(__always)
     mutating func advance(to cursor: borrowing IndexCursor, isBytes: Bool) -> Bool? {
         let isFirst = byteCount < 0

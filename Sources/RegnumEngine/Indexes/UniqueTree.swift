@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A unique constraint: columns of which no two objects hold the same values when a transaction ends.
+// A unique constraint: columns in which no two objects may hold the same values when a transaction ends.
 //
-// In the middle of a transaction two objects may be alike, so that values can be swapped. Whoever is stored while
-// another has the same values is noted as a suspect; the commit looks at the suspects again. No duplicate is missed:
-// of two objects that are alike at the end, the later one to be stored found the other one there.
+// During a transaction two objects may have the same values, so that values can be swapped. An object that is stored
+// while another one has the same values is recorded as a suspect; the commit checks the suspects again. No duplicate is
+// missed: of two objects with the same values at the end, the one stored later found the other one there.
 
 import RegnumSystem
 
 final class UniqueTree {
     let definition: UniqueDefinition
-    /// Numbers of its columns.
+    /// The numbers of its columns.
     let columns: [Int]
-    /// (values, object); nil where the index of its one column does.
+    /// Entries (values, object); nil if the index of its only column replaces it.
     @exclusivity(unchecked) private(set) var tree: IndexTree?
-    /// Objects that were stored while another had the same values.
+    /// Objects that were stored while another one had the same values.
     @exclusivity(unchecked) var suspects: [UInt64] = []
     private let names: [String]
 
-    /// `places`: numbers of the table's columns by their keys.
+    /// `places`: the numbers of the table's columns by their keys.
     init(
         _ unique: UniqueDefinition, _ table: TableDefinition, _ places: [ColumnKey: Int], _ record: TreeRecord?,
         _ session: Session
@@ -34,7 +34,7 @@ final class UniqueTree {
             : IndexTree(space: session.space, kind: .bytes, root: record?.root ?? .none, count: record?.count ?? 0)
     }
 
-    /// For messages.
+    /// The constraint's name in messages.
     var shown: String { "unique (\(names.joined(separator: ", ")))" }
 
     func hasTree(of column: Int) -> Bool { tree != nil && columns.contains(column) }
@@ -43,18 +43,18 @@ final class UniqueTree {
         definition == other.definition && (tree == nil) == (other.tree == nil)
     }
 
-    /// True where the table of that definition has the same constraint in the same form.
+    /// True if the table with that definition has the same constraint in the same form.
     func isKept(in other: TableDefinition) -> Bool {
         other.uniques.contains { $0 == definition } && other.isIndex(for: definition) == (tree == nil)
     }
 
-    /// Goes on with what the same constraint of an older definition has.
+    /// Takes over the tree and the suspects of the same constraint in an older definition.
     func takeOver(_ old: UniqueTree) {
         tree = old.tree
         suspects = old.suspects
     }
 
-    /// Points at another version; nobody is suspected any more.
+    /// Switches to another version; no object is suspected any more.
     func show(_ found: TreeRecord?) {
         suspects.removeAll()
         tree?.rollback(root: found?.root ?? .none, count: found?.count ?? 0)
@@ -62,7 +62,7 @@ final class UniqueTree {
 
     // MARK: Values
 
-    /// The values one behind the other; nil where one is null.
+    /// Returns the concatenated bytes of the values; nil if one is null.
     static func bytes(_ values: [Value]) -> [UInt8]? {
         var out: [UInt8] = []
         for value in values {
@@ -86,7 +86,7 @@ final class UniqueTree {
 }
 
 extension TableDefinition {
-    /// True where a constraint names columns that can have one, and nothing else has its key.
+    /// True if the constraint names columns that can have one, and its key is not in use.
     package func allows(_ unique: UniqueDefinition) -> Bool {
         let found = unique.columns.compactMap { key in columns.first { $0.key == key } }
         return !found.isEmpty && found.count == unique.columns.count && Set(unique.columns).count == found.count
@@ -94,7 +94,7 @@ extension TableDefinition {
             && !columns.contains { $0.key == unique.key } && !uniques.contains { $0.key == unique.key }
     }
 
-    /// True where the index of its one column keeps the constraint.
+    /// True if the constraint has a single column whose index enforces it.
     func isIndex(for unique: UniqueDefinition) -> Bool {
         guard unique.columns.count == 1 else { return false }
         return columns.contains { $0.key == unique.columns[0] && ($0.isIndexed || $0.isPrimaryKey) }
@@ -109,14 +109,15 @@ extension Table {
 
     // MARK: Changing
 
-    /// Enters an object into the index of a column.
+    /// Adds an object to the index of a column.
     @inline(__always)
     func insert(_ location: RowLocation, _ column: Int, _ key: UInt64, into index: ColumnIndex) throws(EngineError) {
         if !uniques.isEmpty { try suspect(location, column, key, index) }
         try index.insert(location, column, key, self)
     }
 
-    /// Notes the object where another one in the index has its value, and there must be one only.
+    /// Records the object as a suspect if another one in the index has its value and a constraint of this column
+    /// forbids that.
     private func suspect(
         _ location: RowLocation, _ column: Int, _ key: UInt64, _ index: ColumnIndex
     ) throws(EngineError) {
@@ -136,7 +137,7 @@ extension Table {
         try withCopy(bytes) { bytes throws(EngineError) in _ = try tree.remove(bytes: bytes, key: key) }
     }
 
-    /// Enters every object, or looks at all of them where an index keeps the constraint. O(n log n).
+    /// Adds every object to the tree, or, if an index enforces the constraint, checks all objects. O(n log n).
     func fill(_ unique: UniqueTree) throws(EngineError) {
         try forEachGroupWatched { group throws(EngineError) in
             for row in 0..<group.pointee.count {
@@ -167,8 +168,8 @@ extension Table {
         return keys
     }
 
-    /// The objects that have the same values as the row; none where one of these is null. `limit`: as many are
-    /// enough, there may be more.
+    /// Returns the objects that have the same values as the row; none if one of the values is null. With `limit`, at
+    /// least that many if they exist, possibly more.
     private func holders(
         _ unique: UniqueTree, _ location: RowLocation, limit: Int = .max
     ) throws(EngineError) -> [ObjectKey] {
@@ -191,12 +192,12 @@ extension Table {
             guard let location = try locate(key) else { continue }
             if try bytes(unique, location) == wanted { kept.append(key) }
         }
-        // Some only seemed to be alike: those behind them may be.
+        // Some entries only looked equal; later ones may be equal.
         if found.count == limit, kept.count < limit { return try holders(unique, values) }
         return kept
     }
 
-    /// True where exactly this object is entered with these bytes of its values.
+    /// True if the tree has the entry of this object with these bytes of its values.
     private func isEntered(
         _ location: RowLocation, _ bytes: [UInt8], in unique: UniqueTree
     ) throws(EngineError) -> Bool {
@@ -210,15 +211,15 @@ extension Table {
         return isThere
     }
 
-    /// The object that has those values in the columns of a constraint, in the order of its definition; nil where
-    /// there is none, or one of them is null. Within a transaction there may be several: the first. O(log n).
+    /// Returns the object with those values in the columns of a constraint, in the order of its definition; nil if
+    /// there is none, or if a value is null. During a transaction there may be several: returns the first. O(log n).
     package func key(inUnique number: Int, equalTo values: [Value]) throws(EngineError) -> ObjectKey? {
         try holders(uniques[number], values).first
     }
 
     // MARK: Proof
 
-    /// Throws `.refused` where two objects are alike that must not be. O(log n) for each suspect.
+    /// Throws `.refused` if two objects violate a constraint. O(log n) for each suspect.
     func checkUniqueness() throws(EngineError) {
         for unique in uniques where !unique.suspects.isEmpty {
             for suspect in unique.suspects {
@@ -236,7 +237,7 @@ extension Table {
         }
     }
 
-    /// In a write: constraints for which a commit would throw `.refused`.
+    /// Returns the constraints for which a commit would throw `.refused`. In a write transaction.
     package func brokenConstraints() throws(EngineError) -> [UniqueDefinition] {
         var broken: [UniqueDefinition] = []
         for unique in uniques {
@@ -250,7 +251,7 @@ extension Table {
         return broken
     }
 
-    /// What is wrong with a constraint and its tree.
+    /// Returns descriptions of what is wrong with a constraint and its tree.
     func findings(_ unique: UniqueTree) throws(EngineError) -> [String] {
         var entries = 0
         var (missing, doubled) = (Offenders(), Offenders())
@@ -273,7 +274,7 @@ extension Table {
         return found
     }
 
-    /// Typed throws do not pass through the closures of arrays.
+    /// Passes a copy of the bytes to `body`: typed throws do not pass through the closures of arrays.
     private func withCopy(
         _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -285,7 +286,7 @@ extension Table {
 }
 
 extension Value {
-    /// For messages.
+    /// The value's text in messages.
     fileprivate var shown: String {
         switch self {
         case .string(let text): "'\(text)'"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reverse of one link column: a tree of (target key, origin key), one entry a link. New entries of the running
-// transaction are collected and entered in order when somebody looks: setting a link on every object of a table
-// would otherwise visit the tree's leaves at random, once a link.
+// The backlinks of one link column: a tree of (target key, origin key), one entry per link. New entries of the running
+// transaction are collected, and inserted in order when the tree is next read: setting a link on every object of a
+// table would otherwise visit the tree's leaves at random, once per link.
 
 package final class LinkTree {
     private let tree: IndexTree
     @exclusivity(unchecked) private var targets: [UInt64] = []
     @exclusivity(unchecked) private var origins: [UInt64] = []
-    /// Collected entries at most: 16 MiB.
+    /// The most collected entries: 16 MiB.
     private static let limit = 1 << 20
 
     init(space: BlockSpace, root: BlockRef, count: UInt64) {
@@ -19,7 +19,7 @@ package final class LinkTree {
     /// As `IndexTree.changedByteCount`.
     var changedByteCount: Int { tree.changedByteCount + targets.count * 16 }
 
-    /// Adds a link; it is in the tree after the next `settled`.
+    /// Adds a link; the entry is in the tree after the next `settled`.
     @inline(__always)
     func insert(target: UInt64, origin: UInt64) throws(EngineError) {
         targets.append(target)
@@ -27,21 +27,21 @@ package final class LinkTree {
         if targets.count >= Self.limit { _ = try settled() }
     }
 
-    /// Removes one link; false where there is none.
+    /// Removes one link. Returns false if there is none.
     func remove(target: UInt64, origin: UInt64) throws(EngineError) -> Bool {
         try settled().remove(value: target, key: origin)
     }
 
-    /// Removes every link to the target, and appends the objects that hold them, ascending, each as often as it links.
+    /// Removes every link to the target, and appends the objects that hold them, ascending, each once per link.
     func removeAll(target: UInt64, into origins: inout [UInt64]) throws(EngineError) {
         try settled().removeAll(value: target, into: &origins)
     }
 
-    /// The tree with everything in it.
+    /// Returns the tree with all collected entries inserted.
     @discardableResult
     func settled() throws(EngineError) -> IndexTree {
         if targets.isEmpty { return tree }
-        // Whoever looks may only read: the transaction is told of it all the same.
+        // The caller may only read, but a failure must be recorded in the transaction nevertheless.
         do throws(EngineError) { try settle() } catch { throw tree.space.unfinished(error) }
         return tree
     }
@@ -70,7 +70,7 @@ package final class LinkTree {
         if let failure { throw failure }
     }
 
-    /// Forgets what the transaction did and shows that root.
+    /// Discards the changes of the transaction and shows that root.
     func rollback(root: BlockRef, count: UInt64) {
         targets.removeAll()
         origins.removeAll()
@@ -84,14 +84,14 @@ package final class LinkTree {
     }
 }
 
-/// Sorts pairs of words by the first, then the second: least significant byte first, passes over bytes that are
-/// equal in all left out. O(n) a pass; keys of a million objects take five.
+/// Sorts pairs of words by the first word, then the second: radix sort from the least significant byte, without the
+/// passes over bytes that are equal in all pairs. O(n) per pass; keys of a million objects take five.
 enum PairSort {
     static func sort(_ first: inout [UInt64], _ second: inout [UInt64]) {
         let count = first.count
         var otherFirst = [UInt64](repeating: 0, count: count)
         var otherSecond = otherFirst
-        // The second word matters where it does not ascend already.
+        // The second words need sorting only if they do not ascend already.
         if !isAscending(second) {
             for shift in stride(from: 0, to: 64, by: 8)
             where pass(by: second, first, second, shift, &otherFirst, &otherSecond) {
@@ -111,7 +111,7 @@ enum PairSort {
         return true
     }
 
-    /// One stable pass; false where the byte is the same in all, and nothing was moved.
+    /// Runs one stable pass. Returns false, without moving anything, if the byte is the same in all pairs.
     private static func pass(
         by key: [UInt64], _ first: [UInt64], _ second: [UInt64], _ shift: Int, _ toFirst: inout [UInt64],
         _ toSecond: inout [UInt64]

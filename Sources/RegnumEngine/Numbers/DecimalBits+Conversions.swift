@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal128 from and to integers, binary floating point and text.
+// Converts Decimal128 to and from integers, binary floating point and text.
 
 extension DecimalBits {
     package init(_ value: Int64) { self = .rounded(value < 0, WideInteger(UInt128(value.magnitude)), 0) }
 
     package init(_ value: UInt64) { self = .rounded(false, WideInteger(UInt128(value)), 0) }
 
-    /// The shortest number that is read back as the same Double: 0.1 for 0.1.
+    /// Creates the shortest decimal that converts back to the same Double: 0.1 for 0.1.
     package init(_ value: Double) {
         if value.isNaN {
             self = .nan
@@ -17,17 +17,17 @@ extension DecimalBits {
         }
     }
 
-    /// The shortest number that is read back as the same Float.
+    /// Creates the shortest decimal that converts back to the same Float.
     package init(_ value: Float) {
         if value.isFinite { self.init(value.description) } else { self.init(Double(value)) }
     }
 
-    /// The nearest Double. Infinity where it is too large.
+    /// The nearest Double; infinity if the number is too large.
     package var double: Double {
         if isNaN { return .nan }
         if isInfinite { return isNegative ? -.infinity : .infinity }
         let value = coefficient
-        // Both exact, so that one rounding is all there is.
+        // Both operands are exact, so the result is rounded only once.
         if value < 1 << 53, abs(exponent) <= 22 {
             let power = DecimalBits.exactPowers[abs(exponent)]
             let number = exponent < 0 ? Double(UInt64(value)) / power : Double(UInt64(value)) * power
@@ -42,7 +42,7 @@ extension DecimalBits {
         return powers
     }()
 
-    /// The integer, where it is one and fits.
+    /// The number as an Int64; nil if it is not an integer or does not fit.
     package var integer: Int64? {
         guard isFinite else { return nil }
         if coefficient == 0 { return 0 }
@@ -57,20 +57,20 @@ extension DecimalBits {
 // MARK: Text
 
 extension DecimalBits {
-    /// Reads `12`, `-1.5`, `.5`, `1.5E-3`, `nan`, `snan`, `inf` and `infinity`, upper case or lower. NaN for
-    /// everything else. Digits behind the 34th are rounded, half to even.
+    /// Parses `12`, `-1.5`, `.5`, `1.5E-3`, `nan`, `snan`, `inf` and `infinity`, in upper or lower case. Any other text
+    /// gives NaN. Digits after the 34th are rounded, half to even.
     package init(_ text: String) {
         var text = text
         self = text.withUTF8 { DecimalBits.parsed($0) } ?? .nan
     }
 
-    /// Whether the text stands for NaN itself.
+    /// Returns whether the text denotes NaN itself.
     package static func isNaNText(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { parsed($0) }?.isNaN == true
     }
 
-    /// nil for what is no number.
+    /// Returns nil if the text is not a number.
     private static func parsed(_ text: UnsafeBufferPointer<UInt8>) -> DecimalBits? {
         var position = 0
         var isNegative = false
@@ -95,7 +95,7 @@ extension DecimalBits {
             } else if byte.isDigit {
                 hasDigits = true
                 let digit = byte - UInt8(ascii: "0")
-                // 38 digits are exact; what follows only tells that there is more.
+                // 38 digits are exact; later ones only show that there is a rest.
                 if taken < 38 {
                     coefficient = coefficient * 10 + UInt128(digit)
                     if coefficient != 0 { taken += 1 }
@@ -117,7 +117,7 @@ extension DecimalBits {
         return rounded(isNegative, WideInteger(coefficient), exponent, hasMore: hasMore)
     }
 
-    /// `e12`, `E+12`, `e-12`. Beyond a billion all are alike.
+    /// Parses `e12`, `E+12`, `e-12`. Exponents beyond a billion are treated as equal.
     private static func power(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         var rest = text.dropFirst()
         guard text.first == UInt8(ascii: "e") || text.first == UInt8(ascii: "E") else { return nil }
@@ -141,7 +141,7 @@ extension DecimalBits {
         }
     }
 
-    /// Whether a number is written with more places in its exponent than digits behind its point, as `1.23e6`.
+    /// Returns whether a number's exponent exceeds the digits after its decimal point, as in `1.23e6`.
     package static func isExponential(_ text: String) -> Bool {
         let bytes = text.utf8
         guard let mark = bytes.firstIndex(where: { $0 == UInt8(ascii: "e") || $0 == UInt8(ascii: "E") }),
@@ -150,11 +150,11 @@ extension DecimalBits {
         return power > bytes[..<mark].drop { $0 != UInt8(ascii: ".") }.dropFirst().count
     }
 
-    /// Plain as long as 34 digits suffice (and up to 6 zeros behind the point), with an exponent otherwise:
-    /// `9.876543`, `1.23456789E132`. No trailing zeros behind the point.
+    /// The number without an exponent if 34 digits suffice (and at most 6 zeros follow the decimal point), otherwise
+    /// with one: `9.876543`, `1.23456789E132`. No trailing zeros after the decimal point.
     package var text: String { text(isExponential: false) }
 
-    /// As `text`; `isExponential`: with an exponent, however few digits there are.
+    /// As `text`; if `isExponential`, with an exponent, however few digits there are.
     package func text(isExponential: Bool) -> String {
         if isNaN { return "NaN" }
         let sign = isNegative ? "-" : ""
@@ -164,7 +164,7 @@ extension DecimalBits {
         let digits = String(value.coefficient)
         let count = digits.utf8.count
         let exponent = value.exponent
-        // Digits before the point.
+        // The number of digits before the decimal point.
         let whole = count + exponent
         if exponent >= 0, whole <= DecimalBits.digits, !isExponential { return sign + digits + zeros(exponent) }
         if exponent < 0, whole > 0 { return "\(sign)\(digits.prefix(whole)).\(digits.dropFirst(whole))" }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// IEEE 754-2008 decimal128 in its binary encoding (BID), as it lies in files: a sign, a coefficient of up to
-// 34 digits, and an exponent of -6176 ... 6111. All arithmetic is correctly rounded, half to even.
+// IEEE 754-2008 decimal128 in its binary encoding (BID), as stored in files: a sign, a coefficient of up to 34 digits,
+// and an exponent of -6176 ... 6111. All arithmetic is correctly rounded, half to even.
 //
 //   high word   bit 63 sign | bits 62...49 exponent + 6176 | bits 48...0 upper coefficient
 //   low word    lower coefficient
-//   infinity    bits 62...58 are 11110;  NaN 11111, bit 57 set where it is a signaling one
+//   infinity    bits 62...58 are 11110;  NaN 11111, bit 57 set if it is a signaling one
 //
-// Of the many pairs (coefficient, exponent) that mean one number only one is made: that without trailing zeros
-// (with as few as the largest exponent allows). Zero is two words of 0, and has no sign. So equal numbers have
-// equal words, and columns, sets and indexes may compare them as 16 bytes.
+// Of the many pairs (coefficient, exponent) of a number only one is ever produced: the one without trailing zeros (or
+// with as few as the largest exponent allows). Zero is two words of 0, and has no sign. So equal numbers have equal
+// words, and columns, sets and indexes may compare them as 16 bytes.
 
 package struct DecimalBits: Hashable, Sendable {
     package var low: UInt64
     package var high: UInt64
 
-    /// Takes words as they are, also such as are never made here.
+    /// Creates a number from words, including words that no operation here produces.
     @inlinable
     package init(low: UInt64, high: UInt64) {
         self.low = low
@@ -35,7 +35,7 @@ package struct DecimalBits: Hashable, Sendable {
     /// The largest finite number.
     package static let greatest = DecimalBits(false, coefficientLimit - 1, maximumExponent)
 
-    /// From parts that fit.
+    /// Creates a number from parts that must be in range.
     init(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) {
         low = UInt64(truncatingIfNeeded: coefficient)
         high =
@@ -50,14 +50,14 @@ package struct DecimalBits: Hashable, Sendable {
     package var isFinite: Bool { high >> 58 & 31 < 30 }
     package var isZero: Bool { isFinite && coefficient == 0 }
 
-    /// Of a finite number. Coefficients over the limit count as 0, as the standard says.
+    /// The coefficient of a finite number. Coefficients over the limit count as 0, as the standard says.
     var coefficient: UInt128 {
         if high >> 61 & 3 == 3 { return 0 }
         let value = UInt128(high & 0x1_FFFF_FFFF_FFFF) << 64 | UInt128(low)
         return value < DecimalBits.coefficientLimit ? value : 0
     }
 
-    /// Of a finite number.
+    /// The exponent of a finite number.
     var exponent: Int {
         Int(high >> (high >> 61 & 3 == 3 ? 47 : 49) & 0x3FFF) - DecimalBits.bias
     }
@@ -68,7 +68,7 @@ package struct DecimalBits: Hashable, Sendable {
 
     package var magnitude: DecimalBits { isNegative ? negated : self }
 
-    /// Infinity with the sign.
+    /// Returns infinity with the sign.
     static func infinite(_ isNegative: Bool) -> DecimalBits {
         DecimalBits(low: 0, high: infinity.high | (isNegative ? 1 << 63 : 0))
     }
@@ -77,8 +77,8 @@ package struct DecimalBits: Hashable, Sendable {
 // MARK: Rounding
 
 extension DecimalBits {
-    /// The nearest number to `wide` x 10^`exponent`, half to even. `hasMore`: there is more than `wide`, by less
-    /// than 1.
+    /// Returns the nearest number to `wide` x 10^`exponent`, half to even. `hasMore`: the exact value exceeds `wide` by
+    /// less than 1.
     static func rounded(
         _ isNegative: Bool, _ wide: WideInteger, _ exponent: Int, hasMore: Bool = false
     ) -> DecimalBits {
@@ -86,7 +86,7 @@ extension DecimalBits {
         let drop = max(count - digits, minimumExponent - exponent, 0)
         if drop == 0 { return packed(isNegative, wide.low, exponent) }
         if drop > count { return .zero }
-        // All but the last of the digits to drop only tell whether there is something behind it.
+        // All but the last of the dropped digits matter only if one of them is not 0.
         var rest = wide
         var hasRest = hasMore
         var left = drop - 1
@@ -102,7 +102,7 @@ extension DecimalBits {
         return packed(isNegative, quotient.low + (isUp ? 1 : 0), exponent + drop)
     }
 
-    /// From a coefficient of at most 10^34 and an exponent that is not too small: the one form of the number, or
+    /// Packs a coefficient of at most 10^34 and an exponent that is not too small into the number's only form, or
     /// infinity.
     private static func packed(_ isNegative: Bool, _ coefficient: UInt128, _ exponent: Int) -> DecimalBits {
         if coefficient == 0 { return .zero }
@@ -113,7 +113,7 @@ extension DecimalBits {
             coefficient /= 10
             exponent += 1
         }
-        // The binary digits of the number of zeros, the highest first.
+        // Removes trailing zeros: tries the binary digits of their number, the highest first.
         if coefficient % 10 == 0 {
             for step in [32, 16, 8, 4, 2, 1] where exponent + step <= maximumExponent {
                 let (quotient, remainder) = coefficient.quotientAndRemainder(
@@ -133,7 +133,7 @@ extension DecimalBits {
         return DecimalBits(isNegative, coefficient, exponent)
     }
 
-    /// The one form of the number: of what was not made here.
+    /// The number's only form, for words that no operation here produced.
     package var canonical: DecimalBits {
         if isNaN { return isSignaling ? .signalingNaN : .nan }
         if isInfinite { return DecimalBits.infinite(isNegative) }
@@ -144,7 +144,7 @@ extension DecimalBits {
 // MARK: Order
 
 extension DecimalBits {
-    /// -1, 0 or 1. NaN equals itself and lies before all numbers.
+    /// Returns -1, 0 or 1. NaN equals itself and comes before all numbers.
     package static func compare(_ a: DecimalBits, _ b: DecimalBits) -> Int {
         if a == b { return 0 }
         if a.isNaN || b.isNaN { return a.isNaN ? (b.isNaN ? 0 : -1) : 1 }
@@ -157,7 +157,7 @@ extension DecimalBits {
     /// -1, 0 or 1.
     private var sign: Int { isZero ? 0 : isNegative ? -1 : 1 }
 
-    /// Of numbers, neither of them NaN.
+    /// Compares the magnitudes of two numbers, neither of them NaN.
     private static func compareMagnitudes(_ a: DecimalBits, _ b: DecimalBits) -> Int {
         if a.isInfinite || b.isInfinite {
             return a.isInfinite == b.isInfinite ? 0 : a.isInfinite ? 1 : -1
@@ -168,7 +168,7 @@ extension DecimalBits {
         let gap = a.exponent - b.exponent
         let lead = gap + PowersOfTen.digitCount(left) - PowersOfTen.digitCount(right)
         if lead != 0 { return lead < 0 ? -1 : 1 }
-        // With the first digits in one place, the gap is that of the digit counts: below 34.
+        // The leading digits have the same weight, so the gap is the difference of the digit counts: below 34.
         if gap > 0 { left *= PowersOfTen.wide(gap) } else { right *= PowersOfTen.wide(-gap) }
         return left == right ? 0 : left < right ? -1 : 1
     }
@@ -188,7 +188,7 @@ extension DecimalBits {
         return a.exponent >= b.exponent ? sum(a, b) : sum(b, a)
     }
 
-    /// Of finite numbers that are not 0, `a` with the larger exponent.
+    /// Adds finite numbers that are not 0; `a` has the larger exponent.
     private static func sum(_ a: DecimalBits, _ b: DecimalBits) -> DecimalBits {
         var left = WideInteger(a.coefficient)
         let right = WideInteger(b.coefficient)
@@ -197,8 +197,8 @@ extension DecimalBits {
             left = left.timesPowerOfTen(gap)
             return difference(a.isNegative, left, b.isNegative, right, b.exponent)
         }
-        // With 34 digits on the left, the right may be less than a hundredth of its last digit: then it only
-        // decides about rounding.
+        // With 34 digits on the left, the right may be less than a hundredth of its last digit: then it only affects
+        // rounding.
         let shift = digits - PowersOfTen.digitCount(left.low)
         left = left.timesPowerOfTen(shift)
         let rest = gap - shift
@@ -236,7 +236,7 @@ extension DecimalBits {
         if b.isZero { return a.isZero ? .nan : infinite(isNegative) }
         if a.isZero { return .zero }
         let divisor = b.coefficient
-        // So that the quotient has 35 or 36 digits.
+        // Gives the quotient 35 or 36 digits.
         let shift = 35 + PowersOfTen.digitCount(divisor) - PowersOfTen.digitCount(a.coefficient)
         let (quotient, remainder) = WideInteger(a.coefficient).timesPowerOfTen(shift).divided(by: divisor)
         return rounded(isNegative, quotient, a.exponent - b.exponent - shift, hasMore: remainder != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unsigned integers of 256 bits, as far as decimal arithmetic needs them: the product of two coefficients of
+// Unsigned integers of 256 bits, with the operations that decimal arithmetic needs: the product of two coefficients of
 // 34 digits has 68 digits, 226 bits.
 
 struct WideInteger {
@@ -18,13 +18,13 @@ struct WideInteger {
         return WideInteger(product.low, high: product.high)
     }
 
-    /// The product has to fit.
+    /// Multiplies; the product must fit.
     func times(_ factor: UInt128) -> WideInteger {
         let lower = low.multipliedFullWidth(by: factor)
         return WideInteger(lower.low, high: high &* factor &+ lower.high)
     }
 
-    /// The power may be up to 76; the product has to fit.
+    /// Multiplies by a power of ten. The power may be up to 76; the product must fit.
     func timesPowerOfTen(_ power: Int) -> WideInteger {
         power <= 38
             ? times(PowersOfTen.wide(power))
@@ -46,7 +46,7 @@ struct WideInteger {
         return WideInteger(low, high: a.high &+ b.high &+ (carry ? 1 : 0))
     }
 
-    /// `a` is not smaller than `b`.
+    /// Subtracts; `a` must not be smaller than `b`.
     static func - (a: WideInteger, b: WideInteger) -> WideInteger {
         let (low, borrow) = a.low.subtractingReportingOverflow(b.low)
         return WideInteger(low, high: a.high &- b.high &- (borrow ? 1 : 0))
@@ -58,7 +58,7 @@ struct WideInteger {
 
     var isZero: Bool { high == 0 && low == 0 }
 
-    /// Decimal digits; 0 has none. Of numbers below 10^76.
+    /// The number of decimal digits; 0 has none. Only for numbers below 10^76.
     var digitCount: Int {
         if high == 0 { return PowersOfTen.digitCount(low) }
         let upper = divided(by: PowersOfTen.wide(38)).quotient.low
@@ -73,13 +73,13 @@ enum PowersOfTen {
         return table
     }()
 
-    /// 10^0 ... 10^38.
+    /// Returns 10^`power`, for powers 0 ... 38.
     static func wide(_ power: Int) -> UInt128 { table[power] }
 
-    /// Decimal digits; 0 has none.
+    /// Returns the number of decimal digits; 0 has none.
     static func digitCount(_ value: UInt128) -> Int {
         if value == 0 { return 0 }
-        // 1233 / 4096 is a little over log10(2): exact or one too few for all widths up to 128 bits.
+        // 1233 / 4096 is slightly more than log10(2): the guess is exact or one too low for all widths up to 128 bits.
         let guess = ((128 - value.leadingZeroBitCount) * 1233) >> 12
         return guess > 38 ? 39 : value >= table[guess] ? guess + 1 : guess
     }
