@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of an inner node of a tree of row groups: one page, up to 64 children as a structure of arrays.
+// The layout of an inner node of a tree of row groups: one page, up to 64 children as a structure of arrays.
 //
 //   offset size  meaning
 //        0   32  block header
@@ -30,7 +30,7 @@ package enum GroupNodeLayout {
     package static func ref(_ node: UnsafeRawPointer, _ i: Int) -> BlockRef { BlockRef(reading: node + refs + i &* 40) }
 
     /// The child whose keys may include `key`: the last one whose first key is not above it, or 0. Interpolates,
-    /// because keys are handed out in sequence, then steps or searches.
+    /// because keys are assigned in sequence, then falls back to binary search.
     package static func child(_ node: UnsafeRawPointer, for key: UInt64) -> Int {
         let n = count(node)
         let low = firstKey(node, 0)
