@@ -238,8 +238,8 @@ extension PendingExtent {
 }
 
 extension FreeSpace {
-    /// Applies the pages below `limit` that a recorded commit freed: free at once, or pending. Throws if more pages are
-    /// pending than there are.
+    /// Applies the pages below `limit` that a recorded commit freed: they become free immediately, or pending. Throws
+    /// if more pages are pending than exist.
     fileprivate mutating func release(
         _ freed: [PendingExtent], below limit: UInt64, _ pending: inout [PendingExtent]
     ) throws(EngineError) {

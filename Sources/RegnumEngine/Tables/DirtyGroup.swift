@@ -452,7 +452,7 @@ package final class DirtyGroup {
     }
 
     /// Appends all rows of `other`, whose keys must all be above the keys here. Merges small neighbours. Throws if the
-    /// groups do not fit together, as only in a damaged tree.
+    /// groups do not fit together, which only damage can cause.
     package func append(rowsOf other: DirtyGroup) throws(EngineError) {
         let (mine, its) = (view.pointee, other.view.pointee)
         guard mine.count + its.count <= FormatLimits.rowsPerGroup,

@@ -37,7 +37,7 @@ package enum GroupNodeLayout {
         let high = firstKey(node, n &- 1)
         if key >= high { return n &- 1 }
         if key <= low { return 0 }
-        // key - low < high - low, so the guess is below n - 1; 64 * 2^58 would overflow, keys stay far below.
+        // key - low < high - low, so the guess is below n - 1. 64 * 2^58 would overflow, but keys are far smaller.
         let guess = Int(
             truncatingIfNeeded: (key &- low).multipliedFullWidth(by: UInt64(n &- 1)).high == 0
                 ? (key &- low) &* UInt64(n &- 1) / (high &- low) : 0)
@@ -65,7 +65,7 @@ package enum GroupNodeLayout {
             guard i == 0 || firstKey(node, i) > firstKey(node, i - 1) else {
                 throw corrupted("a node's keys are out of order", page: ref.page)
             }
-            // So that sums over a path never overflow.
+            // Ensures that sums over a path never overflow.
             guard rowCount(node, i) >= 1, rowCount(node, i) < 1 << 48 else {
                 throw corrupted("a node has impossible row counts", page: ref.page)
             }

@@ -84,7 +84,7 @@ extension GroupTree {
         // Allow for rows that are a little longer.
         let fitting = rows * pages * page / byteCount * 127 / 128
         guard fitting < most, fitting >= most * 7 / 8 else { return most }
-        // Only if whole pages per row decrease by at least one thirty-second.
+        // Worthwhile only if it lowers the bytes per row, in whole pages, by about a thirty-second.
         return 33 * pages * most < 32 * ((whole + page - 1) / page) * fitting ? fitting : most
     }
 

@@ -245,7 +245,7 @@ extension Table {
         return try elementTree(column).count(try storedCollection(column, location))
     }
 
-    /// Returns the value of element `index`, of a dictionary entry its value; nil if there is none. `listValue`
+    /// Returns the value of element `index`, for a dictionary that of the entry; nil if there is none. `listValue`
     /// requires that the element exists.
     package func elementValue(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ index: Int

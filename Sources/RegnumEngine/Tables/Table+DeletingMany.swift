@@ -5,7 +5,7 @@
 //   2 trees that lose many entries are traversed once, leaf by leaf; from others each entry is removed separately
 //   3 each row group closes its gaps once
 //
-// If very many objects are deleted, leaves and groups are packed at once, while they are in the processor's cache.
+// If very many objects are deleted, leaves and groups are packed immediately, while they are in the processor's cache.
 
 import RegnumSystem
 
@@ -68,7 +68,7 @@ extension Session {
 }
 
 extension Table {
-    /// Deleting one in so many objects counts as many: all leaves and groups are then traversed.
+    /// If at least one in so many objects is deleted, all leaves are traversed.
     private static let muchOf = 16
 
     /// As `Session.deleteTogether`.
@@ -113,8 +113,8 @@ extension Table {
         return passed
     }
 
-    /// True if so many objects go that packing at once pays: at least as many as changes between two memory checks.
-    /// With fewer, the next call would pack the same blocks again.
+    /// True if so many objects are deleted that packing immediately pays: at least the number of changes between two
+    /// memory checks, and a sixteenth of the table. With fewer, the next call would pack the same blocks again.
     private func isVeryMuch(_ keys: [UInt64]) -> Bool {
         keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
     }

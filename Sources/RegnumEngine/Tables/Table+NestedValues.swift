@@ -42,8 +42,7 @@ struct LastNested {
 }
 
 extension Table {
-    /// Returns the value that the path leads to, nil if none. Calls no code of the program. O(depth), O(1) for the path
-    /// of the last call.
+    /// Returns the value at the end of the path; nil if there is none. O(depth), O(1) for the path of the last call.
     package func nested(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ path: [NestedStep]
     ) throws(EngineError) -> NestedLook? {

@@ -34,7 +34,7 @@
 
 package enum IndexNodeLayout {
     static let entryLimit = 1024
-    /// The limit of a leaf whose values and keys are arithmetic sequences, as counted-up primary keys are. Not larger,
+    /// The limit of a leaf whose values and keys are arithmetic sequences, such as sequential primary keys. Not larger,
     /// because changing such a leaf unpacks it, and a damaged file may claim this many entries in each page.
     static let sequenceEntryLimit = 4096
     static let fixedChildLimit = 63
@@ -57,8 +57,8 @@ package enum IndexNodeLayout {
 
     @inline(__always) static func roundedUp(_ byteCount: Int) -> Int { (byteCount &+ 7) & ~7 }
 
-    /// Checks a leaf or branch to the extent that no read of it can leave the block. The header must have been checked.
-    /// About 1 µs; throws `.corrupted`.
+    /// Checks the order of a leaf or branch, and that no read of it can leave its block. The header must have been
+    /// checked. About 1 µs; throws `.corrupted`.
     package static func check(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) {
         let form = bytes.load(fromByteOffset: formOffset, as: UInt8.self)
         let level = bytes.load(fromByteOffset: levelOffset, as: UInt8.self)

@@ -2,7 +2,7 @@
 // Removes many entries from an index at once: those of many objects in one pass over its leaves, or those of one value.
 
 extension IndexTree {
-    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves are sealed at once.
+    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves are sealed immediately.
     func removeAll(_ keys: KeySet, packing: Bool) throws(EngineError) {
         guard state.pointee.count > 0 else { return }
         state.pointee.tail = nil

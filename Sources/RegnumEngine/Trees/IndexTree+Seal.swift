@@ -45,8 +45,8 @@ extension IndexTree {
         return root
     }
 
-    /// Calls `change`, which changes the leaves of this branch only, and seals them at once. The branch, which is not
-    /// the last of the tree, stays in memory; only its children change.
+    /// Calls `change`, which changes the leaves of this branch only, and seals them immediately. The branch, which is
+    /// not the last of the tree, stays in memory; only its children change.
     func packLeaves(
         of node: IndexNodePointer, behind change: () throws(EngineError) -> Int
     ) throws(EngineError) -> Int {
@@ -144,8 +144,8 @@ extension IndexTree {
         }
     }
 
-    /// Appends `next` to `run`. Throws if they are out of order, as only damage causes, because they must not share a
-    /// block.
+    /// Appends `next` to `run`. Throws if they are out of order, which only damage can cause, because they must not
+    /// share a block.
     private func join(_ run: IndexNodePointer, _ next: IndexNodePointer) throws(EngineError) {
         let (n, m) = (run.pointee.count, next.pointee.count)
         guard

@@ -162,8 +162,8 @@ package enum MixedCodec {
         /// All bytes, with the tag.
         let whole: UnsafeRawBufferPointer
 
-        /// Checks all offsets of a list or dictionary, O(n). With `isLook` only their room, O(1): then its parts must
-        /// be read by `checkedPart`.
+        /// Checks all offsets of a list or dictionary, O(n). With `isLook`, checks only that there is room for them,
+        /// O(1): its parts must then be read by `checkedPart`.
         package init(_ bytes: UnsafeRawBufferPointer, isLook: Bool = false) throws(EngineError) {
             guard let first = bytes.first else {
                 (tag, count, payload, parts, whole) = (nil, 0, bytes, 0, bytes)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates strings from stored bytes, and copies such bytes. Short ones avoid the byte loop of `String(decoding:as:)`
+// Creates strings from stored bytes, and copies stored bytes. Short ones avoid the byte loop of `String(decoding:as:)`
 // and the call of a copy function.
 
 import RegnumSystem
 
-/// Creates strings from stored bytes, and copies such bytes.
+/// Creates strings from stored bytes, and copies stored bytes.
 @usableFromInline
 package enum StoredText {
     /// The most bytes that a Swift string on a 64-bit system stores inline, without an allocation.

@@ -17,8 +17,8 @@ extension Session {
         return low < tables.count && tables[low].definition.key == key ? tables[low] : nil
     }
 
-    /// In a write: writes back modified collections of tables that have a content index or backlinks; other tables have
-    /// none to write back here. Rows may move: call this before a query reads its first row.
+    /// In a write: writes back modified collections of tables with a content index or backlinks, which may be queried
+    /// only afterwards. Rows may move: call this before a query reads its first row.
     package func writeBackIndexed() throws(EngineError) {
         guard state.pointee.isWriting else { return }
         for table in tables { try table.flushIndexedCollections() }

@@ -360,8 +360,7 @@ package final class Session {
         guard database.canSpill else { return }
         space.spillLimit = limits.sealed.lowerBound
         space.spill = { [unowned self] in
-            // Indexes must read what open collections dropped, so `relieve` runs first. A spill that failed is not
-            // retried.
+            // Indexes must still read what open collections dropped: `relieve` first. Failed spills are not retried.
             let isEarly = tables.contains { $0.hasOpenIndexedCollection }
             if isEarly { reliefDue = 0 }
             if !isEarly { space.spillLimit = database.spill(space, before: current, base: ticket) ?? .max }
@@ -442,9 +441,8 @@ package final class Session {
         if made.isFileLong { database.shrinkIfLong(current) }
     }
 
-    /// As `commitWrite`, but does not wait: the session shows the changes at once, others see them when they are
-    /// durable. Then `onDone` is called, on any thread; if it receives an error, the changes are abandoned and
-    /// `comeBack` is due.
+    /// As `commitWrite`, but does not wait: the session shows the changes now, others when they are durable. Then
+    /// `onDone` is called, on any thread; after an error the changes are abandoned and `comeBack` is due.
     package func commitWriteLater(
         _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void
     ) throws(EngineError) {

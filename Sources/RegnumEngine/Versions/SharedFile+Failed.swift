@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a process that can no longer write publishes its failed commits, so that other processes can keep writing.
 //
-// By the file, the pages of a failed commit are free. Sessions may keep showing that commit for as long as they like,
-// so their process keeps the writer lock until a commit of its own records whose pages they are
-// (`Database.recordFailed`). A database that has itself failed can make no such commit: then the process publishes the
-// highest number of its failed commits and where their pages end, pins their numbers like any others, and releases the
+// According to the file, the pages of a failed commit are free. Sessions may keep showing that commit for as long as
+// they like, so their process keeps the writer lock until a commit of its own records those pages as in use
+// (`Database.recordFailed`). A database that has itself failed can make no such commit. Its process then publishes the
+// highest number of its failed commits and the end of their pages, pins their numbers like any others, and releases the
 // lock. While they are published, other processes
 //
-//  1  write to no free page before that end, only after it and at the end of the file: what the failed commits have
-//     written stays
+//  1  write to no free page before that end, only after it and at the end of the file, so the pages that the failed
+//     commits have written stay intact
 //  2  give no version a number that a failed commit had: the blocks that failed commits share with the version they
 //     were built on are needed up to those numbers, so the pins keep them
 //
-// This ends with the last of those sessions, or with the process. Damaged words count as zero: if the disk fails and
-// the lock file is damaged at once, a session may show what others have written over its pages.
+// This ends with the last of those sessions, or with the process. Damaged words count as zero: if the disk has failed
+// and the lock file is damaged too, a session may show pages that others have overwritten.
 
 extension SharedFile {
     /// Failed commits that a process shows; zeros if none.

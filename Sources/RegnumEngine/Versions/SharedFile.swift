@@ -341,7 +341,7 @@ final class SharedFile: @unchecked Sendable {
 
     private func word(at offset: Int) -> Word { Word(base, at: offset) }
 
-    /// Word 0 of a slot is the oldest pin; the next 62 are pins.
+    /// Word 0 of a slot is the oldest pin if the others do not suffice; the next 62 are pins.
     func pinWord(_ slot: Int, _ word: Int) -> Word {
         self.word(at: Self.slotsOffset + slot * Self.slotByteCount + word * 8)
     }

@@ -102,9 +102,10 @@ extension Database {
         else { throw .overwritten(path: path) }
     }
 
-    /// True if both slots are later than the newest version. An unpublished commit explains only one of them: the other
-    /// slot has the commit before it. By then, pages of the version shown may have been reused. Always false for an
-    /// encrypted file: its slots cannot be read this way, and what was read before lies decrypted in private memory.
+    /// True if both slots are later than the newest version. An unpublished commit explains only one of them, because
+    /// the other slot has the commit before it. If both are later, pages of the version shown may have been reused.
+    /// Always false for an encrypted file: its slots cannot be read this way, and pages read before are decrypted
+    /// copies in private memory.
     private var hasLaterSlots: Bool {
         guard let shared, !isEncrypted else { return false }
         let (a, b) = (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hand-off of the writer lock to an asynchronous writer that does not block its own thread to acquire it.
 //
-//     offerTurn waits for the gate ──▶ offered ──accept──▶ the session it was meant for writes
-//                                        └────take────▶ the next thread to begin a write; `onTaken` offers again
+//     offerTurn waits for the lock ──▶ offered ──accept──▶ the session it was meant for writes
+//                                        └────take────▶ the next thread to begin a write; `onTaken` asks again
 //
 // A thread that begins a write must never wait for a lock that is offered to itself. So the lock is only offered while
 // no thread waits for it, and the first thread that asks for it while it is offered takes it.
