@@ -10,11 +10,11 @@ package struct LinesAhead {
         var byteCount: Int
     }
 
-    /// More parallel streams are slower again.
+    /// The most parallel streams; more are slower again.
     private static let wantedStretches = 16
-    /// Eight columns of `Double`: touched memory must still be in the second-level cache when it is read.
+    /// The most bytes, eight columns of `Double`: they must still be in the second-level cache when they are read.
     private static let wantedByteCount = 64 << 10
-    /// The hardware prefetcher handles longer stretches well enough.
+    /// The longest stretch to touch; the hardware prefetcher handles longer ones well enough.
     private static let longestByteCount = 16 << 10
     private static let capacity = 64
 

@@ -102,7 +102,8 @@ extension Table {
         store(value, column, group, row)
     }
 
-    /// As `set`, regardless of ownership. `withBacklinks`: false if the backlink tree already matches the new value.
+    /// As `set`, but does not delete a row that loses its owner. `withBacklinks`: false if the backlink tree already
+    /// matches the new value.
     func replace(
         _ value: Value, _ column: Int, of key: ObjectKey, withBacklinks: Bool = true
     ) throws(EngineError) {

@@ -6,7 +6,7 @@
 
 /// Order-preserving encodings of values.
 package enum IndexKey {
-    /// The longest value that is stored whole; of a longer one, this many bytes and a digest of 16 bytes.
+    /// The longest value that is stored whole. Of a longer one, this many bytes and a 16-byte digest are stored.
     package static let exactByteCount = 1000
     /// The most bytes that an entry of a `bytes` tree stores.
     package static let storedByteCount = exactByteCount + 16

@@ -73,7 +73,7 @@ package final class VersionRegistry: Sendable {
     /// for a moment. The argument is the number of the version that has no slot any more. Set once, before this object
     /// is shared.
     nonisolated(unsafe) var finish: (UInt64) throws(EngineError) -> Void = { _ in }
-    /// Called when no session shows a version any more that was never published. Set once, as `finish`.
+    /// Called when the last pin of a version that was never published is released. Set once, like `finish`.
     nonisolated(unsafe) var onUnpinnedUnpublished: () -> Void = {}
 
     private let mutant: ProtocolMutant?
@@ -89,8 +89,8 @@ package final class VersionRegistry: Sendable {
         self.load = load
     }
 
-    /// Number of the newest version. If the lock file is damaged or was replaced by an older one, the newest that this
-    /// process knows.
+    /// The number of the newest version. If the lock file is damaged or was replaced by an older one, that of the
+    /// newest version known to this process.
     package var latestNumber: UInt64 {
         let known = newestNumber.load(ordering: .acquiring)
         guard let shown = shared?.newest else { return known }
@@ -106,8 +106,7 @@ package final class VersionRegistry: Sendable {
         while true {
             let number = latestNumber
             if let version = try tryPinNewest() { return version }
-            // Its slot is overwritten and the next number is not published: a process is doing so, or ended before it
-            // could.
+            // Its slot is overwritten and the next number is not published: a process is doing so, or ended before.
             try finish(number)
         }
     }
