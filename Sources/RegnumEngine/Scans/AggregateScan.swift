@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, least and greatest values of a column of one group, of all rows or of those in a bitmap. Nulls and NaN do
-// not count. At most 1,024 rows a call; no allocation; any thread.
+// Sums, minima and maxima of a column of one group, over all rows or those in a bitmap. Nulls and NaN are ignored. At
+// most 1,024 rows per call; no allocation; any thread.
 
-/// What is known of the integers seen so far.
+/// The aggregate of the integers seen so far.
 package struct IntegerAggregate: Sendable, Equatable {
     package var count = 0
-    /// Wraps.
+    /// Wraps on overflow.
     package var sum: Int64 = 0
     package var min = Int64.max
     package var max = Int64.min
     package init() {}
 
-    /// False where the sum is exact.
+    /// False if the sum is exact.
     package var mayHaveWrapped: Bool {
         count > 0 && Swift.max(min.magnitude, max.magnitude).multipliedReportingOverflow(by: UInt64(count) * 2).overflow
     }
 }
 
-/// What is known of the floating-point numbers seen so far. The sum has one order of addition, whatever the machine:
-/// eight running sums a group, row by row in turn, added in pairs at the end of the group.
+/// The aggregate of the floating-point numbers seen so far. The order of addition is the same on every machine: eight
+/// running sums per group, row by row in turn, added in pairs at the end of the group.
 package struct DoubleAggregate: Sendable, Equatable {
     package var count = 0
     package var sum = 0.0
@@ -28,7 +28,7 @@ package struct DoubleAggregate: Sendable, Equatable {
 }
 
 package enum AggregateScan {
-    /// `rows` nil takes all of them.
+    /// `rows` nil means all rows.
     package static func integers(
         _ column: ColumnView, _ count: Int, _ rows: RowBitmap?, into total: inout IntegerAggregate
     ) {
@@ -53,7 +53,7 @@ package enum AggregateScan {
         }
     }
 
-    /// The zone knows the least and the greatest; without one, the values are looked at.
+    /// Takes the minimum and maximum from the zone map; without one, from the values.
     @inline(__always)
     private static func packed<T: FixedWidthInteger & UnsignedInteger>(
         _ column: ColumnView, _ count: Int, _ type: T.Type, _ total: inout IntegerAggregate
@@ -78,7 +78,8 @@ package enum AggregateScan {
         total.max = Swift.max(total.max, high)
     }
 
-    /// Eight bytes a step: every second value is added to a lane of twice its width, which 1,024 rows do not overflow.
+    /// Adds eight bytes per step: every second value is added in a lane of twice its width, which 1,024 rows cannot
+    /// overflow.
     @inline(__always)
     private static func packedSum<T: FixedWidthInteger & UnsignedInteger>(
         _ data: UnsafeRawPointer, _ count: Int, _ type: T.Type
@@ -117,7 +118,7 @@ package enum AggregateScan {
             : floats(column, count, rows, Double.self, &total)
     }
 
-    /// All rows of a column that has a zone, and so no NaN: the sum alone is left to find.
+    /// All rows of a column with a zone map, and therefore without NaN: only the sum has to be computed.
     @inline(__always)
     private static func numbers<T: BinaryFloatingPoint & SIMDScalar>(
         _ column: ColumnView, _ count: Int, _ type: T.Type, _ total: inout DoubleAggregate
@@ -193,7 +194,7 @@ package enum AggregateScan {
         return SIMD8<Double>(data.loadUnaligned(fromByteOffset: row &* 4, as: SIMD8<Float>.self))
     }
 
-    /// The 64 rows of a word that are asked for and not null.
+    /// The selected, non-null rows of a word of 64.
     @inline(__always)
     private static func selected(_ column: ColumnView, _ count: Int, _ rows: RowBitmap?, _ word: Int)
         -> UInt64

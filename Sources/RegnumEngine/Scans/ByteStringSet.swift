@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which texts or data of a column are in a set.
+// Tests which texts or data of a column are in a set.
 
-/// A set of byte strings for many lookups: the strings one behind the other, and an open hash table that holds half of
-/// each one's hash, so that hardly ever a string is looked at that is another one.
+/// A set of byte strings for many lookups: the concatenated strings, and an open-addressing hash table that holds half
+/// of each hash, so that a lookup hardly ever compares a different string.
 package struct ByteStringSet: Sendable {
     package let isFolded: Bool
-    /// The strings in the order in which they came, each once.
+    /// The strings in insertion order, each once.
     private let heap: [UInt8]
-    /// Where each string ends.
+    /// The end offset of each string.
     private let ends: [Int]
-    /// The upper half of a string's hash, below it the number of the string + 1; 0 where there is none. A power of two
-    /// of places.
+    /// The upper half of a string's hash, and below it the number of the string + 1; 0 if empty. The size is a power of
+    /// two.
     private let table: [UInt64]
-    /// `ValueHash.factor`, at hand.
+    /// A copy of `ValueHash.factor`, for fast access.
     private let factor: UInt64
-    /// Of the hashes of all strings: the same whatever order they came in.
+    /// The sum of the hashes of all strings: independent of their order.
     private let sum: UInt64
 
-    /// `values` are folded where `isFolded`. O(all their bytes).
+    /// Folds `values` if `isFolded`. O(total bytes).
     package init(_ values: [[UInt8]], isFolded: Bool = false) {
         let factor = ValueHash.factor
         var sum: UInt64 = 0
@@ -51,10 +51,10 @@ package struct ByteStringSet: Sendable {
 
     package var count: Int { ends.count }
 
-    /// The strings in the order in which they came, each once.
+    /// The strings in insertion order, each once.
     package subscript(number: Int) -> [UInt8] { Array(heap[(number == 0 ? 0 : ends[number - 1])..<ends[number]]) }
 
-    /// True where all strings are shorter than that. O(count).
+    /// True if all strings are shorter than `byteCount`. O(count).
     package func areShorter(than byteCount: Int) -> Bool {
         var start = 0
         for end in ends {
@@ -71,7 +71,7 @@ package struct ByteStringSet: Sendable {
         withLookup { $0.contains(Self.start(value), value.count) }
     }
 
-    /// The set in place, for a loop over many values.
+    /// Unsafe pointers to the set, for loops over many values.
     struct Lookup {
         fileprivate let heap: UnsafeBufferPointer<UInt8>
         fileprivate let ends: UnsafeBufferPointer<Int>
@@ -115,12 +115,12 @@ package struct ByteStringSet: Sendable {
 
     // MARK: Hashing
 
-    /// Where the bytes begin; of none anywhere.
+    /// The address of the bytes; any valid address if there are none.
     private static func start(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer {
         bytes.baseAddress ?? IndexText.empty.address
     }
 
-    /// Eight bytes at a time, as they are or folded. Folding what is folded changes nothing.
+    /// Hashes eight bytes at a time, as they are or folded. Folding is idempotent.
     @inline(__always)
     fileprivate static func hash(
         _ bytes: UnsafeRawPointer, _ byteCount: Int, isFolded: Bool, _ factor: UInt64
@@ -146,7 +146,7 @@ package struct ByteStringSet: Sendable {
             index &+= 8
         }
         if index == byteCount { return mixed(hash, factor) }
-        // The last eight bytes, some of them again; of fewer all.
+        // The last eight bytes, which may overlap those before; or all of them if there are fewer.
         var rest: UInt64 = 0
         if byteCount >= 8 {
             rest = bytes.loadUnaligned(fromByteOffset: byteCount &- 8, as: UInt64.self)
@@ -159,7 +159,7 @@ package struct ByteStringSet: Sendable {
         return mixed(hash ^ rest, factor)
     }
 
-    /// All bits of the result depend on all bits of the word.
+    /// Every bit of the result depends on every bit of the word.
     @inline(__always)
     private static func mixed(_ word: UInt64, _ factor: UInt64) -> UInt64 {
         let product = word.multipliedFullWidth(by: factor)
@@ -169,12 +169,12 @@ package struct ByteStringSet: Sendable {
 }
 
 extension ByteStringSet: Hashable {
-    /// True for sets of the same strings, whatever order they came in. O(all their bytes).
+    /// True for sets of the same strings in any order. O(total bytes).
     package static func == (a: ByteStringSet, b: ByteStringSet) -> Bool {
         guard a.isFolded == b.isFolded, a.sum == b.sum, a.ends.count == b.ends.count, a.heap.count == b.heap.count
         else { return false }
         if a.ends == b.ends, a.heap == b.heap { return true }
-        // Each is there once: it is enough that all of `a` are in `b`.
+        // Strings are unique, so it is enough that all of `a` are in `b`.
         return a.heap.withUnsafeBytes { heap in
             b.withLookup { lookup in
                 var start = 0

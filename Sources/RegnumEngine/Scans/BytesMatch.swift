@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of one string or data value, on its bytes.
+// Tests of one string or data value on its bytes.
 
-// The only decomposition to be had without Foundation.
+// The only decomposition available without Foundation.
 @_spi(_Unicode) import Swift
 
 /// Operators on bytes.
@@ -9,13 +9,13 @@ package enum BytesOperator: UInt8, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, prefix, suffix, contains, like
 }
 
-/// One test of bytes. `needle` is folded where `isFolded`.
+/// A test of bytes. `needle` is folded if `isFolded`.
 package struct BytesTest: Sendable, Hashable {
     package let operation: BytesOperator
     package let needle: [UInt8]
     /// [c]
     package let isFolded: Bool
-    /// [d] or [cd]: the value is decomposed and stripped first, see `diacriticFree`.
+    /// [d] or [cd]: the value is first decomposed and stripped of marks; see `UnicodeFolding`.
     package let isDiacriticInsensitive: Bool
 
     package init(
@@ -32,7 +32,7 @@ package struct BytesTest: Sendable, Hashable {
         }
     }
 
-    /// True where the value passes. A null value never gets here. O(length of the value x length of the needle).
+    /// True if the value passes. Must not be called for null. O(length of the value × length of the needle).
     package func matches(_ value: UnsafeRawBufferPointer) -> Bool {
         if isDiacriticInsensitive {
             let folded = UnicodeFolding.fold(value, ignoresCase: isFolded)
@@ -45,7 +45,7 @@ package struct BytesTest: Sendable, Hashable {
 }
 
 package enum BytesMatch {
-    /// `needle` is folded already where `isFolded`.
+    /// `needle` must be folded already if `isFolded`.
     package static func matches(
         _ operation: BytesOperator, _ value: UnsafeRawBufferPointer, _ needle: UnsafeRawBufferPointer,
         isFolded: Bool
@@ -72,7 +72,7 @@ package enum BytesMatch {
         }
     }
 
-    /// The bytes of `value` from `start` on against all of `needle`; there must be enough of them.
+    /// Compares the bytes of `value` from `start` on with all of `needle`; `value` must be long enough.
     @inline(__always)
     static func isEqual(
         _ value: UnsafeRawBufferPointer, _ start: Int, _ needle: UnsafeRawBufferPointer, _ isFolded: Bool
@@ -100,7 +100,7 @@ package enum BytesMatch {
         return true
     }
 
-    /// Order as unsigned bytes, the shorter first where one starts the other.
+    /// Compares as unsigned bytes, a prefix before any value that it begins.
     @inlinable
     package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let common = a.count < b.count ? a.count : b.count
@@ -114,7 +114,7 @@ package enum BytesMatch {
         return a.count &- b.count
     }
 
-    /// `*` is any run, `?` one character of UTF-8. O(value x needle) at worst, no recursion.
+    /// `*` matches any run, `?` one UTF-8 character. O(value × needle) at worst, not recursive.
     static func like(_ value: UnsafeRawBufferPointer, _ pattern: UnsafeRawBufferPointer, isFolded: Bool)
         -> Bool
     {
@@ -159,9 +159,9 @@ package enum BytesMatch {
     }
 }
 
-/// Folding of [d] and [cd]: letters without their marks, and without case.
+/// Folding for [d] and [cd]: removes diacritics and, for [cd], case.
 package enum UnicodeFolding {
-    /// The canonical decomposition without combining marks, in lower case where `ignoresCase`. O(length).
+    /// Returns the canonical decomposition without combining marks, in lower case if `ignoresCase`. O(length).
     package static func fold(_ bytes: UnsafeRawBufferPointer, ignoresCase: Bool) -> [UInt8] {
         if bytes.allSatisfy({ $0 < 0x80 }) {
             return ignoresCase ? bytes.map { $0 &- 0x41 < 26 ? $0 &+ 32 : $0 } : Array(bytes)
@@ -185,7 +185,8 @@ package enum UnicodeFolding {
         return folded
     }
 
-    /// Lower case of upper case, so that ß is ss and both small sigmas are one; but the dotless i is not the other one.
+    /// Maps to upper case, then to lower case, so that ß becomes ss and both small sigmas are equal; the dotless i
+    /// stays distinct.
     private static func caseFolded(_ scalar: Unicode.Scalar) -> String {
         if scalar.isASCII || scalar == "\u{131}" { return scalar.properties.lowercaseMapping }
         return scalar.properties.uppercaseMapping.unicodeScalars.reduce(into: "") {
@@ -193,7 +194,7 @@ package enum UnicodeFolding {
         }
     }
 
-    /// The canonical decomposition. O(length).
+    /// Returns the canonical decomposition. O(length).
     static func scalars(_ bytes: UnsafeRawBufferPointer) -> [Unicode.Scalar] {
         Array(String(decoding: bytes, as: UTF8.self)._nfd)
     }

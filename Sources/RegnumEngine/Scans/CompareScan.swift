@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons of a whole column of one group with a constant. All of them write a bitmap of the rows that match,
-// rows from `count` on clear. At most 1,024 rows a call; no allocation; any thread.
+// Compares a whole column of one group with a constant. Each function writes a bitmap of the matching rows, with rows
+// from `count` on clear. At most 1,024 rows per call; no allocation; any thread.
 
 package enum ScanOperator: UInt8, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
@@ -9,7 +9,7 @@ package enum ScanOperator: UInt8, Sendable {
 package enum CompareScan {
     // MARK: Integers
 
-    /// The integers that an operator with a constant is about: those in `low...high`, none where `low` is above `high`;
+    /// The integers that satisfy an operator with a constant: those in `low...high`, none if `low` is above `high`;
     /// with `isInverted` all others.
     private struct Bounds {
         var low: Int64
@@ -28,7 +28,8 @@ package enum CompareScan {
             }
         }
 
-        /// Whether all values of the column lie in the bounds, or none does; nil where the values must be looked at.
+        /// True if the zone map proves that all values are in the bounds, false if none is, nil if the values must be
+        /// read.
         @inline(__always)
         func answer(_ column: ColumnView) -> Bool? {
             if low > high { return false }
@@ -38,7 +39,7 @@ package enum CompareScan {
         }
     }
 
-    /// A null row matches `notEqual` only. Where the zone tells, no value is looked at.
+    /// A null row matches `notEqual` only. Reads no values if the zone map decides.
     package static func integers(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Int64, _ out: RowBitmap
     ) {
@@ -52,8 +53,8 @@ package enum CompareScan {
         if bounds.isInverted { invert(out, count) }
     }
 
-    /// How many rows `integers` finds, counted without a bitmap: in a third of the time. Nil where that is not to be
-    /// had: it is for numbers that take a byte each, where none is null.
+    /// The number of rows that `integers` would find, counted without a bitmap in a third of the time. Only for numbers
+    /// of one byte each without nulls; otherwise nil.
     package static func countIntegers(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: Int64
     ) -> Int? {
@@ -71,7 +72,7 @@ package enum CompareScan {
         return bounds.isInverted ? count &- found : found
     }
 
-    /// Sixteen rows a step. Each lane counts its own; of 1,024 rows that are at most 64, which a byte holds.
+    /// Counts sixteen rows per step. Each lane has its own count, at most 64 for 1,024 rows, which fits a byte.
     private static func countBytes(_ data: UnsafeRawPointer, _ count: Int, _ bottom: UInt8, _ span: UInt8) -> Int {
         let bottoms = SIMD16<UInt8>(repeating: bottom)
         let spans = SIMD16<UInt8>(repeating: span)
@@ -79,7 +80,7 @@ package enum CompareScan {
         let whole = count &>> 4
         for block in 0..<whole {
             let values = data.loadUnaligned(fromByteOffset: block &* 16, as: SIMD16<UInt8>.self)
-            // A lane that passes is all ones, which is -1.
+            // A matching lane is all ones, which is -1.
             lanes = lanes &- unsafeBitCast((values &- bottoms) .<= spans, to: SIMD16<UInt8>.self)
         }
         var found = 0
@@ -90,7 +91,7 @@ package enum CompareScan {
         return found
     }
 
-    /// Packed values are compared in their own width: the range moves by `base` and is cut to the width.
+    /// Compares packed values in their own width: the range is shifted by `base` and clamped to the width.
     private static func rangeValues(
         _ column: ColumnView, _ count: Int, _ low: Int64, _ high: Int64, _ out: RowBitmap
     ) {
@@ -136,12 +137,13 @@ package enum CompareScan {
         }
     }
 
-    /// The range in the numbers that are stored: the least and the distance to the greatest. Nil where none can be in it.
+    /// The range in terms of the stored numbers: its minimum and the distance to its maximum. Nil if no stored number
+    /// can be in it.
     @inline(__always)
     private static func packed<T: FixedWidthInteger & UnsignedInteger>(
         _ column: ColumnView, _ low: Int64, _ high: Int64, _ type: T.Type
     ) -> (bottom: T, span: T)? {
-        // Differences that leave Int64 saturate.
+        // Differences that overflow Int64 saturate.
         let (below, lowOverflows) = low.subtractingReportingOverflow(column.base)
         let (above, highOverflows) = high.subtractingReportingOverflow(column.base)
         let first = lowOverflows ? (low < column.base ? 0 : .max) : below < 0 ? 0 : below
@@ -151,7 +153,8 @@ package enum CompareScan {
         return (bottom, (last > Int64(T.max) ? T.max : T(last)) &- bottom)
     }
 
-    /// Eight rows a step: `test` gives a byte for each of them, whose lowest bit counts. `last` tells of one row.
+    /// Tests eight rows per step: `test` returns a byte for each of them, whose lowest bit counts. `last` tests a
+    /// single row.
     @inline(__always)
     static func eights(
         _ count: Int, _ out: RowBitmap, _ test: (Int) -> UInt64, last: (Int) -> Bool
@@ -160,7 +163,7 @@ package enum CompareScan {
         let bytes = UnsafeMutableRawPointer(out).assumingMemoryBound(to: UInt8.self)
         let whole = count &>> 3
         for block in 0..<whole {
-            // The product gathers the eight bits in its highest byte.
+            // The multiplication gathers the eight bits in the highest byte.
             let bits = (test(block) & 0x0101_0101_0101_0101) &* 0x0102_0408_1020_4080
             bytes[block] = UInt8(truncatingIfNeeded: bits &>> 56)
         }
@@ -180,7 +183,7 @@ package enum CompareScan {
         unsafeBitCast(SIMD8<Int8>(truncatingIfNeeded: mask), to: UInt64.self)
     }
 
-    /// There is no vector comparison of 64-bit integers that every x86-64 processor has.
+    /// Scalar, because not every x86-64 processor has a vector comparison of 64-bit integers.
     private static func words(
         _ values: UnsafePointer<UInt64>, _ count: Int, _ low: UInt64, _ span: UInt64, _ out: RowBitmap
     ) {
@@ -236,7 +239,7 @@ package enum CompareScan {
         return true
     }
 
-    /// What stands left of the constant counts as less when it is not a number, so <, <= are the negations.
+    /// A NaN in the column counts as less than the constant, so < and <= are computed as negations.
     @inline(__always)
     private static func compare<T: ScannedFloat>(
         _ column: ColumnView, _ count: Int, _ operation: ScanOperator, _ value: T, _ out: RowBitmap
@@ -257,7 +260,8 @@ package enum CompareScan {
         if operation == .notEqual { invert(out, count) }
     }
 
-    /// What the zone says of all values: that all pass, that none does, or nil. There is no zone where there is a NaN.
+    /// True if the zone map proves that all values match, false if none does, otherwise nil. A column with a NaN has no
+    /// zone.
     private static func zoneAnswer(_ column: ColumnView, _ operation: ScanOperator, _ value: Double) -> Bool? {
         let low = Double(bitPattern: UInt64(bitPattern: column.zoneMin))
         let high = Double(bitPattern: UInt64(bitPattern: column.zoneMax))
@@ -317,7 +321,7 @@ package enum CompareScan {
 
     // MARK: The others
 
-    /// `isEqual` false asks for the others, null rows among them.
+    /// `isEqual` false selects the other rows, including null rows.
     package static func bools(
         _ column: ColumnView, _ count: Int, _ value: Bool, isEqual: Bool, _ out: RowBitmap
     ) {
@@ -368,7 +372,7 @@ package enum CompareScan {
         }
     }
 
-    /// The other rows of the first `count`.
+    /// Complements the first `count` rows.
     @inline(__always)
     package static func invert(_ out: RowBitmap, _ count: Int) {
         for word in 0..<16 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of `CompareScan` over floating-point numbers, eight rows a step. They are written out for each type,
-// because vector comparisons are vector instructions only where the type is known when they are compiled.
+// The loops of `CompareScan` over floating-point numbers, eight rows per step. They are repeated for each type, because
+// vector comparisons compile to vector instructions only if the type is known at compile time.
 
 protocol ScannedFloat: BinaryFloatingPoint {
     static func scanEqual(_ data: UnsafeRawPointer, _ count: Int, _ value: Self, _ out: RowBitmap)
     static func scanAtLeast(_ data: UnsafeRawPointer, _ count: Int, _ value: Self, _ out: RowBitmap)
     static func scanGreater(_ data: UnsafeRawPointer, _ count: Int, _ value: Self, _ out: RowBitmap)
-    /// Rows that are not NaN.
+    /// Selects the rows that are not NaN.
     static func scanNumbers(_ data: UnsafeRawPointer, _ count: Int, _ out: RowBitmap)
 }
 

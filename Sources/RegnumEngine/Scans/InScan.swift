@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which integers of a column are in a set.
+// Tests which integers of a column are in a set.
 
-/// A set of integers for many lookups. Where they lie close together it is a bit for each number between the least and
-/// the greatest, else an open hash table, values beside each other.
+/// A set of integers for many lookups: a bitmap from the smallest to the largest value if they are close together,
+/// otherwise an open-addressing hash table.
 package struct IntegerSet: Sendable {
     /// Ascending, each once.
     package let values: [Int64]
-    /// A bit for each number from the least on, and a word of none behind them. Empty where there is a table.
+    /// One bit per number from the smallest on, and a zero word at the end. Empty if there is a table.
     private let bits: [UInt64]
-    /// A power of two of places; those without a value have `gap`. Empty where there are bits.
+    /// The size is a power of two; empty slots hold `gap`. Empty if there is a bitmap.
     private let table: [Int64]
     /// A number that is not in the set.
     private let gap: Int64
     private let shift: UInt64
-    /// `ValueHash.factor`, at hand.
+    /// A copy of `ValueHash.factor`, for fast access.
     private let factor: UInt64
 
     /// O(count).
@@ -27,7 +27,7 @@ package struct IntegerSet: Sendable {
             (self.bits, self.table, shift) = ([], [], 0)
             return
         }
-        // About as much memory as a table takes, or 4 KiB.
+        // Allow about as much memory as a table would take, or 4 KiB.
         let span = UInt64(bitPattern: high &- low)
         if span < UInt64(values.count) &* 256 &+ 32_768 {
             var bits = [UInt64](repeating: 0, count: Int(span / 64) + 2)
@@ -50,7 +50,7 @@ package struct IntegerSet: Sendable {
         (self.bits, self.table) = ([], table)
     }
 
-    /// Ascending, each once; by buckets where there are many.
+    /// Sorts and removes duplicates; uses a radix sort if there are many.
     private static func sorted(_ values: [Int64]) -> [Int64] {
         var unique: [Int64] = []
         unique.reserveCapacity(values.count)
@@ -72,7 +72,7 @@ package struct IntegerSet: Sendable {
         return unique
     }
 
-    /// The least number that is not among them.
+    /// The smallest number that is not in `sorted`.
     private static func gap(in sorted: [Int64]) -> Int64 {
         var gap = Int64.min
         for value in sorted {
@@ -82,14 +82,14 @@ package struct IntegerSet: Sendable {
         return gap
     }
 
-    /// All bits of the value, and the secret, decide about each bit of the place.
+    /// Every bit of the value, and the secret factor, influence every bit of the result.
     @inline(__always)
     private static func place(_ value: Int64, _ shift: UInt64, _ factor: UInt64) -> Int {
         let product = UInt64(bitPattern: value).multipliedFullWidth(by: factor)
         return Int(truncatingIfNeeded: ((product.high ^ product.low) &* 0x9E37_79B9_7F4A_7C15) &>> shift)
     }
 
-    /// See `ValueHash.longestRun`; 0 where there is a bit for each number. O(count).
+    /// See `ValueHash.longestRun`; 0 for a bitmap. O(count).
     package var longestRun: Int { ValueHash.longestRun(table.map { $0 != gap }) }
 
     package func contains(_ value: Int64) -> Bool {
@@ -109,14 +109,14 @@ package struct IntegerSet: Sendable {
         }
     }
 
-    /// Numbers outside go to the last word, which is clear: no branch a row.
+    /// Numbers out of range map to the last word, which is zero: no branch per row.
     @inline(__always)
     private static func isSet(_ bits: UnsafeBufferPointer<UInt64>, _ value: Int64, _ low: Int64) -> Bool {
         let place = min(UInt64(bitPattern: value &- low), UInt64(truncatingIfNeeded: bits.count &- 1) &* 64)
         return bits[Int(truncatingIfNeeded: place &>> 6)] &>> (place & 63) & 1 != 0
     }
 
-    /// Rows whose value is in the set; null rows never. O(count).
+    /// Selects the rows whose value is in the set; never null rows. O(count).
     package func scan(_ column: ColumnView, _ count: Int, _ out: RowBitmap) {
         out.clearRows()
         guard let low = values.first, let high = values.last else { return }
@@ -146,7 +146,7 @@ package struct IntegerSet: Sendable {
         }
     }
 
-    /// Sets the rows for which the test holds, 64 of them at once.
+    /// Sets the rows that pass the test, 64 of them at once.
     @inline(__always)
     private static func forEachWord(_ count: Int, _ out: RowBitmap, _ test: (Int) -> Bool) {
         var row = 0

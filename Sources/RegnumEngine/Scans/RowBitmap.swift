@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bitmaps over the rows of one group: 64 rows a word, 16 words for the 1,024 rows that a group has at most.
+// Bitmaps over the rows of one group: 64 rows per word, 16 words for the maximum of 1,024 rows.
 
 package typealias RowBitmap = UnsafeMutablePointer<UInt64>
 
 extension UnsafeMutablePointer<UInt64> {
-    /// Words of a bitmap.
+    /// The number of words of a bitmap.
     @inlinable package static var rowWords: Int { 16 }
 
     package static func makeRowBitmaps(_ count: Int) -> RowBitmap {
@@ -13,7 +13,7 @@ extension UnsafeMutablePointer<UInt64> {
         return bitmaps
     }
 
-    /// The first `count` rows set, the others clear.
+    /// Sets the first `count` rows and clears the others.
     @inlinable
     package func setRows(_ count: Int) {
         for word in 0..<16 {

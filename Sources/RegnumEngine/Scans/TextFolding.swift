@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Case folding of [c]: ASCII and Latin-1 letters only, in UTF-8.
+// Case folding for [c]: ASCII and Latin-1 letters only, in UTF-8.
 
 package enum TextFolding {
-    /// The lower-case form of one byte of UTF-8, given the byte before it. The two-byte letters U+00C0...U+00DE
-    /// but for U+00D7 are C3 80...C3 9E and fold to C3 A0...C3 BE, so folding never changes a length.
+    /// Returns the lower-case form of one byte of UTF-8, given the byte before it. The two-byte letters U+00C0...U+00DE
+    /// except U+00D7 are C3 80...C3 9E and fold to C3 A0...C3 BE, so folding never changes the length.
     @inlinable @inline(__always)
     package static func lower(_ byte: UInt8, after previous: UInt8) -> UInt8 {
         if byte &- 0x41 < 26 { return byte &+ 32 }
@@ -21,7 +21,7 @@ package enum TextFolding {
         }
     }
 
-    /// The upper-case form of a folded byte, where `previous` is the byte before it.
+    /// Returns the upper-case form of a folded byte; `previous` is the byte before it.
     @inlinable @inline(__always)
     package static func upper(_ byte: UInt8, after previous: UInt8) -> UInt8 {
         if byte &- 0x61 < 26 { return byte &- 32 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests of a whole string or data column of one group. At most 1,024 rows a call; any thread.
+// Tests a whole string or data column of one group. At most 1,024 rows per call; any thread.
 
 package enum TextScan {
-    /// Writes the rows that pass to `out`. Rows whose bytes lie elsewhere (`isBlob`) are set in `undecided` and
-    /// clear in `out`. A null row matches `notEqual` only. No allocation but for [d].
+    /// Sets the rows that pass in `out`. Rows whose bytes are in blocks of their own (`isBlob`) are set in `undecided`
+    /// and clear in `out`. A null row matches `notEqual` only. Allocates only for [d].
     package static func scan(
         _ column: ColumnView, _ count: Int, _ test: BytesTest, _ out: RowBitmap, undecided: RowBitmap
     ) {
@@ -16,7 +16,7 @@ package enum TextScan {
         out.subtractRows(undecided)
     }
 
-    /// Rows whose value is in the set; as `scan`.
+    /// Selects the rows whose value is in the set; otherwise as above.
     package static func scan(
         _ column: ColumnView, _ count: Int, _ set: ByteStringSet, _ out: RowBitmap, undecided: RowBitmap
     ) {
@@ -105,8 +105,8 @@ package enum TextScan {
 
     // MARK: The whole heap at once
 
-    /// Looks for the needle's first and last byte 16 places at a time through the heap of all rows, then asks
-    /// which row a find is in and whether it ends in it.
+    /// Searches the heap of all rows for the needle's first and last byte, 16 positions at a time, then determines the
+    /// row of each candidate and checks that the match ends within it.
     @inline(__always)
     private static func search<Offset: FixedWidthInteger>(
         _ column: ColumnView, _ ends: UnsafePointer<Offset>, _ count: Int, _ needle: UnsafeRawBufferPointer,
@@ -136,7 +136,7 @@ package enum TextScan {
     }
 }
 
-/// The first and last byte of a needle in both cases.
+/// The first and last byte of a needle, in both cases.
 struct NeedleEnds {
     let first: (UInt8, UInt8)
     let last: (UInt8, UInt8)
@@ -151,7 +151,7 @@ struct NeedleEnds {
         last = (tail, isFolded ? TextFolding.upper(tail, after: before) : tail)
     }
 
-    /// The first place from `start` to `lastStart` where both bytes stand; beyond `lastStart` where there is none.
+    /// The first position from `start` to `lastStart` at which both bytes match; beyond `lastStart` if there is none.
     @inline(__always)
     func next(_ bytes: UnsafeRawPointer, _ start: Int, _ lastStart: Int) -> Int {
         var place = start
@@ -189,7 +189,7 @@ protocol BytesMatcher {
     func matches(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> Bool
 }
 
-/// The needle's first 8 bytes in one comparison, the rest byte by byte.
+/// Compares the needle's first 8 bytes at once, the rest byte by byte.
 private struct EqualMatcher: BytesMatcher {
     let needle: UnsafeRawPointer
     let needleCount: Int

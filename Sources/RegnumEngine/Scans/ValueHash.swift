@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hash tables of values that users give have in common: a secret factor, so that nobody can choose many values
-// that lie in one place, and a measure of that.
+// Shared by the hash tables of user-supplied values: a secret factor, so that nobody can construct many values that
+// collide, and a measure of collisions.
 
 package enum ValueHash {
-    /// An odd number that is another one in each run of the program, as the seed of Swift's own sets is, and the same
-    /// throughout the run: equal sets have equal hashes. Nothing that is stored or answered depends on it. A number that
-    /// is added to values, or combined with them bit by bit, would not do: values that differ in certain bits only lie
-    /// together whatever it is. Its upper bits are those of the golden ratio, which spreads sequences.
+    /// A random odd number, different in each run of the program, as the seed of Swift's own sets is, and constant
+    /// during the run: equal sets have equal hashes. Nothing that is stored or returned depends on it. Adding a number
+    /// to the values, or combining it with them bitwise, would not suffice: values that differ only in certain bits
+    /// would collide for any such number. The upper bits are those of the golden ratio, which spreads sequences.
     package static let factor: UInt64 = {
         var hasher = Hasher()
         hasher.combine(0)
@@ -14,8 +14,8 @@ package enum ValueHash {
         return 0x9E37_0000_0000_0000 | random | 1
     }()
 
-    /// The most places beside each other that are taken in an open table, whose last place stands beside its first:
-    /// what the slowest look-up goes through. For tests.
+    /// The longest run of occupied slots in a circular open-addressing table, which the slowest lookup traverses. For
+    /// tests.
     package static func longestRun(_ isTaken: [Bool]) -> Int {
         var (longest, run) = (0, 0)
         for place in isTaken + isTaken {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of free space in the file: a commit writes what it freed and what it took (a delta), or everything (a
-// snapshot), which frees the chain of logs before it: always while that fits into a page, else every 64th commit
-// or when the deltas have grown to 64 KiB. Opening reads one snapshot and at most 64 deltas.
+// The record of free space in the file. A commit writes either what it freed and what it took (a delta), or all free
+// space (a snapshot), which frees the chain of logs before it. It writes a snapshot whenever that fits into a page,
+// otherwise at every 64th commit or when the deltas have grown to 64 KiB. Opening reads one snapshot and at most 64
+// deltas.
 //
 //   offset size  meaning
 //        0   32  block header
@@ -44,7 +45,7 @@ package enum FreeLog {
 
     package static func byteCount(freed: Int, taken: Int) -> Int { headByteCount + freed * 32 + taken * 16 }
 
-    /// Fills a block of `room` bytes, which the record must not outgrow. `previous` must be committed.
+    /// Fills a block of `room` bytes, which the record must not exceed. `previous` must be committed.
     package static func write(_ record: Record, to p: UnsafeMutableRawPointer, room: Int) {
         precondition(
             byteCount(freed: record.freed.count, taken: record.taken.count) <= room, "a free log outgrows its block")
@@ -107,7 +108,7 @@ package enum FreeLog {
     }
 }
 
-/// Free space together with the chain of blocks that records it. Belongs to the holder of the writer lock.
+/// Free space together with the chain of blocks that records it. Owned by the holder of the writer lock.
 package struct RecordedSpace: Sendable {
     package var free: FreeSpace
     /// Newest first; the last one is a snapshot.
@@ -120,12 +121,12 @@ package struct RecordedSpace: Sendable {
         self.deltaByteCount = deltaByteCount
     }
 
-    /// Entries of a snapshot that fit into one page.
+    /// The number of snapshot entries that fit into one page.
     private static let pageEntries = 120
 
-    /// True if the next commit, which frees `freed` extents, should write everything: when the chain has grown long,
-    /// and always when everything fits into a page. Then no log outlives its commit, what a commit wrote is free
-    /// again as a whole two commits later, and small commits keep finding one contiguous run.
+    /// True if the next commit, which frees `freed` extents, should write a snapshot: when the chain has grown long,
+    /// and whenever the snapshot fits into a page. In the second case no log outlives its commit, everything that a
+    /// commit wrote is free again as a whole two commits later, and small commits keep finding one contiguous run.
     package func wantsSnapshot(freed: Int) -> Bool {
         if chain.isEmpty || chain.count > FreeLog.deltasPerSnapshot || deltaByteCount > FreeLog.deltaByteLimit {
             return true
@@ -134,8 +135,8 @@ package struct RecordedSpace: Sendable {
         return known < Self.pageEntries && known + free.countFreeExtents(upTo: Self.pageEntries) < Self.pageEntries
     }
 
-    /// Reads the state that the free log `newest` describes. What it says of `reserved` does not count: these are
-    /// pending, and recorded with the next commit.
+    /// Reads the state that the free log `newest` describes. The extents in `reserved` override it: they are pending,
+    /// and recorded with the next commit.
     package static func load(
         _ newest: BlockRef, highWater: UInt64, _ reader: BlockReader, reserving reserved: [PendingExtent] = []
     ) throws(EngineError) -> RecordedSpace {
@@ -160,7 +161,7 @@ package struct RecordedSpace: Sendable {
         for record in records.reversed() {
             try space.free.take(record.taken, below: highWater, outOf: &pending, newest)
             try space.free.release(record.freed, below: highWater, &pending)
-            // What the commit gave up at the end is not free any more, but new when it is taken again.
+            // Pages that the commit gave up at the end of the file are no longer free; they are new when taken again.
             if record.highWater < highWater {
                 let tail = Extent(page: record.highWater, pageCount: Int(highWater - record.highWater))
                 Self.remove([tail], from: &pending)
@@ -175,7 +176,7 @@ package struct RecordedSpace: Sendable {
             throw corrupted("the free log and the commit disagree", page: newest.page)
         }
         for entry in reserved.sorted(by: { $0.extent.page < $1.extent.page }) {
-            // What the abandoned commit passed over at the end of the file, or wrote ahead and dropped.
+            // Pages that the abandoned commit skipped at the end of the file, or spilled and dropped.
             let end = space.free.highWater
             Self.remove([entry.extent], from: &pending)
             try space.free.take(entry.extent)
@@ -184,7 +185,7 @@ package struct RecordedSpace: Sendable {
             }
             pending.append(entry)
             Self.sort(&pending)
-            // The next commit writes a snapshot: a delta could not say it.
+            // The next commit must write a snapshot: a delta cannot express this.
             space.deltaByteCount = FreeLog.deltaByteLimit + 1
         }
         try Self.requireDisjoint(pending)
@@ -194,7 +195,7 @@ package struct RecordedSpace: Sendable {
 }
 
 extension RecordedSpace {
-    /// Throws where a page waits twice to become free.
+    /// Throws if two pending extents overlap.
     private static func requireDisjoint(_ pending: [PendingExtent]) throws(EngineError) {
         let extents = pending.map(\.extent).sorted { $0.page < $1.page }
         for (extent, next) in zip(extents, extents.dropFirst()) where extent.end > next.page {
@@ -202,11 +203,11 @@ extension RecordedSpace {
         }
     }
 
-    /// In the order of their pages, as `remove` wants them.
+    /// Sorts by page, as `remove` requires.
     fileprivate static func sort(_ pending: inout [PendingExtent]) { pending.sort { $0.extent.page < $1.extent.page } }
 
-    /// Cuts `extents`, in order and apart from each other, out of what is pending, in order too. One way through both:
-    /// a hostile log may have a hundred thousand of each.
+    /// Cuts `extents`, sorted and disjoint, out of `pending`, which is sorted too. Linear in both: a hostile log may
+    /// have a hundred thousand of each.
     fileprivate static func remove(_ extents: [Extent], from pending: inout [PendingExtent]) {
         guard !extents.isEmpty, !pending.isEmpty else { return }
         var cut: [PendingExtent] = []
@@ -214,7 +215,7 @@ extension RecordedSpace {
         var first = 0
         for entry in pending {
             while first < extents.count, extents[first].end <= entry.extent.page { first += 1 }
-            // What is left of the entry before the next of the extents, and behind the last of them.
+            // Keep the parts of the entry before, between and after the extents.
             var page = entry.extent.page
             var next = first
             while next < extents.count, extents[next].page < entry.extent.end {
@@ -229,7 +230,7 @@ extension RecordedSpace {
 }
 
 extension PendingExtent {
-    /// Its pages from `page` to before `end`; none where there are no such.
+    /// Its pages from `page` up to `end` (exclusive); empty if there are none.
     fileprivate func part(_ page: UInt64, _ end: UInt64) -> PendingExtent {
         PendingExtent(
             extent: Extent(page: page, pageCount: page < end ? Int(end - page) : 0), birth: birth, death: death)
@@ -237,8 +238,8 @@ extension PendingExtent {
 }
 
 extension FreeSpace {
-    /// What a recorded commit freed of the pages below `limit`: free at once, or pending. No more pages can be pending
-    /// than there are.
+    /// Applies the pages below `limit` that a recorded commit freed: they become free immediately, or pending. Throws
+    /// if more pages are pending than exist.
     fileprivate mutating func release(
         _ freed: [PendingExtent], below limit: UInt64, _ pending: inout [PendingExtent]
     ) throws(EngineError) {
@@ -256,7 +257,7 @@ extension FreeSpace {
         if !freed.isEmpty { RecordedSpace.sort(&pending) }
     }
 
-    /// What a recorded commit took of the pages below `limit`: it may have been pending when it was recorded.
+    /// Applies the pages below `limit` that a recorded commit took. They may have been pending when it was recorded.
     fileprivate mutating func take(
         _ taken: [Extent], below limit: UInt64, outOf pending: inout [PendingExtent], _ log: BlockRef
     ) throws(EngineError) {
@@ -274,7 +275,7 @@ extension FreeSpace {
 }
 
 extension Extent {
-    /// The part below `limit`; nil where there is none. Earlier commits of a log may have had a longer file.
+    /// The part below `limit`; nil if there is none. Earlier commits of a log may have had a longer file.
     fileprivate func below(_ limit: UInt64) -> Extent? {
         if end <= limit { return self }
         return page < limit ? Extent(page: page, pageCount: Int(limit - page)) : nil

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of the file may be written. Belongs to the holder of the writer lock.
+// The pages of the file that may be written. Owned by the holder of the writer lock.
 //
 // Laws
-//  1. A page below the high-water mark is reserved, live in some version that can still be read, pending, or free,
-//     and only one of them.
-//  2. An extent freed by commit `death` and written by commit `birth` becomes free when `death` is durable and no
-//     pinned version v has birth <= v < death. A pinned old version so keeps only what it needs itself.
+//  1. A page below the high-water mark is in exactly one state: reserved, live in some version that can still be
+//     read, pending, or free.
+//  2. An extent written by commit `birth` and freed by commit `death` becomes free when `death` is durable and no
+//     pinned version v has birth <= v < death. So a pinned old version keeps only what it needs itself.
 //  3. A transaction never takes what it freed itself.
 //  4. No page before `barred` is taken.
 
@@ -35,15 +35,15 @@ package struct PendingExtent: Hashable, Sendable {
 }
 
 package struct FreeSpace: Sendable {
-    /// One bit a page, set where free. Words cover pages from 0.
+    /// One bit per page, set if free. Words cover pages from 0.
     private var words: [UInt64] = []
-    /// No page below this one is free.
+    /// Lower bound of the free pages.
     private var lowest: UInt64 = FormatLimits.reservedPages
     package private(set) var freePages = 0
     package private(set) var pending: [PendingExtent] = []
     /// First page never yet allocated.
     package private(set) var highWater: UInt64
-    /// What is free before this page stays so: another process still shows what has failed there.
+    /// Quarantine: free pages below this one are not taken, because another process still shows failed commits there.
     var barred: UInt64 = 0
 
     package init(highWater: UInt64) { self.highWater = highWater }
@@ -59,7 +59,7 @@ package struct FreeSpace: Sendable {
         return !(extent.page..<extent.end).contains { isFree($0) }
     }
 
-    /// Marks an extent free. Throws where part of it is free already: then the bookkeeping is damaged.
+    /// Marks an extent free. Throws if part of it is free already, which means that the records are damaged.
     package mutating func release(_ extent: Extent) throws(EngineError) {
         guard extent.page >= FormatLimits.reservedPages, extent.end <= highWater else {
             throw corrupted("free space lies outside the file", page: extent.page)
@@ -74,7 +74,7 @@ package struct FreeSpace: Sendable {
         lowest = min(lowest, extent.page)
     }
 
-    /// Takes an extent out of the free ones or from beyond the high-water mark, as a recorded commit did.
+    /// Takes an extent that is free or beyond the high-water mark, replaying a recorded commit.
     package mutating func take(_ extent: Extent) throws(EngineError) {
         if extent.end > highWater { highWater = extent.end }
         for page in extent.page..<extent.end where isFree(page) {
@@ -85,9 +85,9 @@ package struct FreeSpace: Sendable {
 
     package mutating func addPending(_ entry: PendingExtent) { pending.append(entry) }
 
-    /// Frees what no pinned version needs. `pins` ascending; every version from `floor` on counts as pinned;
-    /// `durable` is the newest durable commit.
-    /// The manifest of its slot names what was written after `covered`: that stays as it is.
+    /// Frees the pending extents that no pinned version needs. `pins` ascending; every version from `floor` on counts
+    /// as pinned; `durable` is the newest durable commit. Extents written after `covered` are kept, because the
+    /// manifest of the durable slot covers them.
     package mutating func reclaim(
         pins: [UInt64], floor: UInt64? = nil, durable: UInt64, covered: UInt64 = .max
     ) throws(EngineError) {
@@ -116,7 +116,7 @@ package struct FreeSpace: Sendable {
         return low < pins.count && pins[low] < entry.death
     }
 
-    /// All free runs in order; no run crosses a section boundary.
+    /// All free runs in page order; no run crosses a section boundary.
     package var freeExtents: [Extent] { runs(from: lowest) }
 
     private func runs(from start: UInt64) -> [Extent] {
@@ -130,7 +130,7 @@ package struct FreeSpace: Sendable {
         return extents
     }
 
-    /// The number of free runs, or `limit` or a little more where there are more. O(pages / 64).
+    /// Counts the free runs; may stop at `limit` or slightly above it. O(pages / 64).
     package func countFreeExtents(upTo limit: Int = .max) -> Int {
         var count = 0
         let wordsPerSection = Int(FormatLimits.sectionPages / 64)
@@ -139,7 +139,7 @@ package struct FreeSpace: Sendable {
         while count < limit {
             let next = firstWord(from: word)
             guard next < words.count else { break }
-            // A run ends with its section.
+            // A run ends at its section boundary.
             if next > word || next % wordsPerSection == 0 { before = 0 }
             let free = words[next]
             count += (free & ~(free << 1 | before)).nonzeroBitCount
@@ -149,7 +149,7 @@ package struct FreeSpace: Sendable {
         return count
     }
 
-    /// The first word at or behind that one that is not 0, or their number.
+    /// Index of the first non-zero word at or after `start`; `words.count` if there is none.
     private func firstWord(from start: Int) -> Int {
         words.withUnsafeBufferPointer { words in
             var word = start
@@ -158,7 +158,7 @@ package struct FreeSpace: Sendable {
         }
     }
 
-    /// The pages of the first free run before page `end` that has `wanted`, or of the longest one.
+    /// Length of the first free run below page `end` that has at least `wanted` pages, otherwise of the longest one.
     func run(of wanted: Int, below end: UInt64) -> Int {
         var page = max(lowest, barred)
         var longest = 0
@@ -169,7 +169,7 @@ package struct FreeSpace: Sendable {
         return longest
     }
 
-    /// The first free run at or behind a page.
+    /// The first free run at or after a page.
     private func nextRun(from start: UInt64) -> Extent? {
         var page = start
         let end = UInt64(words.count) << 6
@@ -200,24 +200,27 @@ package struct FreeSpace: Sendable {
 
     var isMostlyFree: Bool { UInt64(freePages) > highWater / 2 }
 
-    /// Whether `place` puts so many pages beside each other: into one free run, or at the end. O(free runs).
+    /// True if `place` would put so many pages into one run, free or at the end of the file. O(free runs).
     func takesInOneRun(_ pages: Int) -> Bool { freePages <= wasteLimit || run(of: pages, below: highWater) >= pages }
 
     // MARK: Placement
 
-    /// Free runs that one commit's own blocks are scattered over at most: with the runs at the end they fit into a slot's
-    /// manifest, and what it moves in a file that is mostly free goes to one more, as a rule.
+    /// The largest number of free runs that one commit's own blocks are scattered over. Together with the runs at the
+    /// end they fit into a slot's manifest. Blocks that the commit moves in a mostly free file usually go to one more
+    /// run.
     package static let runLimit = 128
-    /// While no more than this is free, scattered writes cost more than the space: 256 KiB, or a 32nd of what is taken.
-    /// Less than the eighth that the file may waste, because there are always runs too small for a large block.
+    /// If no more pages than this are free, scattered writes cost more than the space saved: 256 KiB, or a 32nd of the
+    /// pages taken. Less than the eighth of the file that may be wasted, because some runs are always too small for a
+    /// large block.
     private var wasteLimit: Int { max(64, (Int(highWater) - freePages) / 32) }
 
-    /// Pages for blocks of the given sizes, in order: one contiguous run where there is one; else, when much is free,
-    /// several runs; else, and for what fits into none, new pages at the end of the file. Also the runs used, ascending.
+    /// Allocates pages for blocks of the given sizes, in order: one contiguous run if there is one; otherwise several
+    /// runs if much is free; otherwise, and for blocks that fit into no run, new pages at the end of the file. Also
+    /// returns the runs used, ascending.
     package mutating func place(
         _ blocks: [Int], runLimit: Int = runLimit
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
-        // No run of no pages: a free log that names one is refused.
+        // An empty run would be recorded, and a free log with an empty run is refused.
         if blocks.isEmpty { return ([], []) }
         let total = blocks.reduce(0, +)
         var pages: [UInt64] = []
@@ -242,8 +245,8 @@ package struct FreeSpace: Sendable {
         return (pages, used)
     }
 
-    /// As `place`; the blocks of a range are placed on their own, before the others, unless one run in the lower half
-    /// of the file takes all.
+    /// As `place`, but the blocks of `range` are placed separately, before the others, unless one run in the lower half
+    /// of the file takes all blocks.
     mutating func place(
         _ blocks: [Int], first range: Range<Int>
     ) throws(EngineError) -> (pages: [UInt64], runs: [Extent]) {
@@ -255,9 +258,9 @@ package struct FreeSpace: Sendable {
         return (pages, Self.joined(first.runs + runs))
     }
 
-    /// Distributes blocks over free runs, each into the smallest that holds it and the large blocks first, so that large
-    /// runs stay for large blocks; more blocks than the runs that a commit may use go to the largest runs. What fits
-    /// into none goes to the end of the file.
+    /// Distributes blocks over free runs, large blocks first and each into the smallest run that holds it, so that
+    /// large runs stay available for large blocks. If there are more blocks than `runLimit`, only the largest runs are
+    /// used. Blocks that fit into no run go to the end of the file.
     private mutating func scattered(
         _ blocks: [Int], _ pages: inout [UInt64], _ runLimit: Int
     ) throws(EngineError) -> [Extent] {
@@ -289,7 +292,7 @@ package struct FreeSpace: Sendable {
         return Self.joined(used)
     }
 
-    /// Index of the first of the runs, ascending by size, that has at least `count` pages.
+    /// Index of the first run with at least `count` pages in `runs`, which is sorted by size.
     private static func firstIndex(in runs: [Extent], ofAtLeast count: Int) -> Int {
         var low = 0
         var high = runs.count
@@ -300,7 +303,7 @@ package struct FreeSpace: Sendable {
         return low
     }
 
-    /// The free runs inside of `extents`.
+    /// The free runs within `extents`.
     func extents(in extents: [Extent]) -> [Extent] {
         var found: [Extent] = []
         for extent in extents {
@@ -313,7 +316,7 @@ package struct FreeSpace: Sendable {
         return found
     }
 
-    /// The extents in order, those that touch or overlap made one.
+    /// The extents in page order; those that touch or overlap are merged.
     static func joined(_ extents: [Extent]) -> [Extent] {
         var runs: [Extent] = []
         for extent in extents.sorted(by: { $0.page < $1.page }) {
@@ -326,14 +329,14 @@ package struct FreeSpace: Sendable {
         return runs
     }
 
-    /// Gives up the free pages at the end: the next commits append there, and the file can be cut.
+    /// Gives up the free pages at the end of the file, so that it can be truncated and the next commits append there.
     package mutating func trim() {
         var end = highWater
         while end > FormatLimits.reservedPages, isFree(end - 1) { end -= 1 }
         cut(to: end)
     }
 
-    /// Forgets what is free from `end` on, and makes it the high-water mark.
+    /// Drops the free pages from `end` on, and makes it the high-water mark.
     mutating func cut(to end: UInt64) {
         for page in end..<max(end, min(highWater, UInt64(words.count) << 6)) where isFree(page) {
             words[Int(page >> 6)] &= ~(1 << (page & 63))
@@ -344,7 +347,8 @@ package struct FreeSpace: Sendable {
 
     mutating func raise(to end: UInt64) { highWater = max(highWater, end) }
 
-    /// New pages at the end; blocks do not cross section boundaries, pages skipped for that become free.
+    /// Allocates new pages at the end of the file. Blocks do not cross section boundaries; pages skipped for that
+    /// become free.
     private mutating func appended(_ blocks: [Int], _ pages: inout [UInt64]) -> [Extent] {
         var runs: [Extent] = []
         if highWater < barred {
@@ -356,7 +360,7 @@ package struct FreeSpace: Sendable {
             let section = (page / FormatLimits.sectionPages + 1) * FormatLimits.sectionPages
             if page + UInt64(block) > section, UInt64(block) <= FormatLimits.sectionPages {
                 highWater = section
-                // Pages between are taken up again like any free ones.
+                // Skipped pages are recorded as free and used like any other.
                 skipped.append(Extent(page: page, pageCount: Int(section - page)))
                 page = section
             }
@@ -371,14 +375,14 @@ package struct FreeSpace: Sendable {
         return runs
     }
 
-    /// Pages skipped at section boundaries, or because they are barred, by the commit in the making.
+    /// Pages that the current commit has skipped, at section boundaries or because they are quarantined.
     package private(set) var skipped: [Extent] = []
     package mutating func takeSkipped() -> [Extent] {
         defer { skipped = [] }
         return skipped
     }
 
-    /// The lowest run of at least `count` pages inside a section.
+    /// The lowest run of at least `count` pages within a section.
     private func findRun(_ count: Int) -> UInt64? {
         guard UInt64(count) <= FormatLimits.sectionPages else { return nil }
         var page = max(lowest, barred)

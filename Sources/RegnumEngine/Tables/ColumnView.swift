@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// One column of one row group as it lies in memory, whether in the mapped file or in a transaction's own copy:
-// the one form in which getters, scans, sorts and checks see data. 64 bytes, plain pointers, no ownership.
+// One column of one row group in memory, either in the mapped file or in a transaction's own copy. Getters, scans,
+// sorts and checks all read columns in this form. 64 bytes, plain pointers, no ownership.
 
-/// How the values of a column lie in `data`.
+/// The encoding of a column's values in `data`.
 @usableFromInline @frozen
 package enum ColumnForm: UInt8, Sendable {
     /// Every row holds `base` (integer-like types only).
     case constant = 0
-    /// Bool: one bit a row.
+    /// Bool: one bit per row.
     case bits = 1
-    /// Integer-like, `base` plus an unsigned value of 1, 2 or 4 bytes a row.
+    /// Integer-like: `base` plus an unsigned value of 1, 2 or 4 bytes per row.
     case uint8 = 2
     case uint16 = 3
     case uint32 = 4
-    /// Integer-like, 8 bytes a row, `base` is 0. The form of a writable integer column.
+    /// Integer-like, 8 bytes per row, `base` is 0. The form of a writable integer column.
     case int64 = 5
     case float32 = 6
     case float64 = 7
@@ -21,21 +21,21 @@ package enum ColumnForm: UInt8, Sendable {
     case bytes12 = 8
     /// UUID, Decimal128.
     case bytes16 = 9
-    /// Var-bytes (String, Data, list): end offsets of 2 or 4 bytes a row into the heap at `aux`.
+    /// Var-bytes (String, Data, list): end offsets of 2 or 4 bytes per row into the heap at `aux`.
     case text16 = 10
     case text32 = 11
-    /// Writable var-bytes: a `ByteSlot` of 16 bytes a row.
+    /// Writable var-bytes: a `ByteSlot` of 16 bytes per row.
     case slots = 12
 
-    /// True of the forms of Ints, links and the seconds of dates.
+    /// True for the forms of Ints, links and the seconds of dates.
     @inlinable package var isInteger: Bool { rawValue <= ColumnForm.int64.rawValue && self != .bits }
 }
 
-/// A writable var-bytes value. `address` points at `length` bytes, or at a blob record where `isBlob`.
+/// A writable var-bytes value. `address` points at `length` bytes, or at a blob record if `blobFlag` is 1.
 @usableFromInline @frozen
 package struct ByteSlot {
     @usableFromInline package var length: UInt32
-    /// 1 where `address` points at a 48-byte blob record instead of the bytes.
+    /// 1 if `address` points at a 48-byte blob record instead of the bytes.
     @usableFromInline package var blobFlag: UInt32
     @usableFromInline package var address: UInt64
 
@@ -48,28 +48,28 @@ package struct ByteSlot {
 
 @usableFromInline @frozen
 package struct ColumnView {
-    /// Values; alignment 8 (16 for `bytes16` is not promised: load unaligned).
+    /// The values; aligned to 8 (`bytes16` is not guaranteed to be aligned to 16: load unaligned).
     @usableFromInline package var data: UnsafeMutableRawPointer
-    /// One bit a row, set where there is a value; nil where no row is null.
+    /// One bit per row, set if the row has a value; nil if no row is null.
     @usableFromInline package var validity: UnsafeMutablePointer<UInt64>?
-    /// Var-bytes: the heap. Dates: nanoseconds as UInt32 a row, nil where all are 0.
+    /// Var-bytes: the heap. Dates: nanoseconds as UInt32 per row, nil if all are 0.
     @usableFromInline package var aux: UnsafeMutableRawPointer?
-    /// Sealed var-bytes: one bit a row, set where the heap holds a blob record (`BlobRecord`) instead of the
-    /// bytes; nil where no row does.
+    /// Sealed var-bytes: one bit per row, set if the heap holds a blob record (`BlobRecord`) instead of the bytes; nil
+    /// if no row has one.
     @usableFromInline package var blobs: UnsafeMutablePointer<UInt64>?
     @usableFromInline package var base: Int64
-    /// Smallest and largest value that is not null (for float64 and float32 the bit pattern of a Double, NaN left
-    /// out). Only where `hasZone`.
+    /// The zone map: the smallest and largest non-null value (for float64 and float32 the bit pattern of a Double,
+    /// excluding NaN). Valid only if `hasZone`.
     @usableFromInline package var zoneMin: Int64
     @usableFromInline package var zoneMax: Int64
     @usableFromInline package var form: ColumnForm
     @usableFromInline package var hasZone: Bool
     /// True in the running write transaction's own copy: `data` may be stored to.
     @usableFromInline package var isWritable: Bool
-    /// True in the running write transaction's own copy of integers that is as narrow as they were: `putNarrow` stores
-    /// what fits.
+    /// True in the running write transaction's own copy of an integer column that has kept its narrow width:
+    /// `putNarrow` stores values that fit.
     @usableFromInline package var isNarrow: Bool
-    /// True where a store needs more than the column: an index, a backlink, a zone. Setters go the long way.
+    /// True if a store must update more than the column, such as an index or backlinks. Setters take the slow path.
     @usableFromInline package var isGuarded: Bool
 
     @inlinable
@@ -96,7 +96,7 @@ extension ColumnView {
         return validity[row &>> 6] &>> UInt64(row & 63) & 1 == 0
     }
 
-    /// Integer-like value (Int, seconds of a Date, key of a link). Garbage where null.
+    /// Integer-like value (Int, seconds of a Date, key of a link). Undefined if null.
     @inlinable @inline(__always)
     package func integer(_ row: Int) -> Int64 {
         switch form {
@@ -108,10 +108,10 @@ extension ColumnView {
         }
     }
 
-    /// Stores an integer where `isNarrow`; false, and nothing is stored, where it is too far from the others.
+    /// Stores an integer in an `isNarrow` column. Returns false, and stores nothing, if it does not fit the width.
     @inlinable @inline(__always)
     package func putNarrow(_ value: Int64, _ row: Int) -> Bool {
-        // Or the difference would wrap around.
+        // Otherwise the difference would wrap around.
         guard value >= base else { return false }
         let distance = UInt64(bitPattern: value &- base)
         switch form {
@@ -137,13 +137,13 @@ extension ColumnView {
     @inlinable @inline(__always)
     package func double(_ row: Int) -> Double { data.load(fromByteOffset: row &<< 3, as: Double.self) }
 
-    /// Nanoseconds of a Date, 0..<1,000,000,000 with the sign of the seconds.
+    /// Nanoseconds of a Date, below 1,000,000,000 in magnitude, with the sign of the seconds.
     @inlinable @inline(__always)
     package func nanoseconds(_ row: Int) -> Int32 {
         aux.map { $0.load(fromByteOffset: row &<< 2, as: Int32.self) } ?? 0
     }
 
-    /// True where the value lies in a block of its own: read it through `Table.withBytes`.
+    /// True if the value is stored in a block of its own: read it through `Table.withBytes`.
     @inlinable @inline(__always)
     package func isBlob(_ row: Int) -> Bool {
         if form == .slots { return data.load(fromByteOffset: row &<< 4 &+ 4, as: UInt32.self) != 0 }
@@ -151,7 +151,7 @@ extension ColumnView {
         return blobs[row &>> 6] &>> UInt64(row & 63) & 1 != 0
     }
 
-    /// The stored bytes of a var-bytes value; the blob record where `isBlob`. Empty where null.
+    /// The stored bytes of a var-bytes value; the blob record if `isBlob`. Empty if null.
     @inlinable @inline(__always)
     package func bytes(_ row: Int) -> UnsafeRawBufferPointer {
         switch form {

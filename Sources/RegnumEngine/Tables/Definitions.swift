@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of things inside the engine: keys, column types, and the definition of a table.
+// The identities used inside the engine: keys, column types, and the definition of a table.
 
-/// Identity of an object in its table: 1, 2, 3 ... in the order of insertion, never used again. 0 is no object.
+/// Identity of an object in its table: 1, 2, 3 ... in the order of insertion, never reused. 0 is no object.
 @usableFromInline @frozen
 package struct ObjectKey: RawRepresentable, Hashable, Comparable, Sendable {
     @usableFromInline package var rawValue: UInt64
@@ -19,7 +19,7 @@ package struct TableKey: RawRepresentable, Hashable, Comparable, Sendable {
     package static func < (a: TableKey, b: TableKey) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Identity of a column in its table, stable through renames and never used again.
+/// Identity of a column in its table, stable through renames and never reused.
 package struct ColumnKey: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -27,28 +27,29 @@ package struct ColumnKey: RawRepresentable, Hashable, Comparable, Sendable {
     package static func < (a: ColumnKey, b: ColumnKey) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a column holds. The number is on disk.
+/// The type of a column's values. The raw value is stored on disk.
 package enum ColumnType: UInt8, Sendable, CaseIterable {
     case bool = 1, int, float, double, string, data, date, objectID, uuid, link, decimal128, mixed
 }
 
-/// Whether a column holds one value or many. The number is on disk.
+/// Whether a column holds one value or a collection. The raw value is stored on disk.
 package enum CollectionKind: UInt8, Sendable { case none = 0, list, set, dictionary }
 
-/// What becomes of the objects at the far end of a link when the object at its near end is deleted. The number is on
-/// disk.
+/// What happens to the objects at the far end of a link when the object at its near end is deleted. The raw value is
+/// stored on disk.
 package enum LinkRule: UInt8, Sendable, CaseIterable {
-    /// They stay.
+    /// They stay, and the link is cleared.
     case nullify = 0
     /// They are deleted as well.
     case cascade
-    /// There must be none.
+    /// If there are any, the delete is denied.
     case deny
 }
 
-/// Columns of which no two objects hold the same values. An object with a null among them is like no other.
+/// A unique constraint: no two objects hold the same values in these columns. An object with a null among them equals
+/// no other.
 package struct UniqueDefinition: Sendable, Equatable {
-    /// Names its tree; a column key that no column has.
+    /// Identifies the constraint's tree; a column key that no column has.
     package var key: ColumnKey
     package var columns: [ColumnKey]
     package init(key: ColumnKey, columns: [ColumnKey]) {
@@ -62,20 +63,20 @@ package struct ColumnDefinition: Sendable, Equatable {
     package var name: String
     package var type: ColumnType
     package var collection: CollectionKind
-    /// Of a collection: whether its elements may be null.
+    /// For a collection: whether its elements may be null.
     package var isNullable: Bool
     package var isIndexed: Bool
     package var isPrimaryKey: Bool
-    /// A system column: kept with the object, never shown as a property.
+    /// A system column: stored with the object, never exposed as a property.
     package var isHidden: Bool
-    /// With an index of contents: of a String or a list of such the words, of a list of Double the place on the earth.
+    /// True if the column has a full-text index (String or list of String) or a geospatial index (list of Double).
     package var isContentIndexed: Bool
-    /// The table that links lead to.
+    /// The table that links point to.
     package var target: TableKey?
-    /// Of links: when the object that holds them is deleted.
+    /// For links: the rule when the object that holds them is deleted.
     package var deleteRule = LinkRule.nullify
-    /// Of links: when the object that they lead to is deleted. `nullify` clears the link, `cascade` deletes the object
-    /// that holds it.
+    /// For links: the rule when the object that they point to is deleted. `nullify` clears the link, `cascade` deletes
+    /// the object that holds it.
     package var originRule = LinkRule.nullify
 
     package init(
@@ -101,7 +102,7 @@ package struct TableDefinition: Sendable, Equatable {
     package var name: String
     package var isEmbedded: Bool
     package var columns: [ColumnDefinition]
-    /// Key that the next new column gets.
+    /// The key that the next new column gets.
     package var nextColumnKey: UInt32
     package var uniques: [UniqueDefinition] = []
 
@@ -113,12 +114,12 @@ package struct TableDefinition: Sendable, Equatable {
         self.nextColumnKey = nextColumnKey
     }
 
-    /// Number of the primary key's column.
+    /// The index of the primary key's column.
     package var primaryKey: Int? { columns.firstIndex { $0.isPrimaryKey } }
     package func column(named name: String) -> Int? { columns.firstIndex { $0.name == name } }
 }
 
-/// A table to be made.
+/// The definition of a table to create.
 package struct NewTable: Sendable, Equatable {
     package var name: String
     package var isEmbedded: Bool
@@ -130,7 +131,7 @@ package struct NewTable: Sendable, Equatable {
     }
 }
 
-/// A column to be made by `Session.addTable`. `targetName` names the table that links lead to.
+/// The definition of a column to create. `targetName` names the table that links point to.
 package struct NewColumn: Sendable, Equatable {
     package var name: String
     package var type: ColumnType
@@ -159,7 +160,7 @@ package struct NewColumn: Sendable, Equatable {
     }
 }
 
-/// A point in time. Seconds since 1970 and nanoseconds (under 10^9) of the same sign.
+/// A point in time: seconds since 1970 and nanoseconds (magnitude below 10^9) of the same sign.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var seconds: Int64
     package var nanoseconds: Int32
@@ -173,7 +174,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension ColumnDefinition {
-    /// How one value of the column lies in a writable group.
+    /// The form of the column's values in a writable group.
     package var writableForm: ColumnForm {
         if collection != .none { return .slots }
         switch type {
@@ -187,9 +188,9 @@ extension ColumnDefinition {
         }
     }
 
-    /// True where nulls are told by the validity bits (a null link is key 0).
+    /// True if nulls are marked by validity bits (a null link is key 0).
     package var hasValidity: Bool { isNullable && collection == .none && type != .link }
-    /// True for what an index can take in; of others it would read bytes that are not there.
+    /// True if the column's type can be indexed; for other types an index would read bytes that do not exist.
     package var mayBeIndexed: Bool {
         guard collection == .none else { return false }
         switch type {
@@ -197,7 +198,7 @@ extension ColumnDefinition {
         case .float, .double, .link, .decimal128: return false
         }
     }
-    /// True where a unique constraint may name the column.
+    /// True if a unique constraint may name the column.
     package var mayBeUnique: Bool {
         guard collection == .none else { return false }
         switch type {
@@ -205,6 +206,6 @@ extension ColumnDefinition {
         case .float, .double, .data, .decimal128, .mixed: return false
         }
     }
-    /// True where the column keeps the reverse of its links.
+    /// True if the column maintains backlinks, the reverse of its links.
     package var hasBacklinks: Bool { type == .link || type == .mixed }
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a changed group back to a block: columns of its own are packed into their narrowest form; columns that were
-// not touched stay in the older block they lie in, unless little would be saved by that.
+// Turns a changed group back into a block. Its own columns are packed into their narrowest form; untouched columns stay
+// in the older block that holds them, unless that would save little.
 
 import RegnumSystem
 
 extension DirtyGroup {
-    /// Untouched segments are copied along when together they are smaller than this: another block costs a page.
+    /// Untouched segments are copied if they total no more than this: keeping another block costs a page.
     private static let copyByteCount = 4096
 
     /// How one column will be written.
     private struct Plan {
         var descriptor: RowGroupLayout.Descriptor
-        /// Set where the bytes of an untouched segment are copied: where they lie now.
+        /// Set if the bytes of an untouched segment are copied: their current address.
         var copied: UnsafeRawPointer?
-        /// Set where the segment stays outside: number in `sources`.
+        /// Set if the segment stays in an older block: its index in `sources`.
         var kept: Int?
     }
 
-    /// Writes the group into the sealer and frees the blocks it no longer needs. The group is done with after it.
+    /// Writes the group into the sealer and frees the blocks it no longer needs. The group must not be used afterwards.
     package func seal(into space: BlockSpace) throws(EngineError) -> BlockRef {
-        // Blobs are placed before the group that refers to them.
+        // Blobs are added before the group that refers to them.
         for column in 0..<columnCount where view.columns[column].form == .slots { moveOutBlobs(column, space) }
         var plans = planColumns()
         let keptSources = try planSources(&plans, space)
@@ -146,20 +146,20 @@ extension DirtyGroup {
         }
     }
 
-    /// Which of the older blocks stay in use. Sets `kept` of the plans to numbers of external blocks, or to nil
-    /// where the segment is copied.
+    /// Chooses the older blocks that stay in use. Sets `kept` of the plans to numbers of external blocks, or to nil if
+    /// the segment is copied.
     private func planSources(_ plans: inout [Plan], _ space: BlockSpace) throws(EngineError) -> [Int] {
-        // Without a segment that stays where it is, as where rows came or went, no older block stays in use.
+        // If no segment stays in place, as after rows were added or removed, no older block stays in use.
         guard plans.contains(where: { $0.kept != nil }) else { return [] }
         var used = [Int](repeating: 0, count: sources.count)
         for plan in plans { if let kept = plan.kept { used[kept] += Int(plan.descriptor.byteCount) } }
-        // In a damaged group many columns may name the same bytes: what is made of them would be longer than any block.
+        // In a damaged group many columns may name the same bytes: the result would be longer than any block.
         for (source, byteCount) in zip(sources, used) where byteCount > space.byteCount(source.ref) {
             throw corrupted("the columns of a row group overlap", page: source.ref.isPending ? nil : source.ref.page)
         }
         let live = used.reduce(0, +)
         let held = sources.indices.reduce(0) { $0 + (used[$1] > 0 ? space.byteCount(sources[$1].ref) : 0) }
-        // All together when little lies outside, or when more than half of what is held there is dead.
+        // Copy everything if little is outside, or if more than half of the bytes held outside are dead.
         var keeps = [Bool](repeating: live > Self.copyByteCount && held <= 2 * live + 8192, count: sources.count)
         for s in sources.indices where used[s] <= Self.copyByteCount { keeps[s] = false }
         var numbers: [Int: Int] = [:]
@@ -205,7 +205,7 @@ extension DirtyGroup {
         return valid < rows
     }
 
-    /// Chooses the width; returns the bytes behind the data (nanoseconds of dates).
+    /// Chooses the width; returns the number of bytes after the data (nanoseconds of dates).
     private func planIntegers(
         _ d: inout RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, isDate: Bool, wantsZone: Bool
     ) -> Int {
@@ -232,7 +232,7 @@ extension DirtyGroup {
         return rows * 4
     }
 
-    /// The least and the greatest integer, of a column in its own memory, that is not null.
+    /// The smallest and the largest non-null integer of a column in its own memory.
     @inline(__always)
     private static func bounds<T: FixedWidthInteger>(
         _ v: ColumnView, _ rows: Int, hasNulls: Bool, _ type: T.Type
@@ -265,14 +265,14 @@ extension DirtyGroup {
             low = value < low ? value : low
             high = value > high ? value : high
         }
-        // NaN is below everything in comparisons: a zone that leaves it out would skip it.
+        // NaN orders below everything: a zone without it would skip rows that match.
         guard !hasNaN, low <= high else { return }
         d.flags |= RowGroupLayout.Flags.zone
         d.zoneMin = Int64(bitPattern: low.bitPattern)
         d.zoneMax = Int64(bitPattern: high.bitPattern)
     }
 
-    /// Returns the heap's byte count.
+    /// Returns the byte count of the heap.
     private func planBytes(_ d: inout RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int) -> Int {
         let slots = v.data.assumingMemoryBound(to: ByteSlot.self)
         var heap = 0
@@ -331,7 +331,8 @@ extension DirtyGroup {
         }
     }
 
-    /// From integers of type `From` over the base of `v` to the form of `d`, which is narrower or has another base.
+    /// Converts integers of type `From` relative to the base of `v` to the form of `d`, which is narrower or has
+    /// another base.
     @inline(__always)
     private func writeIntegers<From: FixedWidthInteger>(
         _ d: RowGroupLayout.Descriptor, _ v: ColumnView, _ rows: Int, _ target: UnsafeMutableRawPointer,
@@ -339,7 +340,7 @@ extension DirtyGroup {
     ) {
         let values = v.data.assumingMemoryBound(to: From.self)
         let shift = v.base &- d.base
-        // Null rows hold anything: truncation keeps them inside the width.
+        // The content of null rows is undefined: truncation keeps it within the width.
         switch d.form {
         case .uint8: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: UInt8.self))
         case .uint16: Self.move(values, rows, shift, to: target.assumingMemoryBound(to: UInt16.self))
@@ -391,7 +392,7 @@ extension DirtyGroup {
         }
     }
 
-    /// Gives each new long value a block of its own and leaves a blob record in its slot.
+    /// Moves each new long value into a block of its own, and leaves a blob record in its slot.
     private func moveOutBlobs(_ column: Int, _ space: BlockSpace) {
         let slots = view.columns[column].data.assumingMemoryBound(to: ByteSlot.self)
         for row in 0..<view.pointee.count
@@ -406,7 +407,7 @@ extension DirtyGroup {
         }
     }
 
-    /// A copied segment brings its blob records along; their refs must be set again, they may be pending.
+    /// Collects the blob records in a copied segment; their refs must be set again because they may be pending.
     private func collectBlobs(
         _ d: RowGroupLayout.Descriptor, _ target: UnsafeMutableRawPointer, _ rows: Int,
         _ blobs: inout [(offset: Int, ref: BlockRef)], at base: Int
@@ -421,7 +422,7 @@ extension DirtyGroup {
 }
 
 extension GroupHandle {
-    /// As `view`, with the segment's own start given.
+    /// As `view`, with the address of the segment itself.
     static func view(
         atSegment d: RowGroupLayout.Descriptor, rows: Int, _ segment: UnsafeMutableRawPointer
     ) -> ColumnView {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row group that the running write transaction changes. It begins as the committed group and takes over
-// column by column: a column is copied into a wide, writable form when it is first stored to, or, while what is stored
-// fits, an integer column as narrow as it is; rows inserted or deleted take over all columns. Confined to the write transaction. See DirtyGroup+Seal for the way back.
+// A row group that the running write transaction changes. It begins as the committed group and takes over its columns
+// one by one: a column is copied into a wide, writable form when it is first stored to. An integer column keeps its
+// narrow width as long as the stored values fit. Inserting or deleting rows takes over all columns. Confined to the
+// write transaction. See DirtyGroup+Seal for the way back to a block.
 
 import RegnumSystem
 
 package final class DirtyGroup {
-    /// Blocks that hold the segments of columns not taken over; 0 is the group's own block.
+    /// A block that holds segments of columns not taken over; source 0 is the group's own block.
     struct Source {
         var ref: BlockRef
         var bytes: UnsafeRawPointer
@@ -15,15 +16,15 @@ package final class DirtyGroup {
     let columns: ColumnMap
     package let view: UnsafeMutablePointer<GroupView>
     @exclusivity(unchecked) private(set) var sources: [Source] = []
-    /// Of a column not taken over: where its segment lies. By column; nil where the block has none.
+    /// By column: the segment of a column not taken over; nil if the block has none.
     @exclusivity(unchecked) private(set) var segments: [RowGroupLayout.Descriptor?]
     @exclusivity(unchecked) private(set) var capacity = 0
-    /// Bytes that `seal` has taken of its block.
+    /// The size of the block that `seal` has written.
     @exclusivity(unchecked) var sealedByteCount = 0
     @exclusivity(unchecked) private var arena = Arena()
-    /// Keys of a group that is not dense; `capacity` of them.
+    /// Keys of a group that is not dense; room for `FormatLimits.rowsPerGroup`.
     @exclusivity(unchecked) private var ownKeys: UnsafeMutablePointer<UInt64>?
-    /// Bits of columns with an index or backlinks, whose stores must go the long way.
+    /// By column: true if stores must take the slow path, because of an index, backlinks, a constraint or a collection.
     private let guarded: [Bool]
 
     var columnCount: Int { columns.count }
@@ -41,14 +42,14 @@ package final class DirtyGroup {
                 ranks: UnsafePointer(ZeroBytes.base.assumingMemoryBound(to: UInt16.self))))
     }
 
-    /// A new, empty group whose first object will have `firstKey`.
+    /// Makes a new, empty group whose first object will have `firstKey`.
     package convenience init(empty columns: ColumnMap, guarded: [Bool], firstKey: UInt64, capacity: Int) {
         self.init(columns: columns, guarded: guarded)
         view.pointee.firstKey = firstKey
         makeAllWritable(capacity: capacity)
     }
 
-    /// The group behind `ref`, to be changed; `decoded` shows it as it is.
+    /// Makes a changeable copy of the group at `ref`; `decoded` is its decoded form.
     package convenience init(
         changing ref: BlockRef, decoded: UnsafeMutablePointer<GroupView>, _ columns: ColumnMap, guarded: [Bool],
         _ space: BlockSpace
@@ -78,10 +79,10 @@ package final class DirtyGroup {
         ownKeys?.deallocate()
     }
 
-    /// As `makeMemory` has made it.
+    /// Frees a column allocated by `makeMemory`.
     private static func free(_ column: ColumnView) { column.data.deallocate() }
 
-    /// The group is going away: so are the blocks behind it.
+    /// Frees the group's blocks. Call when the group is removed.
     func freeSources(_ space: BlockSpace) {
         for source in sources { space.free(source.ref) }
         sources = []
@@ -89,18 +90,18 @@ package final class DirtyGroup {
 
     // MARK: Taking columns over
 
-    /// True where the column's memory is this group's own.
+    /// True if the column's memory belongs to this group.
     func isOwn(_ column: Int) -> Bool {
         view.columns[column].isWritable || view.columns[column].isNarrow
     }
 
-    /// Bytes of one allocation for `rows` rows; a multiple of 8.
+    /// The size of the data of `rows` rows in bytes, rounded up to a multiple of 8.
     private static func byteCount(_ form: ColumnForm, _ rows: Int) -> Int {
         (RowGroupLayout.dataByteCount(form, rows) + 7) & ~7
     }
 
-    /// Gives the column its own wide copy. Pointers in `view.columns[column]` change; the address of the view
-    /// itself does not, so accessors stay good.
+    /// Gives the column its own wide copy. Pointers in `view.columns[column]` change; the address of the view itself
+    /// does not, so accessors stay valid.
     package func makeWritable(_ column: Int) {
         if view.columns[column].isWritable { return }
         let stored = columns.columns[column]
@@ -122,7 +123,8 @@ package final class DirtyGroup {
         replace(column, by: new)
     }
 
-    /// Gives the column its own copy, without some rows: integers as narrow as they are, others as `makeWritable`.
+    /// Gives the column its own copy, leaving out `rows`: integers keep their narrow width, other columns as
+    /// `makeWritable`.
     private func takeOver(_ column: Int, without rows: [Int] = []) {
         if isOwn(column) { return }
         let stored = columns.columns[column]
@@ -149,7 +151,7 @@ package final class DirtyGroup {
             Memory.copy(new.data, old.data, RowGroupLayout.dataByteCount(form, count))
             Self.removeBits(new.data.assumingMemoryBound(to: UInt64.self), rows, count)
         default:
-            // What is the same in all rows is 0 beside its base.
+            // In a constant column every difference to `base` is 0, as the new memory is.
             if old.form == form {
                 Self.copyKept(new.data, old.data, rows, count, width: RowGroupLayout.dataByteCount(form, 1))
             }
@@ -159,7 +161,7 @@ package final class DirtyGroup {
         replace(column, by: new)
     }
 
-    /// Memory for the column in a form: zeros, and what is null now.
+    /// Allocates zeroed memory for the column in `form`, and copies the validity bits.
     private func ownView(_ column: Int, _ form: ColumnForm, hasNanoseconds: Bool) -> ColumnView {
         let rows = view.pointee.count
         if capacity == 0 { capacity = Self.roundedCapacity(rows) }
@@ -172,7 +174,7 @@ package final class DirtyGroup {
         return new
     }
 
-    /// One allocation of zeros for `rows` rows: data, validity, nanoseconds of dates.
+    /// Makes one zeroed allocation for `rows` rows: data, validity, nanoseconds of dates.
     private static func makeMemory(
         _ form: ColumnForm, _ rows: Int, hasValidity: Bool, hasNanoseconds: Bool
     ) -> ColumnView {
@@ -205,7 +207,7 @@ package final class DirtyGroup {
         return min(capacity, FormatLimits.rowsPerGroup)
     }
 
-    /// All columns writable, with room for `wanted` rows, and keys of its own.
+    /// Makes all columns writable, with room for `wanted` rows, and gives the group its own keys.
     package func makeAllWritable(capacity wanted: Int) {
         let wanted = Self.roundedCapacity(max(wanted, view.pointee.count))
         if capacity == 0 { capacity = wanted }
@@ -244,7 +246,7 @@ package final class DirtyGroup {
         capacity = wanted
     }
 
-    /// Bytes of memory that the changes take, about.
+    /// Approximate memory used by the changes, in bytes.
     var changedByteCount: Int {
         var count = 512 + arena.byteCount
         for column in 0..<columnCount where isOwn(column) {
@@ -258,7 +260,7 @@ package final class DirtyGroup {
     package var isFull: Bool { view.pointee.count == FormatLimits.rowsPerGroup }
     package var lastKey: UInt64 { view.pointee.firstKey &+ view.pointee.keySpan &- 1 }
 
-    /// Appends a row of zeros and nulls under `key`, which must be above all keys here. Returns its row.
+    /// Appends a row of zeros and nulls with `key`, which must be above all existing keys. Returns its row.
     package func append(_ key: UInt64) -> Int {
         let row = view.pointee.count
         precondition(row < FormatLimits.rowsPerGroup)
@@ -283,7 +285,7 @@ package final class DirtyGroup {
         return view.pointee.keyForm == .dense || ownKeys != nil
     }
 
-    /// After rows have gone: the count, and what follows from the keys that are left.
+    /// Updates the row count, and the fields derived from the remaining keys, after rows were removed.
     private func setCount(_ count: Int) {
         view.pointee.count = count
         guard count > 0 else {
@@ -297,7 +299,7 @@ package final class DirtyGroup {
         view.pointee.keySpan = last - first + 1
     }
 
-    /// Removes rows, ascending; those behind them move up.
+    /// Removes rows, given in ascending order; the rows after them move up.
     package func remove(rows: [Int]) {
         let count = view.pointee.count
         if capacity == 0 { capacity = Self.roundedCapacity(count) }
@@ -324,7 +326,7 @@ package final class DirtyGroup {
         if column.form.isInteger, let aux = column.aux { Self.closeGaps(aux, rows, count, width: 4) }
     }
 
-    /// Calls `body` with the rows before, between and behind those that go.
+    /// Calls `body` with the ranges of rows before, between and after the removed rows.
     @inline(__always)
     private static func forEachKept(_ rows: [Int], _ count: Int, _ body: (Range<Int>) -> Void) {
         var start = 0
@@ -345,7 +347,7 @@ package final class DirtyGroup {
         }
     }
 
-    /// Moves the values between the gaps together, zeros behind them.
+    /// Closes the gaps left by removed rows, and zeroes the end.
     private static func closeGaps(_ data: UnsafeMutableRawPointer, _ rows: [Int], _ count: Int, width: Int) {
         var target = rows[0]
         for (i, row) in rows.enumerated() {
@@ -357,14 +359,15 @@ package final class DirtyGroup {
         Memory.zero(data + target * width, rows.count * width)
     }
 
-    /// Removes the bits of rows, ascending; those behind them move down, zeros behind them. A word at a time.
+    /// Removes the bits of rows, given in ascending order; later bits move down, the end is zeroed. Works on whole
+    /// words.
     private static func removeBits(_ words: UnsafeMutablePointer<UInt64>, _ rows: [Int], _ count: Int) {
         if rows.isEmpty { return }
         if rows.count == 1 { return removeBit(words, rows[0], count) }
         let wordCount = (count + 63) >> 6
         var next = 0
         var target = rows[0] >> 6
-        // What goes to `target`, and how many bits of it are there.
+        // Bits for `target`, and their number.
         var kept: UInt64 = 0
         var filled = 0
         for source in target..<wordCount {
@@ -383,7 +386,7 @@ package final class DirtyGroup {
                 words[target] = kept
                 target += 1
                 filled -= 64
-                // What did not fit: none where all did.
+                // The bits that did not fit; 0 if all did.
                 kept = filled == 0 ? 0 : bits >> UInt64(width - filled)
             }
         }
@@ -393,7 +396,7 @@ package final class DirtyGroup {
         }
     }
 
-    /// Removes bit `row` of `count` bits; the bits behind it move down, the last becomes 0.
+    /// Removes bit `row` of `count` bits; the later bits move down, the last becomes 0.
     private static func removeBit(_ words: UnsafeMutablePointer<UInt64>, _ row: Int, _ count: Int) {
         let last = (count - 1) >> 6
         var word = row >> 6
@@ -408,7 +411,7 @@ package final class DirtyGroup {
 
     // MARK: Stores
 
-    /// Stores an Int of a column without nulls.
+    /// Stores an Int in a column without nulls.
     func setInteger(_ column: Int, _ row: Int, _ value: Int64) {
         takeOver(column)
         if view.columns[column].isNarrow {
@@ -425,12 +428,12 @@ package final class DirtyGroup {
             ByteSlot(length: UInt32(bytes.count), blobFlag: 0, address: address)
     }
 
-    /// Says that the value lies in block `ref`; `length` as in `BlobRecord`.
+    /// Records that the value is stored in block `ref`; `length` as in `BlobRecord`.
     func setBlob(_ column: Int, _ row: Int, _ ref: BlockRef, length: Int) {
         view.columns[column].data.assumingMemoryBound(to: ByteSlot.self)[row] = blobSlot(ref, length: length)
     }
 
-    /// A slot that says the value lies in block `ref`.
+    /// Returns a slot for a value stored in block `ref`.
     func blobSlot(_ ref: BlockRef, length: Int) -> ByteSlot {
         withUnsafeTemporaryAllocation(byteCount: BlobRecord.byteCount, alignment: 8) { record in
             let bytes = record.baseAddress.unsafelyUnwrapped
@@ -448,8 +451,8 @@ package final class DirtyGroup {
         if isValid { validity[row &>> 6] |= bit } else { validity[row &>> 6] &= ~bit }
     }
 
-    /// Appends all rows of `other`, whose keys must all be above the keys here. Used to merge small neighbours. Throws
-    /// where a damaged tree made neighbours of groups that do not fit together.
+    /// Appends all rows of `other`, whose keys must all be above the keys here. Merges small neighbours. Throws if the
+    /// groups do not fit together, which only damage can cause.
     package func append(rowsOf other: DirtyGroup) throws(EngineError) {
         let (mine, its) = (view.pointee, other.view.pointee)
         guard mine.count + its.count <= FormatLimits.rowsPerGroup,
@@ -482,14 +485,14 @@ package final class DirtyGroup {
     }
 }
 
-/// Memory for values of one group, in chunks that never move; freed at once.
+/// Memory for values of one group, in chunks that never move; freed all at once.
 struct Arena: ~Copyable {
     private var chunks: [UnsafeMutableRawPointer] = []
     private var next = UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped
     private var left = 0
     private(set) var byteCount = 0
 
-    /// Copies `bytes`; the address is good while the arena lives.
+    /// Copies `bytes`; the address is valid while the arena exists.
     @inline(__always)
     mutating func copy(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         let count = bytes.count
@@ -514,7 +517,7 @@ struct Arena: ~Copyable {
 }
 
 extension ByteSlot {
-    /// Where a value of a sealed column lies.
+    /// A slot that refers to a value of a sealed column.
     @inline(__always)
     fileprivate init(of column: ColumnView, _ row: Int) {
         let bytes = column.bytes(row)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the groups of a tree begin, beside each other: a lookup of a random key guesses the place of its group
-// instead of walking through the nodes. Made of the nodes when many keys are looked up, without reading a group;
-// thrown away when groups come or go.
+// An array of the first keys of all groups of a tree: the lookup of a random key interpolates the position of its group
+// instead of descending through the nodes. Built from the nodes once many keys have been looked up, without reading a
+// group; discarded when groups are added or removed.
 
 struct GroupDirectory {
-    /// The group where it has been decoded or changed, else the block to decode.
+    /// The group if it has been decoded or changed, otherwise the block to decode.
     private struct Place {
         var group: UnsafeMutablePointer<GroupView>?
         var ref: BlockRef
@@ -14,15 +14,15 @@ struct GroupDirectory {
     private let firstKeys: UnsafeMutablePointer<UInt64>
     private let places: UnsafeMutablePointer<Place>
     private let count: Int
-    /// For each stretch of `1 << shift` keys the last group that begins before it, so that few groups are left to
-    /// choose from; `stretches + 1` of them.
+    /// For each stretch of `1 << shift` keys, the last group that begins before it, which narrows the search to a few
+    /// groups. `stretches + 1` elements.
     private let starts: UnsafeMutablePointer<UInt32>
     private let stretches: Int
     private let shift: UInt64
-    /// True where it shows a group that a write transaction has changed.
+    /// True if it refers to a group that a write transaction has changed.
     private(set) var hasChanges = false
 
-    /// `groups`: in key order, each with its block or the changed group. At least one.
+    /// `groups`: in key order, each with its block or the changed group. Must not be empty.
     init(_ groups: [(firstKey: UInt64, ref: BlockRef, changed: UnsafeMutablePointer<GroupView>?)]) {
         count = groups.count
         firstKeys = .allocate(capacity: count)
@@ -52,7 +52,7 @@ struct GroupDirectory {
         starts.deallocate()
     }
 
-    /// The group that a key is in if it is anywhere. O(1) where keys are spread evenly, else O(log groups).
+    /// The group that contains `key` if any does. O(1) if keys are spread evenly, otherwise O(log groups).
     @inline(__always)
     func index(of key: UInt64) -> Int {
         guard key > firstKeys[0] else { return 0 }
@@ -67,7 +67,7 @@ struct GroupDirectory {
         return low
     }
 
-    /// The group of a key; `decode` is asked once a group.
+    /// Returns the group that may contain `key`; calls `decode` once per group.
     @inline(__always)
     func group(
         for key: UInt64, _ decode: (BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView>
@@ -79,11 +79,11 @@ struct GroupDirectory {
         return group
     }
 
-    /// As `group(for:_:)` where it has been decoded or changed.
+    /// As `group(for:_:)`, but nil if the group has been neither decoded nor changed.
     @inline(__always)
     func knownGroup(for key: UInt64) -> UnsafeMutablePointer<GroupView>? { places[index(of: key)].group }
 
-    /// The group of a key has been changed.
+    /// Records the changed group that contains `key`.
     mutating func setChanged(_ group: UnsafeMutablePointer<GroupView>, for key: UInt64) {
         places[index(of: key)].group = group
         hasChanges = true
@@ -91,14 +91,14 @@ struct GroupDirectory {
 }
 
 extension GroupTree {
-    /// To be called at each lookup that walks through the nodes.
+    /// Call on each lookup that descends through the nodes.
     func considerDirectory() throws(EngineError) {
         if lookupsLeft < 0 { lookupsLeft = directoryPrice }
         lookupsLeft -= 1
         if lookupsLeft == 0 { directory = try makeDirectory() }
     }
 
-    /// Lookups that pay for a directory: a quarter of the groups that the tree may have.
+    /// The number of lookups after which building a directory pays: a quarter of the groups that the tree may have.
     private var directoryPrice: Int {
         switch root {
         case nil, .group: return .max
@@ -116,13 +116,13 @@ extension GroupTree {
         return groups / 4 + 16
     }
 
-    /// All groups in key order. Reads nodes only.
+    /// Lists all groups in key order. Reads nodes only.
     private func makeDirectory() throws(EngineError) -> GroupDirectory? {
         guard let root else { return nil }
         var groups: [(firstKey: UInt64, ref: BlockRef, changed: UnsafeMutablePointer<GroupView>?)] = []
         var left = blockLimit
         try list(root, 0, depth: 0, &left, &groups)
-        // Damage may have put them out of order: then nothing is guessed.
+        // Damage may have put groups out of order; then there is no directory.
         guard !groups.isEmpty, zip(groups, groups.dropFirst()).allSatisfy({ $0.firstKey < $1.firstKey }) else {
             return nil
         }

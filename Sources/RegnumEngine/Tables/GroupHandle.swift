@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decoded form of a committed or pending row group: a `GroupView` whose columns point into the block and
-// into the older blocks that still hold some of its segments. Made once a session and block; see `GroupCache`.
+// Decodes committed and pending row groups: the result is a `GroupView` whose columns point into the block, and into
+// the older blocks that still hold some of its segments. A block is decoded once per session; see `GroupCache`.
 
 import RegnumSystem
 
-/// Zeros that columns without data point at: long enough for 1,024 rows of the widest form.
+/// Zeros that columns without data point at: enough for 1,024 rows of the widest form.
 package enum ZeroBytes {
     package nonisolated(unsafe) static let base: UnsafeMutableRawPointer = {
         let p = Memory.allocatePages(byteCount: 16 * 1024 + 4096)
@@ -13,7 +13,7 @@ package enum ZeroBytes {
     }()
 }
 
-/// What groups ask of a column's definition, without its name: copies count no reference.
+/// The parts of a column's definition that groups use, without its name: copying it counts no reference.
 struct StoredColumn {
     let key: UInt32
     let type: ColumnType
@@ -28,7 +28,7 @@ struct StoredColumn {
     }
 }
 
-/// Which column of a table has which key, and the defaults of columns that a block does not hold.
+/// Maps column keys to a table's columns, and has the defaults of columns that a block does not hold.
 package struct ColumnMap {
     let columns: [StoredColumn]
 
@@ -41,7 +41,7 @@ package struct ColumnMap {
         return columns.firstIndex { $0.key == key }
     }
 
-    /// The view of a column that holds nothing but null or zero.
+    /// The view of a column whose rows are all null or zero.
     package func defaultView(_ column: Int) -> ColumnView {
         let stored = columns[column]
         let form: ColumnForm =
@@ -59,8 +59,8 @@ package struct ColumnMap {
 
 @usableFromInline
 package enum GroupHandle {
-    /// Decodes a block. The memory (one allocation) is given back by `deallocate`. Where there is `lost`, it is told
-    /// of columns that cannot be read, which are left at their defaults, instead of an error.
+    /// Decodes a block. The result is one allocation, freed by `deallocate`. If `lost` is given, it is called with each
+    /// column that cannot be read, which keeps its default, instead of throwing.
     package static func make(
         _ ref: BlockRef, _ columns: ColumnMap, _ space: BlockSpace, lost: ((Int, EngineError) -> Void)? = nil
     ) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
@@ -78,7 +78,7 @@ package enum GroupHandle {
                 guard let d = RowGroupLayout.descriptor(block, i) else {
                     throw corrupted("a column of a row group has an unknown form", page: ref.page)
                 }
-                // A column that the schema no longer has is left alone.
+                // Ignore a column that the schema no longer has.
                 guard let column = columns.index(of: d.columnKey, hint: i) else { continue }
                 do throws(EngineError) {
                     let source = try segmentSource(d, i, rows: rows, block, space)
@@ -106,30 +106,30 @@ package enum GroupHandle {
         return group
     }
 
-    /// A view not yet initialized, with place for the views of its columns behind it.
+    /// Allocates an uninitialized view, followed by room for the views of its columns.
     static func allocate(columns count: Int) -> UnsafeMutablePointer<GroupView> {
         precondition(MemoryLayout<GroupView>.size <= lineByteCount && MemoryLayout<ColumnView>.stride == lineByteCount)
         return UnsafeMutableRawPointer.allocate(byteCount: lineByteCount * (count + 1), alignment: lineByteCount)
             .assumingMemoryBound(to: GroupView.self)
     }
 
-    /// Of the processor's cache: a view takes one, and so does each of its columns. Who goes to objects anywhere waits for
-    /// each of them.
+    /// The size of a processor cache line. A view takes one, and so does each of its columns; random access to objects
+    /// waits for each of them.
     @usableFromInline static var lineByteCount: Int { 64 }
 
     package static func deallocate(_ group: UnsafeMutablePointer<GroupView>) {
         UnsafeMutableRawPointer(group).deallocate()
     }
 
-    /// The bytes of the block that holds a segment, checked for segments outside the group's own block. `number`: the
-    /// descriptor's, and in the older block most likely the same.
+    /// Returns the block that holds a segment, and checks segments outside the group's own block. `number` is the index
+    /// of the descriptor, which is most likely the same in the older block.
     package static func segmentSource(
         _ d: RowGroupLayout.Descriptor, _ number: Int, rows: Int, _ block: UnsafeRawPointer, _ space: BlockSpace
     ) throws(EngineError) -> UnsafeRawPointer {
         if d.source == 0 { return block }
         let ref = RowGroupLayout.external(block, Int(d.source) - 1)
         let bytes = try space.bytes(ref)
-        // Mostly the older block's own column of the same number, which was checked with that block.
+        // Usually the older block's own column with the same number, which was checked with that block.
         if !ref.isPending, RowGroupLayout.hasOwnSegment(d, number, rows: rows, bytes) { return bytes }
         try RowGroupLayout.checkSegment(
             d, rows: rows, bytes, blockByteCount: space.byteCount(ref), page: ref.page,
@@ -137,7 +137,7 @@ package enum GroupHandle {
         return bytes
     }
 
-    /// True if a column that is written in one form may be stored in the other.
+    /// True if a sealed column in `form` may belong to a column whose writable form is `writableForm`.
     private static func matches(_ form: ColumnForm, _ writableForm: ColumnForm) -> Bool {
         switch writableForm {
         case .int64: return form.isInteger
@@ -164,9 +164,9 @@ package enum GroupHandle {
     }
 }
 
-/// The decoded groups of one table in one session, by place in the file. Open addressing, about 5 ns a hit. A block
-/// that a later version wrote to the same place takes the entry over; what else later versions dropped stays until
-/// `removeAll`, which the owner calls when `count` has outgrown the table.
+/// The decoded groups of one table in one session, keyed by their location in the file. Open addressing, about 5 ns per
+/// hit. A block that a later version wrote to the same location replaces the entry; entries of other blocks that are
+/// gone stay until `removeAll`, which the owner calls when `count` has outgrown the table.
 package final class GroupCache {
     private struct Slot {
         var location: UInt64 = 0
@@ -235,7 +235,7 @@ package final class GroupCache {
         old.deallocate()
     }
 
-    /// Frees the decoded groups of pending blocks; their numbers mean something else in the next transaction.
+    /// Frees the decoded groups of pending blocks, because the next transaction reuses their numbers.
     package func removePending() {
         guard hasPending else { return }
         hasPending = false
@@ -252,7 +252,7 @@ package final class GroupCache {
         }
     }
 
-    /// Frees every decoded group: only when the session's epoch moves.
+    /// Frees every decoded group. The session's epoch must change with it.
     package func removeAll() {
         for i in 0...mask {
             if let group = slots[i].group { GroupHandle.deallocate(group) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of an inner node of a tree of row groups: one page, up to 64 children as a structure of arrays.
+// The layout of an inner node of a tree of row groups: one page, up to 64 children as a structure of arrays.
 //
 //   offset size  meaning
 //        0   32  block header
@@ -30,14 +30,14 @@ package enum GroupNodeLayout {
     package static func ref(_ node: UnsafeRawPointer, _ i: Int) -> BlockRef { BlockRef(reading: node + refs + i &* 40) }
 
     /// The child whose keys may include `key`: the last one whose first key is not above it, or 0. Interpolates,
-    /// because keys are handed out in sequence, then steps or searches.
+    /// because keys are assigned in sequence, then falls back to binary search.
     package static func child(_ node: UnsafeRawPointer, for key: UInt64) -> Int {
         let n = count(node)
         let low = firstKey(node, 0)
         let high = firstKey(node, n &- 1)
         if key >= high { return n &- 1 }
         if key <= low { return 0 }
-        // key - low < high - low, so the guess is below n - 1; 64 * 2^58 would overflow, keys stay far below.
+        // key - low < high - low, so the guess is below n - 1. 64 * 2^58 would overflow, but keys are far smaller.
         let guess = Int(
             truncatingIfNeeded: (key &- low).multipliedFullWidth(by: UInt64(n &- 1)).high == 0
                 ? (key &- low) &* UInt64(n &- 1) / (high &- low) : 0)
@@ -65,7 +65,7 @@ package enum GroupNodeLayout {
             guard i == 0 || firstKey(node, i) > firstKey(node, i - 1) else {
                 throw corrupted("a node's keys are out of order", page: ref.page)
             }
-            // So that sums over a path never overflow.
+            // Ensures that sums over a path never overflow.
             guard rowCount(node, i) >= 1, rowCount(node, i) < 1 << 48 else {
                 throw corrupted("a node has impossible row counts", page: ref.page)
             }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block of a tree: for checks, for statistics and for who frees them all.
+// Enumerates every block of a tree, for checks, for statistics and for freeing them all.
 
 extension GroupTree {
-    /// Calls `body` with each block of the tree that is committed or pending: nodes, groups and the older blocks
-    /// that groups still use (each as often as it is referred to), but not blobs.
+    /// Calls `body` with each committed or pending block of the tree: nodes, groups and the older blocks that groups
+    /// still use (once per reference), but not blobs.
     func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
         guard let root else { return }
         var left = blockLimit

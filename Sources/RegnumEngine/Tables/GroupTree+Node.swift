@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner nodes of a tree of row groups that the running transaction changes.
+// The inner nodes of a tree of row groups that the running transaction has changed.
 
 extension GroupTree {
-    /// A child of a node. Without a reference to what is in memory: nodes of 64 are copied as they are.
+    /// A child of a node. Holds no reference to a child in memory, so that arrays of 64 are copied as plain bytes.
     struct Entry {
         /// Lower bound of the keys below.
         var firstKey: UInt64
-        /// Rows below; of a child in memory only `Node.count(_:)` knows.
+        /// Rows below; for a child in memory use `Node.count(_:)` instead.
         var count: UInt64
-        /// Of a child that is sealed.
+        /// The block of a sealed child.
         var ref: BlockRef
-        /// Number in the node's `changed`; -1 of a child that is sealed.
+        /// Index in the node's `changed`; -1 for a sealed child.
         fileprivate(set) var place = -1
 
         var isSealed: Bool { place < 0 }
@@ -26,7 +26,7 @@ extension GroupTree {
     final class Node {
         let level: Int
         @exclusivity(unchecked) private(set) var entries: [Entry]
-        /// The children in memory; nil where one has been sealed or has gone.
+        /// The children in memory; nil if the child has been sealed or removed.
         @exclusivity(unchecked) private(set) var changed: [Child?] = []
         /// Rows before each entry, as of `stamp` (GroupTree.rowStamp).
         @exclusivity(unchecked) var rowsBefore: [Int] = []
@@ -45,7 +45,7 @@ extension GroupTree {
             return child
         }
 
-        /// Puts a node or a group in the place of the child.
+        /// Replaces a child by a node or group in memory.
         func set(_ child: Child, at i: Int) {
             if entries[i].isSealed {
                 entries[i].place = changed.count
@@ -55,10 +55,10 @@ extension GroupTree {
             }
         }
 
-        /// Puts sealed children in the place of one.
+        /// Replaces a child by sealed children.
         func set(_ sealed: [Entry], at i: Int) {
             if !entries[i].isSealed {
-                // Groups that are appended and packed one after the other leave no gaps.
+                // Groups that are appended and packed in turn leave no gaps.
                 let place = entries[i].place
                 if place == changed.count - 1 { changed.removeLast() } else { changed[place] = nil }
             }
@@ -72,7 +72,7 @@ extension GroupTree {
 
         func remove(at i: Int) { set([], at: i) }
 
-        /// Rows below a child.
+        /// The number of rows below a child.
         func count(_ i: Int) -> Int {
             let entry = entries[i]
             if entry.isSealed { return Int(entry.count) }
@@ -91,7 +91,7 @@ extension GroupTree {
             let high = entries[b - 1].firstKey
             if high <= key { return b - 1 }
             if key <= low { return 0 }
-            // Keys are handed out in sequence: a guess between the ends is mostly right.
+            // Keys are assigned in sequence, so an interpolated guess is mostly right.
             let guess = Int(Double(key - low) / Double(high - low) * Double(b - 1))
             if guess + 1 < b, entries[guess].firstKey <= key, key < entries[guess + 1].firstKey { return guess }
             while b - a > 1 {

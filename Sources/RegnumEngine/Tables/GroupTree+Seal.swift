@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a changed tree to blocks: groups first, then nodes from the bottom, each split where it has outgrown the
-// format, neighbours merged where a group has become small. In a bulk insert groups get as many rows as fill their pages.
+// Turns a changed tree into blocks: groups first, then nodes from the bottom up. Nodes that exceed the limit of the
+// format are split, and small groups are merged with a neighbour. In a bulk insert each group gets as many rows as fill
+// its pages.
 
 extension GroupTree {
-    /// Groups below a quarter of the full size are joined with a neighbour when both fit into one.
+    /// Groups with fewer rows are merged with a neighbour if both fit into one group.
     private static let mergeRows = FormatLimits.rowsPerGroup / 4
 
-    /// Seals everything in memory and returns the root's ref. Groups in memory are gone after it.
+    /// Seals all changes and returns the root's ref. Groups in memory are gone afterwards.
     func seal() throws(EngineError) -> BlockRef {
         tail = nil
         dropShortcuts()
@@ -28,7 +29,7 @@ extension GroupTree {
         return ref
     }
 
-    /// The entry of a group's block; nil where the group is empty.
+    /// Seals a group and returns its entry; nil if the group is empty.
     private func sealed(_ group: DirtyGroup) throws(EngineError) -> Entry? {
         let (count, firstKey) = (group.view.pointee.count, group.view.pointee.firstKey)
         if count == 0 {
@@ -40,8 +41,8 @@ extension GroupTree {
         return Entry(firstKey: firstKey, count: UInt64(count), ref: ref)
     }
 
-    /// The entries that replace that of a node: one, or more where it had to be split, or none where it is empty. In the
-    /// node, blocks take the place of what was in memory.
+    /// Seals a node and returns the entries that replace its own: one, more if it had to be split, none if it is empty.
+    /// In the node, blocks replace the children that were in memory.
     private func sealed(_ node: Node) throws(EngineError) -> [Entry] {
         if node.level == 1 { try mergeSmallGroups(node) }
         var i = 0
@@ -65,35 +66,36 @@ extension GroupTree {
         return makeNodes(node.entries, level: node.level)
     }
 
-    /// Packs the full last group of a bulk insert; those behind it go by its size.
+    /// Packs the full last group of a bulk insert, and sets the row limit of the following groups by its size.
     func sealTail() throws(EngineError) {
         guard let full = tail, try pack(full) else { return }
         filledRows = Self.rowsFillingPages(full.view.pointee.count, byteCount: full.sealedByteCount)
         tail = nil
     }
 
-    /// How many rows a group should get, by the bytes that the one before took, so that its last page is not mostly
-    /// empty: with 40 bytes a row 1,005 fill ten pages, 1,024 begin an eleventh. Not below seven eighths, because each
-    /// group costs time of its own.
+    /// The number of rows that a group should get, based on the size of the previous group, so that its last page is
+    /// not mostly empty: at 40 bytes per row, 1,005 rows fill ten pages and 1,024 begin an eleventh. At least seven
+    /// eighths of the maximum, because each group has a cost of its own.
     private static func rowsFillingPages(_ rows: Int, byteCount: Int) -> Int {
         let most = FormatLimits.rowsPerGroup
         let page = FormatLimits.pageByteCount
         let whole = byteCount * most / rows
         let pages = whole / page
-        // Other rows may be a little longer.
+        // Allow for rows that are a little longer.
         let fitting = rows * pages * page / byteCount * 127 / 128
         guard fitting < most, fitting >= most * 7 / 8 else { return most }
-        // Bytes a row in whole pages, less by a thirty-second.
+        // Worthwhile only if it lowers the bytes per row, in whole pages, by about a thirty-second.
         return 33 * pages * most < 32 * ((whole + page - 1) / page) * fitting ? fitting : most
     }
 
-    /// Packs a group of which rows have gone, where it will not be joined with a neighbour.
+    /// Packs a group that has lost rows, unless it will be merged with a neighbour.
     func sealEarly(_ group: DirtyGroup) throws(EngineError) {
         if group.view.pointee.count >= Self.mergeRows, group !== tail { _ = try pack(group) }
     }
 
-    /// Packs a changed group before the end of the transaction, while its values are in the processor's cache, and so
-    /// bounds the memory of a change of all groups to the packed size. False where a damaged tree does not lead to it.
+    /// Packs a changed group before the end of the transaction, while its values are in the processor's cache. This
+    /// bounds the memory of a change to all groups by their packed size. Returns false if a damaged tree does not lead
+    /// to the group.
     private func pack(_ group: DirtyGroup) throws(EngineError) -> Bool {
         if case .group(let found)? = root, found === group {
             dropShortcuts()
@@ -127,7 +129,7 @@ extension GroupTree {
             }
             let here = node.count(i)
             let next = node.count(i + 1)
-            // A small last group is left to grow; see `joinTail`.
+            // Leave a small last group room to grow; see `joinTail`.
             if i + 2 == node.count, next <= 64, here > 64 { break }
             guard min(here, next) < Self.mergeRows, here + next <= FormatLimits.rowsPerGroup * 3 / 4 else {
                 i += 1
@@ -154,7 +156,7 @@ extension GroupTree {
         }
     }
 
-    /// Nodes of at most 64 children each, full where the tree only grows at its end.
+    /// Makes nodes of at most 64 children each; all but the last are full.
     private func makeNodes(_ children: [Entry], level: Int) -> [Entry] {
         children.withUnsafeBufferPointer { children in
             stride(from: 0, to: children.count, by: FormatLimits.nodeFanOut).map { start in
@@ -179,14 +181,14 @@ extension GroupTree {
         return Entry(firstKey: children.first?.firstKey ?? 0, count: total, ref: block.ref)
     }
 
-    /// The group of a block, to be changed.
+    /// Loads the group of a block for changes.
     func changing(_ ref: BlockRef) throws(EngineError) -> DirtyGroup {
         try DirtyGroup(changing: ref, decoded: try group(ref), columns, guarded: guarded, space)
     }
 
     // MARK: Memory
 
-    /// Bytes of changed groups in memory.
+    /// Approximate memory used by changed groups, in bytes.
     var changedByteCount: Int { root.map { Self.changedByteCount($0) } ?? 0 }
 
     private static func changedByteCount(_ child: Child) -> Int {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every group of a tree, one after the other: what scans run over.
+// Visits every group of a tree in key order, as scans do.
 
 extension GroupTree {
-    /// How far a visit may go, and how far ahead it reads.
+    /// The state of a visit: its limit, and its prefetch distance.
     private struct Visit {
-        /// More blocks than this mean that those of a damaged tree are reached more than once.
+        /// The block visits left; running out means that a damaged tree reaches blocks repeatedly.
         var blocksLeft: Int
-        /// Groups that are looked up before the first of them is visited: few at first, as the visit may end soon.
+        /// The number of groups to prefetch: few at first, because the visit may end soon.
         var ahead = 1
-        /// Of what was touched.
+        /// The sum of the bytes touched.
         var sum = 0
     }
 
-    /// What `body` is going to read of a group.
+    /// Adds the parts of a group that `body` is going to read.
     typealias Reads = (UnsafeMutablePointer<GroupView>, inout LinesAhead) -> Void
 
     /// Calls `body` with each group in key order until it returns false.
@@ -21,7 +21,7 @@ extension GroupTree {
     ) throws(EngineError) {
         var visit = Visit(blocksLeft: blockLimit)
         if let root { _ = try self.visit(root, depth: 0, &visit, reads, body) }
-        // So that the compiler does not leave the reads out.
+        // Uses the sum, so that the compiler cannot remove the prefetch reads.
         precondition(visit.sum >= 0, "a sum of bytes")
     }
 
@@ -39,7 +39,7 @@ extension GroupTree {
         }
     }
 
-    /// Committed blocks: no references are counted on the way.
+    /// Visits committed blocks, without reference counting.
     private func visit(
         _ ref: BlockRef, depth: Int, _ visit: inout Visit, _ reads: Reads,
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
@@ -56,8 +56,8 @@ extension GroupTree {
         return true
     }
 
-    /// Looks some groups up before the first of them is visited: what of them the processor has to fetch from memory
-    /// is fetched at once, not one after the other.
+    /// Looks up several groups before visiting the first of them, so that the processor fetches their memory in
+    /// parallel.
     private func visitGroups(
         of node: UnsafeRawPointer, _ visit: inout Visit, _ reads: Reads,
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of row groups of one table: inner nodes of up to 64 children over groups of up to 1,024 objects,
-// ordered by object key. Committed nodes are read in place; a write transaction replaces the path to what it
-// changes by nodes and groups in memory, which may grow beyond the limits of the format and are split when
-// they are sealed. Confined to its session. Depth is at most `FormatLimits.treeDepth`.
+// The tree of row groups of one table: inner nodes of up to 64 children over groups of up to 1,024 objects, ordered by
+// object key. Committed nodes are read in place. A write transaction replaces the path to a change by nodes and groups
+// in memory, which may exceed the limits of the format and are split when they are sealed. Confined to its session.
+// Depth is at most `FormatLimits.treeDepth`.
 
 import RegnumSystem
 
@@ -17,28 +17,28 @@ package final class GroupTree {
     let columns: ColumnMap
     let guarded: [Bool]
     private let cache = GroupCache()
-    /// Of a frozen session, which several threads may read at once: guards `cache`, and `lastGroup` is not used.
+    /// Set in a frozen session, which several threads may read at once: guards `cache`; `lastGroup` is not used then.
     let sharing: SharedReading?
     /// `nil`: no objects.
     @exclusivity(unchecked) var root: Child?
-    /// Group that the last lookup ended in. Good while nothing is inserted, deleted or made writable.
+    /// The group of the last lookup. Valid while nothing is inserted, deleted or made writable.
     @exclusivity(unchecked) private var lastGroup: UnsafeMutablePointer<GroupView>?
-    /// The dirty group that stores went to last, and the one that new rows go to.
+    /// The dirty group of the last store.
     @exclusivity(unchecked) private var lastDirty: DirtyGroup?
     @exclusivity(unchecked) var tail: DirtyGroup? { didSet { uncountedTail = tail.map { .passUnretained($0) } } }
-    /// `tail`, for what every new row asks of it.
+    /// `tail` without reference counting, for use once per new row.
     @exclusivity(unchecked) private(set) var uncountedTail: Unmanaged<DirtyGroup>?
-    /// Rows that `tail` may get.
+    /// The most rows that `tail` may get.
     @exclusivity(unchecked) private var tailLimit = FormatLimits.rowsPerGroup
-    /// Rows that new groups get in a bulk insert: as many as fill their pages.
+    /// The rows that new groups get in a bulk insert: as many as fill their pages.
     @exclusivity(unchecked) var filledRows = FormatLimits.rowsPerGroup
-    /// Moves when rows are added or removed: what nodes in memory know of row counts is old then.
+    /// Changes when rows are added or removed, which outdates the row counts cached in nodes.
     @exclusivity(unchecked) private var rowStamp = 0
-    /// Made when many random keys have been looked up; its groups are those of `root`. Never of a frozen session.
+    /// Built once many random keys have been looked up; lists the groups of `root`. Never used in a frozen session.
     @exclusivity(unchecked) var directory: GroupDirectory?
-    /// Lookups left until a directory pays; negative: not known yet.
+    /// Lookups left until building a directory pays; negative: not yet computed.
     @exclusivity(unchecked) var lookupsLeft = -1
-    /// Called when group pointers that accessors may hold are about to go.
+    /// Called when group pointers that accessors may hold are about to become invalid.
     private let willMove: () -> Void
 
     init(
@@ -53,7 +53,7 @@ package final class GroupTree {
         self.root = root.isNone ? nil : .ref(root)
     }
 
-    /// Shows another version. Decoded groups are kept: their blocks may belong to both.
+    /// Shows another version. Keeps decoded groups, whose blocks may belong to both versions.
     func reset(root: BlockRef) {
         var isSame = false
         if case .ref(let old) = self.root, old.location == root.location, old.birth == root.birth { isSame = true }
@@ -64,21 +64,21 @@ package final class GroupTree {
         tail = nil
     }
 
-    /// Forgets decoded groups; pending refs must not outlive their transaction.
+    /// Frees all decoded groups; those of pending refs must not outlive their transaction.
     func dropDecodedGroups() {
         dropDirectory()
         lastGroup = nil
         cache.removeAll()
     }
 
-    /// At the end of a transaction.
+    /// Frees the decoded groups of pending blocks. Call at the end of a transaction.
     func dropPendingGroups() {
         if cache.hasPending { dropDirectory() }
         lastGroup = nil
         cache.removePending()
     }
 
-    /// Before sealing: nothing may point at groups that are about to go.
+    /// Drops all pointers to groups that are about to be freed. Call before sealing.
     func dropShortcuts() {
         dropDirectory()
         willMove()
@@ -88,7 +88,7 @@ package final class GroupTree {
 
     deinit { directory?.deallocate() }
 
-    /// Groups come or go, or those that were decoded are freed.
+    /// Call when groups are added or removed, or decoded groups are freed.
     private func dropDirectory() {
         directory?.deallocate()
         directory = nil
@@ -97,7 +97,7 @@ package final class GroupTree {
 
     var decodedGroupCount: Int { cache.count }
 
-    /// The root of a tree that no running transaction has changed; nil where there are no objects.
+    /// The root of a tree without uncommitted changes; nil if there are no objects.
     var committedRoot: BlockRef? {
         switch root {
         case nil: return nil
@@ -108,7 +108,7 @@ package final class GroupTree {
 
     // MARK: Reading
 
-    /// The decoded group of a ref to a row group.
+    /// Returns the decoded group of a row group's ref.
     @inline(__always)
     func group(_ ref: BlockRef) throws(EngineError) -> UnsafeMutablePointer<GroupView> {
         if sharing != nil { return try sharedGroup(ref) }
@@ -129,7 +129,8 @@ package final class GroupTree {
         return made
     }
 
-    /// Where the object is, or nil. O(log n) with one step per 64 children; a lookup near the last one is O(1).
+    /// Returns the location of the object, or nil. O(log n), one step per level of 64 children; O(1) near the last
+    /// lookup.
     @inline(__always)
     func locate(_ key: UInt64) throws(EngineError) -> RowLocation? {
         if let last = lastGroup {
@@ -169,7 +170,7 @@ package final class GroupTree {
         }
     }
 
-    /// The group with the row at `position` in key order, and the rows before the group.
+    /// Returns the group with the row at `position` in key order, and the number of rows before the group.
     func group(atPosition position: Int) throws(EngineError) -> (UnsafeMutablePointer<GroupView>, before: Int)? {
         guard var child = root else { return nil }
         var left = position
@@ -221,7 +222,7 @@ package final class GroupTree {
         return node.child(low)
     }
 
-    /// Rows with keys below `key`.
+    /// The number of rows with keys below `key`.
     func rank(of key: UInt64) throws(EngineError) -> Int {
         guard var child = root else { return 0 }
         var before = 0
@@ -255,12 +256,12 @@ package final class GroupTree {
         return low
     }
 
-    /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.
+    /// The highest possible number of visits to sealed blocks; more mean that a damaged tree reaches blocks repeatedly.
     var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
 
     // MARK: Changing
 
-    /// The group that holds `key`, ready for stores, or nil where no object has that key.
+    /// Returns the group that holds `key`, ready for stores, or nil if no object has that key.
     @inline(__always)
     func dirtyGroup(for key: UInt64) throws(EngineError) -> DirtyGroup? {
         if let last = lastDirty, last.view.pointee.row(of: key) >= 0 { return last }
@@ -280,8 +281,8 @@ package final class GroupTree {
         return group
     }
 
-    /// The child as it must be to hold a dirty group for `key`: nil where it is in memory already. All keys below the
-    /// child must be below `end`.
+    /// Makes the group for `key` dirty. Returns the child that must replace `child`, nil if that is already in memory,
+    /// and the group. All keys below `child` must be below `end`.
     private func dirtied(
         _ child: Child, _ key: UInt64, below end: UInt64
     ) throws(EngineError) -> (Child?, DirtyGroup) {
@@ -295,7 +296,7 @@ package final class GroupTree {
                 space.free(ref)
                 return (.node(node), group)
             }
-            // Accessors and `lastGroup` may hold the committed group's pointers.
+            // Accessors and `lastGroup` may hold pointers of the committed group.
             let group = try changing(ref)
             willMove()
             lastGroup = nil
@@ -314,8 +315,8 @@ package final class GroupTree {
         return group
     }
 
-    /// Throws where a group just read holds other rows than the node above it says. Appending and joining rely on
-    /// that; groups in memory have been checked already.
+    /// Throws if a group just read holds other rows than the node above it states. Appending and merging rely on this;
+    /// groups in memory have been checked already.
     static func check(_ group: DirtyGroup, _ entry: Entry, below end: UInt64) throws(EngineError) {
         let view = group.view.pointee
         guard view.count > 0, UInt64(view.count) == entry.count, view.key(at: 0) >= entry.firstKey,
@@ -344,8 +345,8 @@ package final class GroupTree {
         return try appendElsewhere(key)
     }
 
-    /// A transaction that adds a few objects to a large last group would have to write that group again. So it
-    /// begins a small group behind it, which joins the large one when it has grown to this many rows.
+    /// If a transaction that adds a few objects appended them to a large last group, it would have to rewrite that
+    /// group. So it begins a small group after it, which is merged into the large one once it has this many rows.
     private static let smallTailRows = 64
 
     private func appendElsewhere(_ key: UInt64) throws(EngineError) -> RowLocation {
@@ -365,8 +366,8 @@ package final class GroupTree {
         return RowLocation(group: group.view, row: row)
     }
 
-    /// At the first append of a transaction: takes the last group if it is small or in memory already; if it is
-    /// large and has room, leaves the tail open for a small group of its own.
+    /// At the first append of a transaction: uses the last group as the tail if that is small. If it is large and has
+    /// room, leaves the tail unset, so that a small group is begun.
     private func openTail(_ key: UInt64) throws(EngineError) {
         tailLimit = filledRows
         guard let view = try groupView(for: .max), view.pointee.count > 0 else { return }
@@ -375,18 +376,18 @@ package final class GroupTree {
         guard view.pointee.count < filledRows else { return }
         if view.pointee.count < Self.smallTailRows {
             tail = try findDirtyGroup(last)
-            // A damaged tree may lead to another group that has the key too.
+            // In a damaged tree the key may lead to another group that has it too.
             if let rows = tail?.view.pointee, rows.key(at: rows.count - 1) != last {
                 throw corrupted("a table's groups are out of order")
             }
-            // What stands before it tells how far it may grow.
+            // The group before it determines how far it may grow.
             if let before = try roomBefore(view.pointee.firstKey), before > 0 { tailLimit = Self.smallTailRows }
         } else {
             tailLimit = Self.smallTailRows
         }
     }
 
-    /// How many rows the group before the one that begins with `firstKey` could take; nil where there is none.
+    /// The number of rows that would fit in the group before the one that begins with `firstKey`; nil if there is none.
     private func roomBefore(_ firstKey: UInt64) throws(EngineError) -> Int? {
         guard firstKey > 1, let view = try groupView(for: firstKey - 1), view.pointee.firstKey < firstKey,
             view.pointee.count > 0
@@ -394,7 +395,7 @@ package final class GroupTree {
         return max(0, filledRows - view.pointee.count)
     }
 
-    /// The small last group is full: its rows move into the group before it if they fit.
+    /// If the small last group is full: moves its rows into the group before it, if they fit.
     private func joinTail() throws(EngineError) {
         guard let small = tail, tailLimit == Self.smallTailRows else { return }
         tailLimit = filledRows
@@ -414,7 +415,7 @@ package final class GroupTree {
         return view.pointee.key(at: view.pointee.count - 1)
     }
 
-    /// Takes the last group out of the tree; true if nothing is left below `child`.
+    /// Removes the last group from the tree; true if nothing is left below `child`.
     private static func take(out group: DirtyGroup, of child: Child) throws(EngineError) -> Bool {
         guard case .node(let node) = child, node.count > 0 else { return true }
         let last = node.count - 1
@@ -427,7 +428,7 @@ package final class GroupTree {
         return node.count == 0
     }
 
-    /// Adds a group behind all others.
+    /// Adds a group after all others.
     private func attach(_ child: Child, firstKey: UInt64) throws(EngineError) {
         dropDirectory()
         switch root {
@@ -473,13 +474,13 @@ package final class GroupTree {
         }
     }
 
-    /// Removes the object; the rows behind it in its group move up.
+    /// Removes the object; the rows after it in its group move up.
     func remove(_ key: UInt64) throws(EngineError) {
         guard let group = try dirtyGroup(for: key) else { return }
         remove([group.view.pointee.row(of: key)], of: group)
     }
 
-    /// Removes rows, ascending, of a changed group; the others move up.
+    /// Removes rows, given in ascending order, from a changed group; the others move up.
     func remove(_ rows: [Int], of group: DirtyGroup) {
         let key = group.view.pointee.key(at: rows[0])
         rowStamp &+= 1
@@ -494,7 +495,7 @@ package final class GroupTree {
         }
     }
 
-    /// Takes the emptied group of `key` out; true if nothing is left below `child`.
+    /// Removes the emptied group of `key`; true if nothing is left below `child`.
     private static func prune(_ child: Child, _ key: UInt64, _ space: BlockSpace) -> Bool {
         switch child {
         case .group(let group):
@@ -508,7 +509,7 @@ package final class GroupTree {
         }
     }
 
-    /// Drops every group.
+    /// Removes every group.
     func removeAll() throws(EngineError) {
         dropDirectory()
         willMove()

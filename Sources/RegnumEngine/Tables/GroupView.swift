@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row group as it lies in memory: up to 1,024 objects ordered by key, each column a `ColumnView`. Plain
-// pointers, no ownership: good until the session's epoch moves on.
+// A row group in memory: up to 1,024 objects ordered by key, each column a `ColumnView`. Plain pointers, no ownership:
+// valid until the session's epoch changes.
 
 @usableFromInline @frozen
 package enum KeyForm: UInt8, Sendable {
     /// Keys are consecutive: row = key - firstKey.
     case dense = 0
-    /// One bit a key of the span, and the rank of each 64-bit word (span at most 65,536).
+    /// One bit per key of the span, and the rank of each 64-bit word (span at most 65,536).
     case bitmap = 1
     /// Ascending UInt64 keys.
     case sorted = 2
@@ -36,7 +36,7 @@ package struct GroupView {
         self.keyForm = keyForm
     }
 
-    /// The row of a key, or -1 where the group does not hold it. Constant time but for `sorted` (binary search).
+    /// The row of a key, or -1 if the group does not hold it. Constant time except for `sorted` (binary search).
     @inlinable @inline(__always)
     package func row(of key: UInt64) -> Int {
         let distance = key &- firstKey
@@ -45,7 +45,7 @@ package struct GroupView {
             ? Int(distance) : Self.rowOfGaps(key, distance, keyForm == .bitmap, keys, ranks, count)
     }
 
-    /// As `row(of:)` where keys are missing. Not of the view itself, which would be copied for the call.
+    /// As `row(of:)` if keys are missing. Static, because calling it on the view would copy the view.
     @usableFromInline @inline(never)
     static func rowOfGaps(
         _ key: UInt64, _ distance: UInt64, _ isBitmap: Bool, _ keys: UnsafePointer<UInt64>,
@@ -76,7 +76,7 @@ package struct GroupView {
         }
     }
 
-    /// The place of set bit number `row` in `words` words.
+    /// The position of set bit number `row` in `words` words.
     @usableFromInline @inline(never)
     static func bitOfRow(
         _ row: Int, _ bits: UnsafePointer<UInt64>, _ ranks: UnsafePointer<UInt16>, _ words: Int
@@ -94,15 +94,15 @@ package struct GroupView {
 }
 
 extension UnsafeMutablePointer<GroupView> {
-    /// By column number of the table. They lie behind the view: where they are is known without reading it, so that the
-    /// processor waits for both at once where objects anywhere are looked at.
+    /// The views of the columns, indexed by column number. They are stored directly after the view, so their address is
+    /// known without reading it, and the processor can fetch both in parallel on random access.
     @inlinable @inline(__always)
     package var columns: UnsafeMutablePointer<ColumnView> {
         (UnsafeMutableRawPointer(self) + GroupHandle.lineByteCount).assumingMemoryBound(to: ColumnView.self)
     }
 }
 
-/// Where an object is: its group and its row in it. Good until the session's epoch moves.
+/// The location of an object: its group and its row in it. Valid until the session's epoch changes.
 package struct RowLocation {
     package var group: UnsafeMutablePointer<GroupView>
     package var row: Int

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of object keys, and of words that name the targets of links.
+// Sets of object keys, and of words that identify link targets.
 
-/// Object keys that lie close together.
+/// A set of object keys that are close together.
 struct KeySet {
     private let first: UInt64
     private let words: [UInt64]
 
-    /// Of ascending keys; nil where they lie so far apart that the set would be large.
+    /// Makes a set of ascending keys; nil if they are so far apart that the set would be large.
     init?(_ keys: [UInt64]) {
         guard let first = keys.first, let last = keys.last else { return nil }
         let span = last &- first
@@ -29,12 +29,12 @@ struct KeySet {
     }
 }
 
-/// Words that may lie anywhere. O(1) a lookup.
+/// A set of arbitrary words. O(1) per lookup.
 struct WordSet {
     private let close: KeySet?
     private let scattered: Set<UInt64>
 
-    /// Of ascending words.
+    /// Makes a set of ascending words.
     init(_ words: [UInt64]) {
         close = KeySet(words)
         scattered = close == nil ? Set(words) : []

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a scan is going to read of the next few groups, touched before it does. A scan of a table that the processor's
-// cache has let go of waits for memory, and one column of one group is soon at its end: the processor, which fetches
-// ahead by itself along a few lines of addresses at once, has one to follow at a time. Touched in turn, line by line,
-// the columns of several groups are fetched beside each other (`Documentation/PERFORMANCE.md`, "Reading ahead").
+// Prefetch for scans: touches the memory that a scan is going to read in the next few groups. A scan of a table that is
+// no longer in the processor's cache waits for memory. The hardware prefetcher follows a few streams of addresses at
+// once, but one column of one group is a single short stream. Touched in turn, cache line by cache line, the columns of
+// several groups are fetched in parallel (`Documentation/PERFORMANCE.md`, "Reading ahead").
 
 package struct LinesAhead {
     private struct Stretch {
@@ -10,11 +10,11 @@ package struct LinesAhead {
         var byteCount: Int
     }
 
-    /// More stretches beside each other are slower again.
+    /// The most parallel streams; more are slower again.
     private static let wantedStretches = 16
-    /// Eight columns of `Double`: so that what was touched is in the processor's second cache still when it is read.
+    /// The most bytes, eight columns of `Double`: they must still be in the second-level cache when they are read.
     private static let wantedByteCount = 64 << 10
-    /// Longer ones are fetched by themselves for long enough.
+    /// The longest stretch to touch; the hardware prefetcher handles longer ones well enough.
     private static let longestByteCount = 16 << 10
     private static let capacity = 64
 
@@ -26,11 +26,11 @@ package struct LinesAhead {
 
     package func deallocate() { stretches.deallocate() }
 
-    /// False where enough is there to be touched.
+    /// False if there is enough to touch.
     package var wantsMore: Bool { count < Self.wantedStretches && byteCount < Self.wantedByteCount }
 
-    /// The values of the first `rows` rows of a column that is not writable; of texts and data how long they are, and
-    /// the bytes themselves where they will be read.
+    /// Adds the values of the first `rows` rows of a column that is not writable; for texts and data the offsets, and
+    /// with `withBytes` also the bytes.
     @inline(__always)
     package mutating func add(_ column: ColumnView, _ rows: Int, withBytes: Bool = true) {
         guard rows > 0, column.form != .slots else { return }
@@ -51,10 +51,10 @@ package struct LinesAhead {
         self.byteCount &+= byteCount
     }
 
-    /// Reads a byte of each line of what was added, and forgets it. Returns the sum of the bytes.
+    /// Reads one byte of each cache line that was added, and clears the list. Returns the sum of the bytes.
     package mutating func touch() -> Int {
         var sum = 0
-        // Together, or there is nothing to be had by it.
+        // A single stretch gains nothing.
         if count > 1 {
             var offset = 0
             var isLeft = true

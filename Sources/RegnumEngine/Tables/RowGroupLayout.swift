@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a row group block: up to 1,024 objects of one table, ordered by key, column by column.
+// The layout of a row group block: up to 1,024 objects of one table, ordered by key, column by column.
 //
 //   offset size  meaning
 //        0   32  block header
@@ -10,12 +10,12 @@
 //       38    2  external blocks
 //       40    8  first key
 //       48    8  key span: last key - first key + 1
-//       56    4  byte offset of the keys (0 where dense)
+//       56    4  byte offset of the keys (0 if dense)
 //       60    4  zero
 //       64  48c  column descriptors (below)
 //        …  40e  refs of external blocks: older row group blocks that still hold segments of unchanged columns
-//        …       keys: bitmap = ⌈span / 64⌉ words, then as many UInt16 ranks; sorted = 8 bytes a row
-//        …       segments of the columns that lie in this block, each on a multiple of 8
+//        …       keys: bitmap = ⌈span / 64⌉ words, then as many UInt16 ranks; sorted = 8 bytes per row
+//        …       segments of the columns stored in this block, each aligned to 8
 //
 //   descriptor
 //        0    1  form (ColumnForm; `int64` … as in memory, never `slots`)
@@ -29,15 +29,15 @@
 //       40    4  byte count of the segment
 //       44    4  zero
 //
-//   segment: validity words | blob words | data, padded to 8 | nanoseconds (4 a row) or heap
+//   segment: validity words | blob words | data, padded to 8 | nanoseconds (4 per row) or heap
 //
-// A small update writes a new block that holds the changed columns and leaves the others where they are, so a
-// bulk insert pays for page rounding once a group and an update of one property does not rewrite the row.
+// A small update writes a new block with the changed columns and leaves the others where they are. So a bulk insert
+// pays for page rounding once per group, and an update of one property does not rewrite the row.
 
 package enum RowGroupLayout {
     package static let headByteCount = 64
     package static let descriptorByteCount = 48
-    /// External blocks of one group at most.
+    /// The most external blocks of one group.
     package static let externalLimit = 64
 
     package struct Flags {
@@ -48,7 +48,7 @@ package enum RowGroupLayout {
         package static let zeros: UInt8 = 16
     }
 
-    /// One column's place and encoding.
+    /// The location and encoding of one column.
     package struct Descriptor {
         package var form: ColumnForm
         package var flags: UInt8
@@ -75,7 +75,7 @@ package enum RowGroupLayout {
         }
     }
 
-    /// Reads descriptor `i`; nil where the form is none of ours.
+    /// Reads descriptor `i`; nil if its form is unknown.
     package static func descriptor(_ block: UnsafeRawPointer, _ i: Int) -> Descriptor? {
         let p = block + headByteCount + i * descriptorByteCount
         guard let form = ColumnForm(rawValue: p.load(as: UInt8.self)), form != .slots else { return nil }
@@ -107,7 +107,7 @@ package enum RowGroupLayout {
         BlockRef(reading: block + headByteCount + columnCount(block) * descriptorByteCount + i * BlockRef.byteCount)
     }
 
-    /// Where the parts of a segment begin, from its start. `heap` is also where nanoseconds begin.
+    /// Offsets of the parts of a segment from its start. `heap` is also the offset of nanoseconds.
     package struct Parts {
         package var blobs = 0
         package var data = 0
@@ -179,7 +179,7 @@ package enum RowGroupLayout {
         case .dense:
             guard span == UInt64(rows) else { throw corrupted("a dense row group has gaps", page: ref.page) }
         case .bitmap:
-            // First, because the words of a span near 2^64 cannot be counted.
+            // Check first, because the number of words of a span near 2^64 would overflow.
             guard span <= 65536 else { throw corrupted("a row group's keys lie outside of it", page: ref.page) }
             let words = Int((span + 63) / 64)
             guard offset % 8 == 0, offset >= headEnd, offset + words * 10 <= ref.byteCount else {
@@ -206,8 +206,8 @@ package enum RowGroupLayout {
         }
     }
 
-    /// True where a checked block has the very segment, as that of its column `number`, in itself. False may mean that it
-    /// is another column's.
+    /// True if a checked block itself stores exactly this segment as its column `number`. False may mean that it is
+    /// another column's.
     package static func hasOwnSegment(
         _ d: Descriptor, _ number: Int, rows count: Int, _ block: UnsafeRawPointer
     ) -> Bool {
@@ -218,7 +218,8 @@ package enum RowGroupLayout {
             && own.flags == d.flags
     }
 
-    /// `isPending`: the block is one of the running transaction. Proves that a segment lies inside its block and that its offsets stay inside its heap.
+    /// Proves that a segment lies inside its block and that its offsets stay inside its heap. `isPending`: the block
+    /// belongs to the running transaction.
     package static func checkSegment(
         _ d: Descriptor, rows: Int, _ block: UnsafeRawPointer, blockByteCount: Int, page: UInt64,
         isPending: Bool = false
@@ -233,7 +234,7 @@ package enum RowGroupLayout {
             throw corrupted("a column's nanoseconds lie outside of its segment", page: page)
         }
         let hasOffsets = isText(d.form) && !d.has(Flags.zeros)
-        // Without offsets there is nothing that says where a blob record would lie.
+        // Without offsets, a blob record would have no location.
         guard hasOffsets || !d.has(Flags.blobs) else {
             throw corrupted("a column without values has blob records", page: page)
         }
@@ -256,7 +257,7 @@ package enum RowGroupLayout {
             guard offset(offsets, row, d.form) - begin == BlobRecord.byteCount else {
                 throw corrupted("a blob record has the wrong size", page: page)
             }
-            // Numbers of blocks of a running transaction mean nothing in a file.
+            // The numbers of pending blocks are meaningless in a file.
             let ref = BlockRef(reading: block + start + parts.heap + begin)
             guard isPending || !ref.isPending else {
                 throw corrupted("a blob record says that its block is pending", page: page)
@@ -264,8 +265,8 @@ package enum RowGroupLayout {
         }
     }
 
-    /// The last of offsets that ascend; nil where they do not. Without a branch a row: it is asked of every text column
-    /// of every block that is read for the first time.
+    /// The last of ascending offsets; nil if they do not ascend. Branch-free per row, because it runs for every text
+    /// column of every block that is read for the first time.
     @inline(__always)
     private static func lastOffset<Offset: FixedWidthInteger & UnsignedInteger>(
         _ offsets: UnsafePointer<Offset>, _ rows: Int
@@ -285,11 +286,12 @@ package enum RowGroupLayout {
     }
 }
 
-/// What a row group keeps of a value in a block of its own: ref (40 bytes), then the value's byte count (8). Where
-/// the ref leads to an element node, the value is a large collection, and its number of elements stands there.
+/// The record that a row group keeps for a value in a block of its own: ref (40 bytes), then the value's byte count
+/// (8). If the ref points to an element node, the value is a large collection, and the record has its number of
+/// elements instead.
 package enum BlobRecord {
     package static let byteCount = 48
-    /// The value's bytes begin here in the blob block, after the header and the count.
+    /// The offset of the value's bytes in the blob block, after the header and the count.
     package static let valueOffset = 40
 
     package static func length(_ record: UnsafeRawPointer) -> Int {
@@ -297,7 +299,7 @@ package enum BlobRecord {
     }
 }
 
-/// Checks of a block's inside at its first touch, by kind.
+/// Checks the inside of a block, by kind, when it is first read.
 package enum BlockLayout {
     package static func check(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) {
         switch BlockKind(rawValue: ref.kind) {
@@ -310,7 +312,7 @@ package enum BlockLayout {
             guard count <= UInt64(ref.byteCount - BlobRecord.valueOffset) else {
                 throw corrupted("a blob is longer than its block", page: ref.page)
             }
-        case .catalog, .schema, .freeLog, .manifest: break  // decoded with checks of their own, once
+        case .catalog, .schema, .freeLog, .manifest: break  // decoded once, with checks of their own
         case nil: throw corrupted("a block of unknown kind", page: ref.page)
         }
     }

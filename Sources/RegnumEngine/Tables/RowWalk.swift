@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects of a table one after the other, without a lookup for each.
+// Iterates over the objects of a table without a lookup for each.
 
-/// Goes through a table in the order of its keys. Only for tables that do not change meanwhile, as those of a frozen
-/// session: the rows of a group are taken as they lie.
+/// Iterates over a table in key order. Only for tables that do not change meanwhile, such as those of a frozen session,
+/// because it steps through the rows of each group directly.
 package struct RowWalk {
     private let table: Table
     private var location: RowLocation?

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock of what a frozen session keeps decoded: several threads may read it at once.
+// The lock on the decoded data of a frozen session, which several threads may read at once.
 
 import RegnumSystem
 
-/// Held for the time of a lookup in a cache, or of decoding one row group. Innermost: nothing is locked inside.
+/// Held during a cache lookup, or while one row group is decoded. Innermost lock: no other is taken while it is held.
 final class SharedReading: Sendable {
     private let isHeld = Lock(())
 

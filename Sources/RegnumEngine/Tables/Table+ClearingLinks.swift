@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clearing the links that lead to objects that are about to be deleted. The backlink tree says which objects hold them,
-// and how many each; each value and each collection that holds some is passed over once.
+// Clears the links to objects that are about to be deleted. The backlink tree has the objects that hold such links, and
+// their number in each; each value and each collection that holds some is traversed once.
 
-/// Where the elements lay that were cleared out of collections last, of a few collections; hints only.
+/// The positions of the elements last cleared from a few collections; hints only.
 struct LastCleared {
     private var places: [(column: Int, key: ObjectKey, index: Int)] = []
     private static let limit = 8
@@ -18,9 +18,9 @@ struct LastCleared {
 }
 
 extension Table {
-    /// Clears the links of a column of some table that lead to objects of this one, whose keys ascend. Objects of that
-    /// table that are in `deleted` keep theirs, because they go too. Rows that lose their owner stay. O(k log n), and the
-    /// values and collections that hold such links.
+    /// Clears the links in a column of some table that point to objects of this one, given by ascending keys. Objects
+    /// in `deleted` keep their links, because they are deleted too. Rows that lose their owner stay. O(k log n), plus
+    /// the values and collections that hold such links.
     func clearLinks(
         to keys: [UInt64], from origin: LinkOrigin, except deleted: WordSet? = nil
     ) throws(EngineError) {
@@ -44,7 +44,7 @@ extension Table {
         }
     }
 
-    /// Clears the links to the targets, which are `links`; the backlink tree knows them no more.
+    /// Clears the links to the targets, `links` in number, which the backlink tree no longer has.
     private func clearLinks(
         _ column: Int, to targets: WordSet, _ links: Int, of key: ObjectKey
     ) throws(EngineError) {
@@ -65,11 +65,11 @@ extension Table {
         }
     }
 
-    /// Programs delete the objects of a collection one by one, or some at a time, from its beginning or its end: the next
-    /// one lies beside the last. Gives how many links are left.
+    /// Clears links next to the last cleared element, because programs often delete the objects of a collection one by
+    /// one or a few at a time, from its beginning or its end. Returns the number of links left.
     private func clearNearLast(_ open: OpenCollection, _ targets: WordSet, _ links: Int) throws(EngineError) -> Int {
         guard var last = lastCleared[open.column, open.key] else { return links }
-        // Dictionaries keep the key of what was cleared.
+        // A dictionary keeps the key of a cleared link.
         let keepsKeys = definition.columns[open.column].collection == .dictionary
         var left = links
         while left > 0 {

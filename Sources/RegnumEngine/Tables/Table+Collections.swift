@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lists, sets and dictionaries share: the collections that are being changed, and elements in place.
+// The common parts of lists, sets and dictionaries: collections that are being changed, and access to elements in
+// place.
 
 import RegnumSystem
 
-/// The leaf that an element was read from last, so that a loop over positions does not search for each. Good as long
-/// as the session's change count.
+/// The leaf that an element was last read from, so that a loop over positions does not search for each. Valid until the
+/// session's change count changes.
 struct LastLeaf {
     var column: Int
     var key: ObjectKey
@@ -21,7 +22,7 @@ extension Table {
             space: session.space, type: definition.type, isDictionary: definition.collection == .dictionary)
     }
 
-    /// For an object that the caller has just seen: what led to it, an index or a link, is damaged.
+    /// The error for an object that should exist: the index or link that led to it is damaged.
     static func missing(_ key: ObjectKey) -> EngineError {
         corrupted("there is no object with the key \(key.rawValue)")
     }
@@ -31,7 +32,7 @@ extension Table {
         return location
     }
 
-    /// The collection as the row holds it.
+    /// Returns the collection as stored in the row.
     func storedCollection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
         let view = location.group.columns[column]
         let bytes = view.bytes(location.row)
@@ -50,13 +51,13 @@ extension Table {
         return .ref(ref)
     }
 
-    /// The collection as it is now.
+    /// Returns the collection with the changes of the running transaction.
     func collection(_ column: Int, _ location: RowLocation) throws(EngineError) -> ElementChild {
         if let open = openCollections.find(column, location.key) { return open.root }
         return try storedCollection(column, location)
     }
 
-    /// The leaf of element `index`, and the elements before it. `location` is the owner's, where it is known.
+    /// Returns the leaf of element `index`, and the number of elements before it. `location` is the owner's, if known.
     func leaf(
         _ column: Int, of key: ObjectKey, _ location: RowLocation? = nil, at index: Int
     ) throws(EngineError) -> (leaf: LeafAccess, start: Int) {
@@ -78,7 +79,8 @@ extension Table {
         return (leaf, start)
     }
 
-    /// The leaf that was read last, where it holds element `index`. Frozen sessions have none: many threads read them.
+    /// The leaf that was last read, if it holds element `index`. Always nil in frozen sessions, which many threads
+    /// read.
     @inline(__always)
     private func lastLeaf(_ column: Int, _ key: ObjectKey, _ index: Int) -> LastLeaf? {
         guard !session.isFrozen, let last = lastLeaf, last.key == key, last.column == column,
@@ -87,7 +89,7 @@ extension Table {
         return last
     }
 
-    /// Where the element of a set or dictionary is, or where it belongs.
+    /// Returns the position of an element of a set or dictionary, or the position at which it would be inserted.
     func search(
         _ probe: ElementProbe, _ column: Int, of key: ObjectKey
     ) throws(EngineError) -> (index: Int, isFound: Bool) {
@@ -97,7 +99,7 @@ extension Table {
 
     // MARK: Changing
 
-    /// The collection ready for changes.
+    /// Opens the collection for changes.
     @inline(__always)
     func open(_ column: Int, _ key: ObjectKey) throws(EngineError) -> OpenCollection {
         if let last = openCollections.last, last.column == column, last.key == key { return last }
@@ -122,7 +124,7 @@ extension Table {
         if !openCollections.isEmpty { try writeBackAll() }
     }
 
-    /// As above, where a collection of the object is open. O(collections of the object).
+    /// As above, but only if a collection of the object is open. O(collections of the object).
     func flushOpenCollections(of key: ObjectKey) throws(EngineError) {
         if openMixed?.find(where: { $0.key == key }) != nil { try writeBackMixed() }
         if openCollections.isEmpty { return }
@@ -136,13 +138,13 @@ extension Table {
         }
     }
 
-    /// True while an index of contents knows an open collection as what it was, and has to look at that once more.
+    /// True if an open collection has a content index, which must still read the old value to remove its entries.
     var hasOpenIndexedCollection: Bool {
         openCollections.contains { contentIndexes[$0.column] != nil }
     }
 
-    /// See `Session.writeBackIndexed`. Whatever columns the open collections are of: who asks an index of contents or
-    /// backlinks writes back any, and that moves rows.
+    /// See `Session.writeBackIndexed`. Applies to open collections of any column: a query of a content index or of
+    /// backlinks writes back all of them, which moves rows.
     func flushIndexedCollections() throws(EngineError) {
         guard !openCollections.isEmpty || openMixed != nil,
             contentIndexes.contains(where: { $0 != nil }) || backlinkTrees.contains(where: { $0 != nil })
@@ -154,7 +156,7 @@ extension Table {
         guard let group = try groups.dirtyGroup(for: open.key.rawValue) else { return }
         let row = group.view.pointee.row(of: open.key.rawValue)
         let location = RowLocation(group: group.view, row: row)
-        // The bytes of what it was are still there, and the ref to them: nothing is written ahead before, see
+        // The old value and the ref to it are still readable here, because nothing is spilled before; see
         // `Session.limitMemory`.
         try contentIndexes[open.column]?.remove(location, open.column, open.key.rawValue, self)
         group.makeWritable(open.column)
@@ -167,9 +169,9 @@ extension Table {
 
     // MARK: Elements in place
 
-    /// Calls `body` with the elements of a list or set, or the values of a dictionary, in order, as many at a time
-    /// as lie together, until it returns false; gives false then. Changes made so far are seen. What `body` is
-    /// given holds until it returns; it must not change the collection.
+    /// Calls `body` with the elements of a list or set, or the values of a dictionary, in order, one stored leaf at a
+    /// time, until it returns false; then returns false. Includes uncommitted changes. The argument of `body` is valid
+    /// until it returns; `body` must not change the collection.
     @discardableResult
     package func forEachLeaf(
         _ column: Int, _ location: RowLocation, _ body: (ListCodec.Reader) throws(EngineError) -> Bool
@@ -177,7 +179,7 @@ extension Table {
         try forEachStoredLeaf(column, location) { leaf throws(EngineError) in try body(leaf.values) }
     }
 
-    /// As `forEachLeaf` for a dictionary, with its keys.
+    /// As `forEachLeaf`, for a dictionary with its keys.
     @discardableResult
     package func forEachDictionaryLeaf(
         _ column: Int, _ location: RowLocation,
@@ -189,7 +191,7 @@ extension Table {
         }
     }
 
-    /// The bytes of a collection that lies in its row, as most do, while none is open; else nil.
+    /// The bytes of a collection stored in its row, as most are, if no collection is open; otherwise nil.
     @inline(__always)
     func inlineElements(_ column: Int, _ location: RowLocation) -> UnsafeRawBufferPointer? {
         let view = location.group.columns + column
@@ -215,7 +217,7 @@ extension Table {
         }
     }
 
-    /// Calls `body` with a changed leaf as it would be stored.
+    /// Calls `body` with the stored form of a changed leaf.
     private static func encoding(
         _ leaf: ElementLeaf, _ tree: ElementTree, _ body: (StoredLeaf) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
@@ -231,7 +233,7 @@ extension Table {
                 UnsafeRawBufferPointer(start: copy, count: count), tree.type, isDictionary: tree.isDictionary))
     }
 
-    /// Elements of any collection. O(1).
+    /// The number of elements of any collection. O(1).
     package func elementCount(_ column: Int, _ location: RowLocation) throws(EngineError) -> Int {
         if let open = openCollections.find(column, location.key) { return open.count }
         if let bytes = inlineElements(column, location) {
@@ -243,8 +245,8 @@ extension Table {
         return try elementTree(column).count(try storedCollection(column, location))
     }
 
-    /// The value of element `index`, of a dictionary that of the entry; nil where there is none. As `listValue`, which
-    /// wants it to be there.
+    /// Returns the value of element `index`, for a dictionary that of the entry; nil if there is none. `listValue`
+    /// requires that the element exists.
     package func elementValue(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ index: Int
     ) throws(EngineError) -> Value? {
@@ -256,8 +258,8 @@ extension Table {
 
     // MARK: Blocks
 
-    /// Calls `body` with each block of a var-bytes value that does not lie in its row, and the birth of the block
-    /// that refers to it (`.max` where that is the row group).
+    /// Calls `body` with each block of a var-bytes value that is stored outside its row, and the birth of the block
+    /// that refers to it (`.max` if that is the row group).
     func forEachValueBlock(
         _ column: Int, _ location: RowLocation, _ body: (BlockRef, UInt64) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -265,7 +267,7 @@ extension Table {
         try forEachValueBlock(column, location, &left, body)
     }
 
-    /// As above, with the visits that are left where more than one value is walked through.
+    /// As above, with a shared limit of block visits if more than one value is traversed.
     func forEachValueBlock(
         _ column: Int, _ location: RowLocation, _ left: inout Int,
         _ body: (BlockRef, UInt64) throws(EngineError) -> Void

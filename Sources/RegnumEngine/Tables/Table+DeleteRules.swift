@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delete rules: what becomes of the objects at the far end of a link when the object at its near end is deleted. Both
-// ends of a link may have a rule: `deleteRule` counts where the object that holds the link is deleted, `originRule`
-// where the one that it leads to is.
+// Delete rules: what happens to the objects at the far end of a link when the object at its near end is deleted. Both
+// ends of a link may have a rule: `deleteRule` applies when the object that holds the link is deleted, `originRule`
+// when the object that it points to is.
 //
-//   1. plan     from the objects to be deleted over cascading links, and to what they own, until nothing new is found
-//   2. deny     an object of the plan with a denying link to or from an object outside of it stands against all of it
-//   3. delete   the objects of the plan; links from others are cleared as ever
+//   1. plan     from the objects to be deleted, follow cascading links and ownership until no new object is found
+//   2. deny     an object of the plan with a denying link to or from an object outside the plan denies all of it
+//   3. delete   the objects of the plan; links from other objects are cleared as usual
 //
-// A delete that is denied deletes nothing, and the transaction can only be rolled back: Session+Refusals.
+// A denied delete deletes nothing, and the transaction can only be rolled back: Session+Refusals.
 
 /// An object of any table.
 package struct RowKey: Hashable, Sendable {
@@ -19,20 +19,20 @@ package struct RowKey: Hashable, Sendable {
     }
 }
 
-/// The rules of one table's objects.
+/// The delete rules that apply to the objects of one table.
 struct TableDeleteRules {
-    /// Links that they hold.
+    /// For links that they hold.
     var forward: [(column: Int, rule: LinkRule)] = []
-    /// Links that lead to them.
+    /// For links that point to them.
     var backward: [(origin: TableKey, column: Int, rule: LinkRule)] = []
     var isEmpty: Bool { forward.isEmpty && backward.isEmpty }
 }
 
-/// What a delete takes along, and what stands against it.
+/// The objects that a delete would delete, and the reasons to deny it.
 package struct DeletePlan: Sendable {
-    /// Every object that goes, those asked for first.
+    /// Every object to be deleted, the requested ones first.
     package fileprivate(set) var rows: [RowKey] = []
-    /// One sentence for each link that denies.
+    /// One message for each link that denies the delete.
     package fileprivate(set) var denials: [String] = []
     fileprivate var known: Set<RowKey> = []
 
@@ -40,8 +40,7 @@ package struct DeletePlan: Sendable {
 }
 
 extension Table {
-    /// Called when the session's tables change.
-    /// `links`: columns whose links lead here; mixed values have no rules.
+    /// Called when the session's tables change. `links`: columns whose links point here; mixed values have no rules.
     func resolveDeleteRules(_ links: [LinkOrigin]) {
         deleteRules = TableDeleteRules()
         for (i, column) in definition.columns.enumerated() where column.deleteRule != .nullify {
@@ -55,7 +54,7 @@ extension Table {
         }
     }
 
-    /// The objects at the far end of the links of a column, each as often as it is linked to.
+    /// Returns the targets of a column's links, once for each link.
     fileprivate func targets(_ column: Int, of key: ObjectKey) throws(EngineError) -> [RowKey] {
         guard let target = definition.columns[column].target else { return [] }
         try flushOpenCollections()
@@ -72,7 +71,7 @@ extension Table {
 }
 
 extension Session {
-    /// What `delete` of these objects would do. Changes nothing. O(objects and links that are looked at).
+    /// Plans the delete of these objects. Changes nothing. O(objects and links visited).
     package func planDelete(_ roots: [RowKey]) throws(EngineError) -> DeletePlan {
         var plan = DeletePlan()
         for root in roots { plan.add(root) }
@@ -117,8 +116,8 @@ extension Session {
 
     private func counted(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
 
-    /// In a write: deletes the objects, and what their rules say. Where a rule denies, nothing is deleted, and the
-    /// transaction cannot be committed any more.
+    /// In a write: deletes the objects, and others by their rules. If a rule denies it, nothing is deleted, and the
+    /// transaction can no longer be committed.
     package func delete(_ roots: [RowKey]) throws(EngineError) {
         precondition(isWriting)
         try relieveIfDue()
@@ -133,7 +132,7 @@ extension Session {
         try deleteTogether(rows)
     }
 
-    /// Links to the objects of the plan from others, which its delete would clear: objects by "class.property".
+    /// Counts the objects outside the plan whose links the delete would clear, by "class.property".
     package func links(clearedBy plan: DeletePlan) throws(EngineError) -> [String: Int] {
         var holders: [String: Set<ObjectKey>] = [:]
         for row in plan.rows {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deleting many objects at once: what one object's delete does, in an order that touches each block once.
+// Deletes many objects at once: the same as single deletes, in an order that touches each block once.
 //
-//   1 links that lead to the objects are cleared
-//   2 trees of which much goes are passed through once, leaf by leaf; of others each entry is removed on its own
+//   1 links that point to the objects are cleared
+//   2 trees that lose many entries are traversed once, leaf by leaf; from others each entry is removed separately
 //   3 each row group closes its gaps once
 //
-// Where very much goes, leaves and groups are packed at once, while they are in the processor's cache.
+// If very many objects are deleted, leaves and groups are packed immediately, while they are in the processor's cache.
 
 import RegnumSystem
 
 extension Session {
-    /// Deletes objects with all that they own, whatever the rules say; those that are not there are ignored. O(k log n),
-    /// of a sixteenth of a table O(n), and the collections that hold links to the objects.
+    /// Deletes objects with everything they own, regardless of delete rules; ignores objects that do not exist. O(k log
+    /// n), or O(n) from a sixteenth of a table on, plus the collections that hold links to the objects.
     func deleteTogether(_ roots: [TableKey: [ObjectKey]]) throws(EngineError) {
         try change { () throws(EngineError) in
             let rows = try withOwned(roots)
@@ -19,13 +19,13 @@ extension Session {
             for (table, keys) in rows {
                 for origin in table.origins { try table.clearLinks(to: keys, from: origin, except: gone[origin.table]) }
             }
-            // Open collections are of objects that stay, but a row is removed only while none is open.
+            // Open collections belong to objects that stay, but rows may be removed only while none is open.
             for (table, _) in rows { try table.flushOpenCollections() }
             for (table, keys) in rows { try table.removeTogether(keys) }
         }
     }
 
-    /// The objects that are there, and what they own, and so on: by table, keys ascending.
+    /// Returns the existing objects and everything they own, transitively: by table, keys ascending.
     private func withOwned(
         _ roots: [TableKey: [ObjectKey]]
     ) throws(EngineError) -> [(table: Table, keys: [UInt64])] {
@@ -68,7 +68,7 @@ extension Session {
 }
 
 extension Table {
-    /// One of so many is much: then all leaves and groups are gone through.
+    /// If at least one in so many objects is deleted, all leaves are traversed.
     private static let muchOf = 16
 
     /// As `Session.deleteTogether`.
@@ -77,13 +77,13 @@ extension Table {
         if try contains(objects[0]) { try deletePlainly(objects[0]) }
     }
 
-    /// Removes rows to which no link leads, keys ascending.
+    /// Removes rows that no link points to, given by ascending keys.
     fileprivate func removeTogether(_ keys: [UInt64]) throws(EngineError) {
         let passed = hasGuards ? try removeInOnePass(keys) : PassedTrees()
         try removeRows(keys, passed)
     }
 
-    /// The columns and constraints whose trees hold nothing of the objects any more.
+    /// The columns and constraints whose trees no longer have entries of the objects.
     private struct PassedTrees {
         var indexes: Set<Int> = []
         var backlinks: Set<Int> = []
@@ -113,8 +113,8 @@ extension Table {
         return passed
     }
 
-    /// As many changes as memory is looked at after; and blocks that the next call changes too would be packed again and
-    /// again.
+    /// True if so many objects are deleted that packing immediately pays: at least the number of changes between two
+    /// memory checks, and a sixteenth of the table. With fewer, the next call would pack the same blocks again.
     private func isVeryMuch(_ keys: [UInt64]) -> Bool {
         keys.count >= session.database.options.spillLimits.interval && count <= keys.count * Self.muchOf
     }
@@ -147,7 +147,7 @@ extension Table {
         session.changeCount &+= UInt64(keys.count)
     }
 
-    /// What takes a row out of the trees that have not been passed; nil where there are none.
+    /// Returns a closure that removes a row from the trees that have not been traversed; nil if there are none.
     private func entriesLeft(
         _ passed: PassedTrees
     ) -> ((RowLocation, UInt64) throws(EngineError) -> Void)? {

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dictionaries of an object: String keys, ascending by their UTF-8 bytes, to values of the column's type.
+// Dictionary properties of an object: String keys, ascending by their UTF-8 bytes, with values of the column's type.
 
 import RegnumSystem
 
 extension Table {
     // MARK: Reading
 
-    /// Entries. O(1).
+    /// The number of entries. O(1).
     package func dictionaryCount(_ column: Int, of key: ObjectKey) throws(EngineError) -> Int {
         try listCount(column, of: key)
     }
 
-    /// Key `index` in ascending order. O(log n); O(1) near the last entry read.
+    /// Returns key `index` in ascending order. O(log n); O(1) near the last entry read.
     package func dictionaryKey(_ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) -> String {
         let (leaf, start) = try leaf(column, of: key, at: index)
         return leaf.key(index - start)
     }
 
-    /// The value of key `index`. O(log n); O(1) near the last entry read.
+    /// Returns the value of key `index`. O(log n); O(1) near the last entry read.
     package func dictionaryValue(_ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) -> Value {
         try listValue(column, of: key, at: index)
     }
 
-    /// Where the key is, or nil. O(log n).
+    /// Returns the position of the key, or nil. O(log n).
     package func dictionaryIndex(of name: String, _ column: Int, of key: ObjectKey) throws(EngineError) -> Int? {
         let (index, isFound) = try search(.key(name), column, of: key)
         return isFound ? index : nil
     }
 
-    /// The value of a key; nil where there is none. O(log n).
+    /// Returns the value of a key; nil if there is none. O(log n).
     package func dictionaryValue(
         for name: String, _ column: Int, of key: ObjectKey, at location: RowLocation
     ) throws(EngineError) -> Value? {
@@ -41,7 +41,7 @@ extension Table {
         return isFound ? try listValue(column, of: key, at: index) : nil
     }
 
-    /// All entries, ascending by key.
+    /// Returns all entries, ascending by key.
     package func dictionaryEntries(_ column: Int, of key: ObjectKey) throws(EngineError) -> [DictionaryEntry] {
         var entries: [DictionaryEntry] = []
         _ = try elementTree(column).forEachLeaf(try collection(column, try place(key))) { leaf in
@@ -53,7 +53,7 @@ extension Table {
 
     // MARK: Changing
 
-    /// Stores a value, in the place of the key's old one if there is one. O(log n).
+    /// Stores a value for a key, replacing its old one. O(log n).
     package func dictionarySet(
         _ name: String, _ value: Value, _ column: Int, of key: ObjectKey
     ) throws(EngineError) {
@@ -69,7 +69,7 @@ extension Table {
         noteIfLong(open.tree.type, CollectionOfOne(value))
     }
 
-    /// True where the key was there. O(log n).
+    /// Removes a key; true if it existed. O(log n).
     @discardableResult
     package func dictionaryRemove(_ name: String, _ column: Int, of key: ObjectKey) throws(EngineError) -> Bool {
         let (index, isFound) = try search(.key(name), column, of: key)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From objects on their own to embedded ones, in a write transaction: each row must come to have exactly one link that
-// leads to it. Rows with more are copied, one copy for each further link; rows with none are deleted.
+// Converts ordinary objects to embedded ones, in a write transaction: each row must end up with exactly one incoming
+// link. Rows with more are copied, one copy for each further link; rows without one are deleted.
 
 extension Session {
-    /// Gives every row of the tables exactly one owner, then declares the tables embedded. Links in mixed values
-    /// become null: they own nothing. Throws `.limit` where rows link to each other in a circle that something else
-    /// leads into, because copies of it would have no end.
+    /// Gives every row of the tables exactly one owner, then declares the tables embedded. Links in mixed values become
+    /// null, because they own nothing. Throws `.limit` if rows link to each other in a cycle that another link points
+    /// into, because its copies would have no end.
     package func embed(_ keys: [TableKey]) throws(EngineError) {
         precondition(isWriting)
         try change { () throws(EngineError) in
@@ -25,14 +25,14 @@ extension Session {
 private struct Embedding {
     let session: Session
     let tables: Set<TableKey>
-    /// Rows to be looked at; one may be there more than once.
+    /// Rows to process; a row may occur more than once.
     private var queue: [(table: TableKey, key: ObjectKey)] = []
     private var copies = 0
     private var limit = 1 << 16
-    /// Long collections that were looked into, by what their elements lead to: the rows of one are asked for one after
-    /// the other. Elements keep their places, as links are only led elsewhere.
+    /// A cache of long collections: their elements by link target, because the rows of one collection are processed in
+    /// turn. Elements keep their positions, because links are only redirected.
     private var known: [CollectionKey: [ObjectKey: [Place]]] = [:]
-    /// Elements of `known`.
+    /// The number of elements in `known`.
     private var knownCount = 0
     private static let knownLimit = 1 << 18
     /// Shorter collections are read again each time.
@@ -43,9 +43,9 @@ private struct Embedding {
         var table: Table
         var column: Int
         var key: ObjectKey
-        /// In a list.
+        /// The index in a list.
         var index = 0
-        /// In a dictionary.
+        /// The key in a dictionary.
         var name = ""
 
         var collection: CollectionKey { CollectionKey(table: table.definition.key, column: column, owner: key) }
@@ -66,7 +66,7 @@ private struct Embedding {
         for key in tables.sorted() {
             guard let table = session.table(key) else { continue }
             for object in try table.allKeys() { queue.append((key, ObjectKey(object))) }
-            // There may be any number of columns whose trees say that they are full.
+            // A damaged file may have any number of columns whose trees claim to be full.
             for origin in table.origins { limit = min(limit + Int(clamping: session.links(of: origin)) * 16, 1 << 60) }
         }
         queue.reverse()
@@ -104,7 +104,7 @@ private struct Embedding {
         }
     }
 
-    /// What the row leads to has gained or lost links.
+    /// Adds the targets of the row's links to the queue, because they have gained or lost links.
     private mutating func enqueueTargets(of key: ObjectKey, in table: Table) throws(EngineError) {
         try table.flushOpenCollections()
         guard let location = try table.locate(key) else { return }
@@ -114,7 +114,7 @@ private struct Embedding {
         }
     }
 
-    /// Every link to the row. Those in mixed values are cleared.
+    /// Returns every link to the row. Clears those in mixed values.
     private mutating func places(of key: ObjectKey, in table: Table) throws(EngineError) -> [Place] {
         var links: [Place] = []
         for origin in table.origins {
@@ -127,7 +127,7 @@ private struct Embedding {
                 links.append(Place(table: other, column: origin.column, key: object))
             }
         }
-        // The only one stays, wherever in its collection it is.
+        // A single link stays, at whatever position in its collection.
         if links.count < 2 { return links }
         var places: [Place] = []
         var last: CollectionKey?
@@ -141,7 +141,7 @@ private struct Embedding {
         return places
     }
 
-    /// The elements of the collection that `link` is in which lead to the row.
+    /// Returns the elements, in the collection that holds `link`, that point to the row.
     private mutating func elements(of link: Place, leadingTo key: ObjectKey) throws(EngineError) -> [Place] {
         let collection = link.collection
         if let found = known[collection] { return found[key] ?? [] }
@@ -183,7 +183,7 @@ private struct Embedding {
         }
     }
 
-    /// A row with the same values; embedded rows that it owns are copied with it, and what these own. In a loop, because
+    /// Makes a row with the same values, and copies the embedded rows that it owns, transitively. Iterative, because
     /// chains may be as long as a table.
     private func copy(_ key: ObjectKey, of table: Table) throws(EngineError) -> ObjectKey {
         var rows: [(table: Table, from: ObjectKey, to: ObjectKey)] = []
@@ -205,7 +205,7 @@ private struct Embedding {
         return location.key
     }
 
-    /// Gives a new row the values of another one. `owned` makes the copy of a row that this one owns.
+    /// Copies the values of a row to a new one. `owned` makes the copy of a row that this one owns.
     private func fill(
         _ new: ObjectKey, from key: ObjectKey, of table: Table,
         _ owned: (Table, ObjectKey) throws(EngineError) -> ObjectKey
@@ -235,7 +235,7 @@ private struct Embedding {
 }
 
 extension Session {
-    /// Links in a column of any table.
+    /// The number of links in a column of any table.
     func links(of origin: LinkOrigin) -> UInt64 {
         table(origin.table)?.backlinkTrees[origin.column]?.count ?? 0
     }

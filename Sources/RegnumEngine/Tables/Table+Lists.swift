@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of an object; reading is the same for sets. Collections that the running transaction changes are
-// kept open (OpenCollection), so that a loop of appends costs what an array's does.
+// List properties of an object; sets are read in the same way. Collections that the running transaction changes are
+// kept open (OpenCollection), so that a loop of appends costs no more than with an array.
 
 import RegnumSystem
 
 extension Table {
     // MARK: Reading
 
-    /// Elements of a list or set. O(1).
+    /// The number of elements of a list or set. O(1).
     package func listCount(_ column: Int, of key: ObjectKey) throws(EngineError) -> Int {
         if let open = openCollections.find(column, key) { return open.count }
         return try elementCount(column, try place(key))
     }
 
-    /// Element `index` of a list or set. O(log n); O(1) near the last one read.
+    /// Returns element `index` of a list or set. O(log n); O(1) near the last one read.
     package func listValue(_ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) -> Value {
         let (leaf, start) = try leaf(column, of: key, at: index)
         return leaf.value(index - start)
     }
 
-    /// All elements of a list or set. `listChunk` gives some at a time.
+    /// Returns all elements of a list or set. `listChunk` returns some at a time.
     package func listValues(_ column: Int, of key: ObjectKey) throws(EngineError) -> [Value] {
         try listValues(column, at: try place(key))
     }
 
-    /// As `listValues`, with the object located; of a dictionary its values.
+    /// As `listValues` for a located object; for a dictionary its values.
     package func listValues(_ column: Int, at location: RowLocation) throws(EngineError) -> [Value] {
         var values: [Value] = []
         _ = try elementTree(column).forEachLeaf(try collection(column, location)) { leaf in
@@ -37,7 +37,7 @@ extension Table {
         return values
     }
 
-    /// The elements of a list or set of Ints; nil where one is null.
+    /// Returns the elements of a list or set of Ints; nil if one is null.
     package func listIntegers(_ column: Int, at location: RowLocation) throws(EngineError) -> [Int]? {
         if let bytes = inlineElements(column, location) { return try ListCodec.Reader(bytes, .int).integers }
         return try elements(column, location) { reader in
@@ -47,7 +47,7 @@ extension Table {
         }
     }
 
-    /// The elements of a list or set of Strings; nil where one is null.
+    /// Returns the elements of a list or set of Strings; nil if one is null.
     package func listTexts(_ column: Int, at location: RowLocation) throws(EngineError) -> [String]? {
         try elements(column, location) { reader in
             reader.texts
@@ -56,7 +56,7 @@ extension Table {
         }
     }
 
-    /// The objects that a list or set of links leads to; nil where one is null.
+    /// Returns the targets of a list or set of links; nil if one is null.
     package func listKeys(_ column: Int, at location: RowLocation) throws(EngineError) -> [ObjectKey]? {
         try elements(column, location) { reader in
             reader.targets
@@ -65,7 +65,8 @@ extension Table {
         }
     }
 
-    /// The elements by what gives those of a stored leaf, and one of a leaf in memory; nil where one of them does.
+    /// Collects the elements: `stored` converts a stored leaf, `element` one value of a leaf in memory. Returns nil if
+    /// either returns nil.
     @inline(__always)
     private func elements<Element>(
         _ column: Int, _ location: RowLocation, stored: (ListCodec.Reader) -> [Element]?, element: (Value) -> Element?
@@ -87,8 +88,8 @@ extension Table {
         return isWhole ? all : nil
     }
 
-    /// The elements from `index` on that lie together with it, at least one: what a loop over a large collection
-    /// fetches at a time. O(log n) and what it gives.
+    /// Returns the elements from `index` on in the same leaf, at least one, for loops over large collections. O(log n +
+    /// elements returned).
     package func listChunk(_ column: Int, of key: ObjectKey, from index: Int) throws(EngineError) -> [Value] {
         let (leaf, start) = try leaf(column, of: key, at: index)
         return (index - start..<leaf.count).map { leaf.value($0) }
@@ -96,7 +97,7 @@ extension Table {
 
     // MARK: Changing
 
-    /// Adds an element at the end. O(1) in a loop, else O(log n).
+    /// Appends an element. O(1) in a loop, otherwise O(log n).
     package func listAppend(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         let open = try open(column, key)
@@ -108,7 +109,7 @@ extension Table {
         noteIfLong(open.tree.type, CollectionOfOne(value))
     }
 
-    /// O(log n) and what is inserted.
+    /// Inserts elements at `index`. O(log n + elements inserted).
     package func listInsert(_ values: [Value], _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         try session.relieveIfDue()
         let open = try open(column, key)
@@ -117,18 +118,18 @@ extension Table {
             try open.insert(values, at: index)
             if hasGuards { try link(column, key, values) }
         }
-        // As many changes as elements, so that the memory of the write is looked at as often.
+        // Counts as one change per element, so that the memory of the write is checked as often.
         session.changeCount &+= UInt64(max(values.count, 1))
         noteIfLong(open.tree.type, values)
     }
 
-    /// O(log n).
+    /// Replaces element `index`. O(log n).
     package func listSet(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         try session.relieveIfDue()
         try replaceElement(value, column, of: key, at: index)
     }
 
-    /// As `listSet`, as a part of another change.
+    /// As `listSet`, as part of another change.
     func replaceElement(_ value: Value, _ column: Int, of key: ObjectKey, at index: Int) throws(EngineError) {
         let open = try open(column, key)
         try session.change { () throws(EngineError) in
@@ -141,7 +142,7 @@ extension Table {
         noteIfLong(open.tree.type, CollectionOfOne(value))
     }
 
-    /// Elements that were stored count for the memory of the write as values do.
+    /// Counts long stored elements for the memory checks of the write, as single values are counted.
     func noteIfLong(_ type: ColumnType, _ values: some Collection<Value>) {
         switch type {
         case .string, .data, .mixed: for value in values { session.noteIfLong(value) }
@@ -149,13 +150,13 @@ extension Table {
         }
     }
 
-    /// Removes elements of any collection. O(log n) and what is removed.
+    /// Removes elements of any collection. O(log n + elements removed).
     package func listRemove(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         try removeElements(range, column, of: key)
     }
 
-    /// As `listRemove`, as a part of another change.
+    /// As `listRemove`, as part of another change.
     private func removeElements(_ range: Range<Int>, _ column: Int, of key: ObjectKey) throws(EngineError) {
         let open = try open(column, key)
         session.changeCount &+= UInt64(max(range.count, 1))
@@ -170,7 +171,7 @@ extension Table {
         }
     }
 
-    /// O(log n).
+    /// Moves an element. O(log n).
     package func listMove(_ column: Int, of key: ObjectKey, from: Int, to: Int) throws(EngineError) {
         try session.relieveIfDue()
         let open = try open(column, key)
@@ -185,7 +186,7 @@ extension Table {
 
     // MARK: Links
 
-    /// Enters the links in new values.
+    /// Adds the links in new values to the backlink tree.
     func link(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
         guard let tree = backlinkTrees[column] else { return }
         for value in values {
@@ -193,7 +194,7 @@ extension Table {
         }
     }
 
-    /// Takes the links in values that go away out.
+    /// Removes the links in removed values from the backlink tree.
     func unlink(_ column: Int, _ key: ObjectKey, _ values: some Collection<Value>) throws(EngineError) {
         guard let tree = backlinkTrees[column], tree.count > 0 else { return }
         for value in values {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding several objects together that lie anywhere in the table: the processor waits for the memory of all of them at
-// once instead of for that of each in turn, which is most of the time where a table is larger than its cache.
+// Prefetch for random access: locates several objects together, so that the processor waits for their memory in
+// parallel rather than in turn. In a table larger than the cache, these waits are most of the time.
 
 extension Table {
-    /// Where objects are that will be looked at soon, as far as that is known without reading a block; nil for the others.
-    /// `column`: whose value will be read of each. Returns a sum that depends on what was touched, to be kept. Nothing is
-    /// known of small tables, in frozen sessions, and before many objects have been located.
+    /// Stores the locations of objects that will be read soon, as far as they are known without reading a block; nil
+    /// for the others. `column`: the column that will be read. Returns a sum that depends on the touched memory; the
+    /// caller must use it, so that the reads are not optimized away. Nothing is known of small tables, in frozen
+    /// sessions, and before many objects have been located.
     package func lookAhead(
         to keys: ArraySlice<ObjectKey>, column: Int?, _ places: UnsafeMutablePointer<RowLocation?>
     ) -> UInt8 {
@@ -29,7 +30,7 @@ extension Table {
 }
 
 extension ColumnView {
-    /// A byte of the value, whatever it says.
+    /// Reads a byte of the value, whatever it means.
     @inline(__always)
     fileprivate func touch(_ row: Int) -> UInt8 {
         switch form {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections in mixed values of an object: finding and changing what a path leads to. The path begins at the value of a
-// mixed column, or at an element of a collection of mixed values.
+// Collections inside mixed values of an object: lookups and changes by path. A path begins at the value of a mixed
+// column, or at an element of a collection of mixed values.
 
-/// A value of a mixed column that the running transaction changes, unpacked. Its row has the bytes that it was.
+/// A value of a mixed column that the running transaction changes, unpacked. Its row still has the old bytes.
 final class OpenMixedValue {
     let column: Int
     let key: ObjectKey
-    /// The one that was unpacked before; see `Table.openMixed`.
+    /// The previously unpacked value; see `Table.openMixed`.
     let next: OpenMixedValue?
     @exclusivity(unchecked) var value: Value
     @exclusivity(unchecked) var isChanged = false
-    /// Bytes that it takes when it is packed.
+    /// The size of the packed value in bytes.
     @exclusivity(unchecked) var byteCount: Int
 
     init(_ column: Int, _ key: ObjectKey, _ value: Value, next: OpenMixedValue?) {
@@ -18,7 +18,7 @@ final class OpenMixedValue {
         byteCount = MixedCodec.byteCount(value)
     }
 
-    /// This one or one that was unpacked before it. O(values that are unpacked).
+    /// Finds this value or one that was unpacked before it. O(unpacked values).
     func find(where matches: (OpenMixedValue) -> Bool) -> OpenMixedValue? {
         var open: OpenMixedValue? = self
         while let one = open, !matches(one) { open = one.next }
@@ -31,18 +31,18 @@ final class OpenMixedValue {
     var totalByteCount: Int { byteCount + (next?.totalByteCount ?? 0) }
 }
 
-/// What a path led to last, in the file: loops over one collection do not go the way again.
+/// The stored value that a path last led to, so that loops over one collection do not follow the path again.
 struct LastNested {
     var column: Int
     var key: ObjectKey
     var changeCount: UInt64
-    /// Held, so that the address of its elements stays its own.
+    /// Retained, so that the address of its elements is not reused.
     var path: [NestedStep]
     var look: NestedLook
 }
 
 extension Table {
-    /// Calls nothing: gives what the path leads to; nil where it leads nowhere. O(depth), O(1) where it was asked for last.
+    /// Returns the value at the end of the path; nil if there is none. O(depth), O(1) for the path of the last call.
     package func nested(
         _ column: Int, of key: ObjectKey, at location: RowLocation, _ path: [NestedStep]
     ) throws(EngineError) -> NestedLook? {
@@ -94,7 +94,7 @@ extension Table {
         }
     }
 
-    /// The place of the element of a collection that a path begins with.
+    /// Returns the position of the element, in a collection column, at which the path begins.
     private func nestedIndex(
         _ column: Int, _ key: ObjectKey, _ step: NestedStep?
     ) throws(EngineError) -> Int? {
@@ -107,8 +107,9 @@ extension Table {
 
     // MARK: Changing
 
-    /// Changes the collection that the path leads to; nothing where it leads to none. O(depth), and what the change costs
-    /// in an array; O(the whole value) for the first change after somebody has asked for its bytes, and of indexed columns.
+    /// Changes the collection that the path leads to; does nothing if there is none. O(depth) plus the cost of the
+    /// change in an array; O(size of the value) for indexed columns, and for the first change after the value's bytes
+    /// were read.
     package func changeNested(
         _ change: NestedChange, _ column: Int, of key: ObjectKey, _ path: [NestedStep]
     ) throws(EngineError) {
@@ -160,10 +161,10 @@ extension Table {
         return open
     }
 
-    /// Values that are unpacked at a time: programs go from one to the other.
+    /// The most values that are unpacked at a time: programs alternate between a few.
     private static let openMixedLimit = 8
 
-    /// Writes the values that are unpacked back into their rows.
+    /// Writes the unpacked values back into their rows.
     func writeBackMixed() throws(EngineError) {
         while let open = openMixed {
             openMixed = open.next

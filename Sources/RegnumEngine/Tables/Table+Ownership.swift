@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ownership. A column whose links lead to an embedded table owns its targets: each row of such a table has exactly
-// one link that leads to it, and goes when that link does. Unlinking deletes the row, and what it owns, and so on: in
-// a loop, because chains may be as long as a table.
+// Ownership. A column whose links point to an embedded table owns its targets: each row of such a table has exactly one
+// incoming link, and is deleted with it. Removing the link deletes the row and everything that it owns. Iterative,
+// because chains may be as long as a table.
 
-/// A row that lost its owner.
+/// A row that has lost its owner.
 struct OwnedRow {
     var table: Table
     var key: ObjectKey
 }
 
 extension Table {
-    /// Which columns own what they lead to. Called when the session's tables change.
+    /// Determines which columns own their targets. Called when the session's tables change.
     func resolveOwnership() {
         owns = definition.columns.map { column in
             column.target.flatMap { session.table($0) }?.definition.isEmbedded ?? false
@@ -18,10 +18,10 @@ extension Table {
         ownsRows = owns.contains(true)
     }
 
-    /// True where the rows that the column leads to are embedded and go with its links.
+    /// True if the targets of the column are embedded and are deleted with its links.
     package func ownsTargets(of column: Int) -> Bool { owns[column] }
 
-    /// Deletes the targets of links that `column` held until now.
+    /// Deletes the targets of links that `column` no longer holds.
     func disown(_ column: Int, _ values: some Sequence<Value>) throws(EngineError) {
         guard owns[column], let target = definition.columns[column].target.flatMap({ session.table($0) }) else {
             return
@@ -31,7 +31,7 @@ extension Table {
         try session.deleteOwned(rows)
     }
 
-    /// How many links lead to a row of an embedded table: one, or the file is damaged.
+    /// The number of links to a row of an embedded table: one, unless the file is damaged.
     package func ownerCount(of key: ObjectKey) throws(EngineError) -> Int {
         var owners = 0
         for origin in origins {
@@ -41,7 +41,8 @@ extension Table {
         return owners
     }
 
-    /// Rows of an embedded table to which no link leads: none, but while a file is put together from what could be read.
+    /// Returns the rows of an embedded table that no link points to. There are none, except while a file is being
+    /// salvaged.
     package func ownerlessRows() throws(EngineError) -> [ObjectKey] {
         var found: [ObjectKey] = []
         try forEachGroup { group throws(EngineError) in
@@ -54,12 +55,12 @@ extension Table {
         return found
     }
 
-    /// In a write: deletes rows to which no link leads, with all that they own.
+    /// In a write: deletes rows that no link points to, with everything they own.
     package func deleteOwnerless(_ keys: [ObjectKey]) throws(EngineError) {
         try session.deleteOwned(keys.map { OwnedRow(table: self, key: $0) })
     }
 
-    /// The rows that the row owns directly.
+    /// Adds the rows that the row owns directly.
     func collectOwned(by key: ObjectKey, into rows: inout [OwnedRow]) throws(EngineError) {
         if !ownsRows { return }
         try flushOpenCollections(of: key)
@@ -72,7 +73,7 @@ extension Table {
 }
 
 extension Session {
-    /// Deletes rows whose owners no longer link to them, with all that they own. No other links lead there.
+    /// Deletes rows whose owners no longer link to them, with everything they own. No other links point to them.
     func deleteOwned(_ rows: [OwnedRow]) throws(EngineError) {
         var rest = rows
         try change { () throws(EngineError) in

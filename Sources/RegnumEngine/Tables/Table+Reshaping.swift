@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Giving a table another definition, in a write transaction. Row groups name their columns by key: a column that a
-// block does not hold reads as its default, one that the definition no longer has is left alone. So columns come and
-// go without a look at the rows, but for what hangs on them: values in blocks of their own, indexes, backlinks, and
-// rows that only a dropped column owned.
+// Changes the definition of a table, in a write transaction. Row groups identify their columns by key: a column that a
+// block does not hold reads as its default, and one that the definition no longer has is ignored. So columns are added
+// and dropped without reading the rows, except for what depends on them: values in blocks of their own, indexes,
+// backlinks, and rows that only a dropped column owned.
 //
 //     kept      same key: the trees move over; name, index and primary key may differ
 //     added     a key never used before; null, zero or empty in every row
-//     dropped   its blobs, index and backlinks are freed, what it owned is deleted
+//     dropped   its blobs, index and backlinks are freed, the rows it owned are deleted
 //
-// A column's type and kind never change: another type is another column.
+// The type and kind of a column never change: another type means another column.
 
 import RegnumSystem
 
 extension Table {
-    /// The same objects under another definition. `old` is done with afterwards.
+    /// The same objects under another definition. `old` must not be used afterwards.
     convenience init(_ definition: TableDefinition, reshaping old: Table) throws(EngineError) {
         let record = TableRecord(
             key: definition.key, nextObjectKey: old.nextKey, count: UInt64(old.count), root: try old.groups.seal(),
@@ -31,7 +31,7 @@ extension Table {
         }
     }
 
-    /// Deletes the rows that only columns lead to which `definition` no longer has.
+    /// Deletes the rows that are owned only by columns that `definition` no longer has.
     func deleteOwned(notIn definition: TableDefinition) throws(EngineError) {
         for (i, column) in self.definition.columns.enumerated()
         where !definition.columns.contains(where: { $0.key == column.key }) {
@@ -39,7 +39,7 @@ extension Table {
         }
     }
 
-    /// Frees what hangs on the columns that `definition` no longer has, and the indexes it no longer wants.
+    /// Frees everything that belongs to columns that `definition` no longer has, and the indexes that it drops.
     func release(notIn definition: TableDefinition) throws(EngineError) {
         for (i, column) in self.definition.columns.enumerated() {
             guard let kept = definition.columns.first(where: { $0.key == column.key }) else {
@@ -59,7 +59,7 @@ extension Table {
         for unique in uniques where !unique.isKept(in: definition) { try unique.tree?.freeAll() }
     }
 
-    /// Deletes the rows that only this column leads to.
+    /// Deletes the rows that only this column links to.
     private func deleteOwned(by column: Int) throws(EngineError) {
         guard owns[column], let target = definition.columns[column].target.flatMap({ session.table($0) }) else {
             return
@@ -74,7 +74,7 @@ extension Table {
             return true
         }
         if session.isCalledOff || rows.isEmpty { return }
-        // Most of the work, which nothing else of it would ask about.
+        // This is most of the work, and no other part of it reports progress.
         for start in stride(from: 0, to: rows.count, by: 1024) {
             guard session.goesOn(target, start, of: rows.count) else { return }
             try session.deleteOwned(Array(rows[start..<min(start + 1024, rows.count)]))
@@ -91,14 +91,14 @@ extension Table {
             for row in 0..<group.pointee.count {
                 try freeBlob(column, RowLocation(group: group, row: row), &left)
             }
-            // A long value of this transaction gets its block only when the group is sealed: for a column that nobody
-            // knows by then, it would never be freed.
+            // A long value of this transaction gets its block only when the group is sealed. The column would then be
+            // unknown, and the block would never be freed.
             if view.isWritable { Memory.zero(view.data, RowGroupLayout.dataByteCount(.slots, group.pointee.count)) }
             return true
         }
     }
 
-    /// Enters every object into the indexes that are new. O(n log n).
+    /// Adds every object to the indexes that are new. O(n log n).
     func fillIndexes(notIn old: TableDefinition) throws(EngineError) {
         for (i, column) in definition.columns.enumerated() {
             if let text = contentIndexes[i],
@@ -121,7 +121,7 @@ extension Table {
     }
 
     private func fill(_ index: ColumnIndex, _ column: Int) throws(EngineError) {
-        // An index that keeps a constraint is asked at each entry whether the value is there already.
+        // An index that enforces a constraint is searched for the value before each insert.
         let isUnique = uniques.contains { $0.tree == nil && $0.columns[0] == column }
         var fill = IndexFill(index.tree, expecting: isUnique ? 0 : count)
         try forEachGroupWatched { group throws(EngineError) in
@@ -142,7 +142,7 @@ extension Table {
 
     // MARK: Nulls
 
-    /// Before a column comes to allow nulls: a row group that does not hold it would read as null from then on.
+    /// Call before a column becomes nullable: a row group that does not hold the column would then read as null.
     func writeOutDefaults(_ column: Int) throws(EngineError) {
         if definition.columns[column].collection != .none || definition.columns[column].type == .mixed { return }
         var firstKeys: [UInt64] = []
@@ -153,7 +153,7 @@ extension Table {
         for key in firstKeys { try groups.dirtyGroup(for: key)?.makeWritable(column) }
     }
 
-    /// Before a column comes to refuse nulls: they become zero or empty, in collections each element.
+    /// Call before a column becomes non-null: replaces nulls by zero or empty values, in collections for each element.
     func replaceNulls(_ column: Int) throws(EngineError) {
         let kind = definition.columns[column]
         if kind.type == .mixed || kind.type == .link { return }
@@ -197,7 +197,7 @@ extension Table {
 
     // MARK: Uniqueness
 
-    /// A value of the primary key that two objects share, or nil; nil too where the write is called off. O(n log n).
+    /// Returns a primary key value that two objects share, or nil; also nil if the write is cancelled. O(n log n).
     package func sharedPrimaryKey() throws(EngineError) -> Value? {
         guard let column = definition.primaryKey, let index = indexes[column] else { return nil }
         var shared: Value?
@@ -216,7 +216,7 @@ extension Table {
 }
 
 extension Value {
-    /// What a column of the type holds where nothing was stored and null is not allowed.
+    /// The value of a non-null column of that type in which nothing was stored.
     package static func zero(_ type: ColumnType) -> Value {
         switch type {
         case .bool: .bool(false)
@@ -237,10 +237,10 @@ extension Value {
 extension Session {
     // MARK: Tables
 
-    /// In a write: gives tables the definitions with their keys. A column whose key stays keeps its values; it may
-    /// change its name, its nulls (null becomes zero or empty where they are refused), index and primary key. Columns
-    /// with keys that the table never used are added, those missing are dropped. Whether a table is embedded may
-    /// change where every row has exactly one owner. O(1) but for dropped blobs, trees, nulls and new indexes.
+    /// In a write: replaces the definitions of the tables with these keys. A column whose key is kept keeps its values;
+    /// its name, nullability (null becomes zero or empty if it is no longer allowed), index and primary key may change.
+    /// Columns with keys that the table never used are added, missing ones are dropped. Whether a table is embedded may
+    /// change if every row has exactly one owner. O(1) except for dropped blobs, trees, nulls and new indexes.
     package func reshape(_ definitions: [TableDefinition]) throws(EngineError) {
         precondition(isWriting)
         for definition in definitions {
@@ -259,7 +259,7 @@ extension Session {
     }
 
     private func giveShape(_ definitions: [TableDefinition]) throws(EngineError) {
-        // All that is owned goes before anything else is freed: its rows may have values in blocks of dropped columns.
+        // Delete owned rows before anything else is freed: they may have values in blocks of dropped columns.
         for definition in definitions { try table(definition.key)?.deleteOwned(notIn: definition) }
         for definition in definitions { try table(definition.key)?.release(notIn: definition) }
         for definition in definitions {
@@ -277,7 +277,7 @@ extension Session {
         schemaMoved()
     }
 
-    /// In a write: removes a table with all its objects; links to them from mixed values become null. No column of
+    /// In a write: removes a table with all its objects; links to them in mixed values become null. No column of
     /// another table may have it as its target.
     package func removeTable(_ key: TableKey) throws(EngineError) {
         precondition(isWriting)
@@ -296,7 +296,7 @@ extension Session {
         schemaMoved()
     }
 
-    /// True where a column of another table may link to that table.
+    /// True if a column of another table may link to that table.
     package func isTarget(_ key: TableKey) -> Bool {
         tables.contains { table in
             table.definition.key != key && table.definition.columns.contains { $0.target == key }

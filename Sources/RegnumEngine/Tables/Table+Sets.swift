@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of an object: elements ascend by MixedOrder, each there once. `listCount`, `listValue` and `listValues` read
+// Set properties of an object: unique elements, ascending by MixedOrder. `listCount`, `listValue` and `listValues` read
 // them, `listRemove` clears them.
 
 import RegnumSystem
 
 extension Table {
-    /// True where the value was not there yet. O(log n).
+    /// Inserts a value; true if it was not yet in the set. O(log n).
     @discardableResult
     package func setInsert(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) -> Bool {
         try session.relieveIfDue()
@@ -21,7 +21,7 @@ extension Table {
         return true
     }
 
-    /// True where the value was there. O(log n).
+    /// Removes a value; true if it was in the set. O(log n).
     @discardableResult
     package func setRemove(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) -> Bool {
         let (index, isFound) = try search(.value(value), column, of: key)
@@ -29,7 +29,7 @@ extension Table {
         return isFound
     }
 
-    /// Where the value is, or nil. O(log n).
+    /// Returns the position of the value, or nil. O(log n).
     package func setIndex(of value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) -> Int? {
         let (index, isFound) = try search(.value(value), column, of: key)
         return isFound ? index : nil

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changing the objects of a table, in a write transaction.
+// Changes to the objects of a table, in a write transaction.
 //
 // Laws kept here
 //  1. An index holds one entry for each object: its value (or null) and its key.
 //  2. The backlink tree of a link or mixed column holds one entry for each link: target, object.
-//  3. An index of contents holds one entry for each word of each object's text, or for its place.
-//  4. No link leads to an object that is not there: deleting an object clears the links to it.
+//  3. A full-text index holds one entry for each word of each object's text, a geospatial index one for its location.
+//  4. No link points to an object that does not exist: deleting an object clears the links to it.
 
 import RegnumSystem
 
 extension Table {
     // MARK: Inserting
 
-    /// A new object, all zero and null, in writable columns; its key is above all keys before. `finishInsert` must
-    /// follow when its columns are filled. About 20 ns.
+    /// Inserts a new object, all zero and null, in writable columns; its key is above all earlier keys. `finishInsert`
+    /// must follow once its columns are filled. About 20 ns.
     @inline(__always)
     package func insertRow() throws(EngineError) -> RowLocation {
         try uncountedSession.whileHeld { session throws(EngineError) in try session.relieveIfDue() }
@@ -23,7 +23,7 @@ extension Table {
         do throws(EngineError) { return try groups.append(key) } catch { throw session.space.unfinished(error) }
     }
 
-    /// Enters a filled new object into indexes and backlinks.
+    /// Adds a new object, once filled, to indexes and backlinks.
     @inline(__always)
     package func finishInsert(_ location: RowLocation) throws(EngineError) {
         session.changeCount &+= 1
@@ -48,7 +48,7 @@ extension Table {
         for unique in uniques where unique.tree != nil { try enter(location, key, in: unique) }
     }
 
-    /// The object's group with all its columns ready for stores; nil where there is no such object.
+    /// Returns the object with all columns of its group ready for stores; nil if there is no such object.
     package func makeWritable(_ key: ObjectKey) throws(EngineError) -> RowLocation? {
         try session.relieveIfDue()
         if openMixed?.find(where: { $0.key == key }) != nil { try writeBackMixed() }
@@ -70,8 +70,8 @@ extension Table {
 
     // MARK: Storing
 
-    /// Stores a value of the column's type, or null where the column allows it. A row that the column owned until now
-    /// is deleted.
+    /// Stores a value of the column's type, or null if the column allows it. Deletes the row that the column owned
+    /// before.
     package func set(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         if let openMixed, openMixed.find(column, key) != nil { try writeBackMixed() }
@@ -84,7 +84,7 @@ extension Table {
         }
     }
 
-    /// As `set` for a column that no tree looks at, and that leads nowhere.
+    /// As `set`, for a column without trees or links.
     private func storeAlone(_ value: Value, _ column: Int, of key: ObjectKey) throws(EngineError) {
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
         let row = group.view.pointee.row(of: key.rawValue)
@@ -102,7 +102,8 @@ extension Table {
         store(value, column, group, row)
     }
 
-    /// As `set`, whoever owns what. `withBacklinks`: false where the backlink tree has the links of the new value.
+    /// As `set`, but does not delete a row that loses its owner. `withBacklinks`: false if the backlink tree already
+    /// matches the new value.
     func replace(
         _ value: Value, _ column: Int, of key: ObjectKey, withBacklinks: Bool = true
     ) throws(EngineError) {
@@ -132,7 +133,7 @@ extension Table {
         for unique in uniques where unique.hasTree(of: column) { try enter(location, key.rawValue, in: unique) }
     }
 
-    /// As `set` for a column of which `isLinkAlone`.
+    /// As `set`, for a column for which `isLinkAlone` is true.
     package func setLink(_ target: ObjectKey, _ column: Int, of key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { throw Self.missing(key) }
@@ -156,8 +157,8 @@ extension Table {
         try forEachValueBlock(column, location) { (ref, _) throws(EngineError) in session.space.free(ref) }
     }
 
-    /// As above for a column of bytes, with the blocks that are left where the values of many rows go: those of a
-    /// damaged file may share theirs.
+    /// As above for a var-bytes column, with a shared limit of block visits when values of many rows are freed: in a
+    /// damaged file they may share blocks.
     func freeBlob(_ column: Int, _ location: RowLocation, _ left: inout Int) throws(EngineError) {
         try forEachValueBlock(column, location, &left) { (ref, _) throws(EngineError) in session.space.free(ref) }
     }
@@ -215,16 +216,16 @@ extension Table {
 
     // MARK: Deleting
 
-    /// Deletes the object with all that it owns, clears the links that lead to it, and takes it out of the lists it is
-    /// in. Delete rules are followed: see `Session.delete`.
+    /// Deletes the object with everything it owns, clears the links that point to it, and removes it from the lists
+    /// that contain it. Applies delete rules: see `Session.delete`.
     package func delete(_ key: ObjectKey) throws(EngineError) {
         try session.relieveIfDue()
         if deleteRules.isEmpty { return try deletePlainly(key) }
         try session.delete([RowKey(table: definition.key, key: key)])
     }
 
-    /// As `delete` for each of the objects; those that are not there are passed over. All or, where a delete rule denies
-    /// it, none.
+    /// As `delete` for each of the objects; skips those that do not exist. Deletes all of them or, if a delete rule
+    /// denies it, none.
     package func delete(_ keys: [ObjectKey]) throws(EngineError) {
         try session.relieveIfDue()
         if deleteRules.isEmpty { return try deletePlainly(keys) }
@@ -233,7 +234,7 @@ extension Table {
         try session.delete(rows)
     }
 
-    /// As `delete`, whatever the rules say.
+    /// As `delete`, regardless of delete rules.
     func deletePlainly(_ key: ObjectKey) throws(EngineError) {
         guard try groups.dirtyGroup(for: key.rawValue) != nil else { throw Self.missing(key) }
         try session.change { () throws(EngineError) in
@@ -245,7 +246,7 @@ extension Table {
         }
     }
 
-    /// Deletes a row to which no link leads.
+    /// Deletes a row that no link points to.
     func removeRow(_ key: ObjectKey) throws(EngineError) {
         try flushOpenCollections(of: key)
         guard let group = try groups.dirtyGroup(for: key.rawValue) else { return }
@@ -265,7 +266,7 @@ extension Table {
         }
     }
 
-    /// Takes a row out of a column's trees.
+    /// Removes a row from a column's trees.
     func leave(
         _ location: RowLocation, _ key: UInt64, column: Int, index: Bool, backlinks: Bool
     ) throws(EngineError) {
@@ -275,7 +276,8 @@ extension Table {
         for target in try links(column, location) { _ = try tree.remove(target: target, origin: key) }
     }
 
-    /// The target words (`Value.targetWord`) of the links in a link or mixed column, or in a collection of such.
+    /// Returns the target words (`Value.targetWord`) of the links in a link or mixed column, or in a collection of
+    /// them.
     package func links(_ column: Int, _ location: RowLocation) throws(EngineError) -> [UInt64] {
         let isLink = definition.columns[column].type == .link
         var words: [UInt64] = []
@@ -300,13 +302,13 @@ extension Table {
         return words
     }
 
-    /// Deletes every object of the table with all that they own. Delete rules are followed: see `Session.delete`.
+    /// Deletes every object of the table with everything they own. Applies delete rules: see `Session.delete`.
     package func deleteAll() throws(EngineError) {
         if deleteRules.isEmpty { return try deleteAllPlainly() }
         try session.delete(try allKeys().map { RowKey(table: definition.key, key: ObjectKey($0)) })
     }
 
-    /// As `deleteAll`, whatever the rules say.
+    /// As `deleteAll`, regardless of delete rules.
     package func deleteAllPlainly() throws(EngineError) {
         try flushOpenCollections()
         if count == 0 { return }
@@ -320,16 +322,16 @@ extension Table {
         var owned: [OwnedRow] = []
         if ownsRows {
             for key in try allKeys() { try collectOwned(by: ObjectKey(key), into: &owned) }
-            // Rows that own others of their own table go with the table.
+            // Owners of rows in their own table are deleted with the table.
             owned.removeAll { $0.table === self }
         }
         try removeAllRows()
         try session.deleteOwned(owned)
     }
 
-    /// Empties the table. No link of another table may lead here, or that table is emptied too.
+    /// Empties the table. No link of another table may point here, unless that table is emptied too.
     func removeAllRows() throws(EngineError) {
-        // What it freed and what its row says must agree before the rows are freed.
+        // Open collections must be written back before the rows are freed, so that freed blocks and rows agree.
         try flushOpenCollections()
         if count == 0 { return }
         try session.change { () throws(EngineError) in
@@ -369,10 +371,10 @@ extension Table {
 
     // MARK: The end of a transaction
 
-    /// Bytes of memory that the changes of the transaction take, about.
+    /// Approximate memory used by the changes of the transaction, in bytes.
     var changedByteCount: Int {
         var count = groups.changedByteCount + openCollections.sum(\.changedByteCount)
-        // Unpacked, a number takes about three times its bytes.
+        // A number takes about three times its size when unpacked.
         if let openMixed { count += 3 * openMixed.totalByteCount }
         for i in definition.columns.indices {
             count += indexes[i]?.tree.changedByteCount ?? 0
@@ -383,7 +385,7 @@ extension Table {
         return count
     }
 
-    /// Seals what changed; the record holds pending refs.
+    /// Seals the changes; the record holds pending refs.
     func seal() throws(EngineError) -> TableRecord {
         try flushOpenCollections()
         var record = TableRecord(
@@ -416,7 +418,7 @@ extension Table {
         return record
     }
 
-    /// After a commit: the record holds the final refs.
+    /// Call after a commit: the record holds the final refs.
     func adopt(_ record: TableRecord) {
         groups.dropPendingGroups()
         groups.reset(root: record.root)
@@ -444,7 +446,7 @@ extension Table {
         }
     }
 
-    /// After a rollback: nothing of the transaction may be left.
+    /// Call after a rollback: discards everything that belongs to the transaction.
     func abandon() {
         openCollections.removeAll()
         (lastLeaf, openMixed, lastNested) = (nil, nil, nil)

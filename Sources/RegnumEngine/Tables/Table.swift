@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// One class of objects in one session: its row groups, its indexes and the reverse of its links. Reading is here;
-// changing in Table+Writes and Table+Lists. Confined to the session.
+// One class of objects in one session: its row groups, indexes and backlinks. Reads are here, changes in Table+Writes
+// and Table+Lists. Confined to the session.
 
 import RegnumSystem
 
 package final class Table {
     package let definition: TableDefinition
     unowned(unsafe) let session: Session
-    /// `session`, for what is done once a row: a reference less to count.
+    /// `session` without reference counting, for use once per row.
     let uncountedSession: Unmanaged<Session>
     let map: ColumnMap
     let groups: GroupTree
-    /// Number of the primary key's column, and the tree of its index, which `indexes` holds.
+    /// The index of the primary key's column, and the tree of its index, which `indexes` owns.
     private let primaryKey: Int?
     @exclusivity(unchecked) private var keyTree: Unmanaged<IndexTree>?
-    /// By column number; nil where there is no index.
+    /// By column number; nil if there is no index.
     @exclusivity(unchecked) var indexes: [ColumnIndex?]
-    /// By column number; nil where there is no index of contents.
+    /// By column number; nil if there is no full-text or geospatial index.
     @exclusivity(unchecked) var contentIndexes: [ContentIndex?]
-    /// By column number: (target key, object key) of each link of a link column; nil elsewhere.
+    /// By column number: (target key, object key) of each link of a link column; nil for others.
     @exclusivity(unchecked) var backlinkTrees: [LinkTree?]
     @exclusivity(unchecked) var uniques: [UniqueTree]
-    /// Columns of all tables whose links lead here; see `resolveOrigins`.
+    /// Columns of all tables whose links point here; see `resolveOrigins`.
     @exclusivity(unchecked) var origins: [LinkOrigin] = []
-    /// By column number: whether the rows it leads to are embedded; see Table+Ownership.
+    /// By column number: true if the targets are embedded; see Table+Ownership.
     @exclusivity(unchecked) var owns: [Bool] = []
     @exclusivity(unchecked) var ownsRows = false
-    /// What a delete of one of its objects has to look after; see Table+DeleteRules.
+    /// The rules that apply when one of the table's objects is deleted; see Table+DeleteRules.
     @exclusivity(unchecked) var deleteRules = TableDeleteRules()
     @exclusivity(unchecked) var nextKey: UInt64
     @exclusivity(unchecked) package internal(set) var count: Int
-    /// True where inserting or deleting must look after indexes or links.
+    /// True if inserts and deletes must update indexes or links.
     let hasGuards: Bool
-    /// Numbers of the columns that have a tree: an index, or the reverse of links.
+    /// Indexes of the columns that have a tree: an index, or backlinks.
     let treeColumns: [Int]
-    /// By column number: whether it holds one link a row, and no tree but that of the reverse links looks at it.
+    /// By column number: true if it holds one link per row and has no tree other than that of the backlinks.
     let isPlainLink: [Bool]
-    /// Numbers of the columns whose values may lie in blocks of their own.
+    /// Indexes of the columns whose values may be stored in blocks of their own.
     let byteColumns: [Int]
-    /// The collections that were changed and not written back.
+    /// The collections that were changed and not yet written back.
     @exclusivity(unchecked) package internal(set) var openCollections = OpenCollections()
     @exclusivity(unchecked) var lastLeaf: LastLeaf?
-    /// The values of mixed columns that were changed within and not written back, the last one first; see
+    /// The values of mixed columns that were changed inside and not yet written back, the latest first; see
     /// Table+NestedValues.
     @exclusivity(unchecked) var openMixed: OpenMixedValue?
     @exclusivity(unchecked) var lastNested: LastNested?
-    /// A hint only: see Table+ClearingLinks.
+    /// Only a hint: see Table+ClearingLinks.
     @exclusivity(unchecked) var lastCleared = LastCleared()
 
     init(_ definition: TableDefinition, _ record: TableRecord, _ session: Session) throws(EngineError) {
@@ -106,10 +106,10 @@ package final class Table {
         noteKeyTree()
     }
 
-    /// To be called where `indexes` have been made or replaced.
+    /// Call when `indexes` have been created or replaced.
     func noteKeyTree() { keyTree = primaryKey.flatMap { indexes[$0] }.map { .passUnretained($0.tree) } }
 
-    /// Points at another version of the same definition.
+    /// Shows another version of the same definition.
     func show(_ record: TableRecord) {
         groups.reset(root: record.root)
         nextKey = record.nextObjectKey
@@ -131,7 +131,8 @@ package final class Table {
         for unique in uniques { unique.show(trees.first(unique.definition.key, .unique)) }
     }
 
-    /// Decoded groups of versions that are gone pile up: drops all where they outgrow the table. The epoch must move then.
+    /// Drops all decoded groups if they outnumber the table's groups, because those of past versions accumulate. The
+    /// epoch must change with it.
     func dropOldGroups() {
         if groups.decodedGroupCount > 256 + count / 256 { groups.dropDecodedGroups() }
     }
@@ -139,10 +140,10 @@ package final class Table {
     /// For tests.
     package var decodedGroupCount: Int { groups.decodedGroupCount }
 
-    /// Which columns of which tables may lead here: links to this table, and all mixed values. Called when the
-    /// session's tables change. `links` lead to this table alone, `mixed` anywhere; both are in order.
+    /// Determines which columns may link to this table: links to it, and all mixed values. Called when the session's
+    /// tables change. `links` point to this table only, `mixed` to any; both are sorted.
     func resolveOrigins(_ links: [LinkOrigin], _ mixed: [LinkOrigin]) {
-        // Most tables share one array: there are as many of them as tables.
+        // Most tables share one array, because there is one per table.
         origins = links.isEmpty ? mixed : links
         if !links.isEmpty && !mixed.isEmpty {
             origins = (links + mixed).sorted { ($0.table, $0.column) < ($1.table, $1.column) }
@@ -151,34 +152,34 @@ package final class Table {
         resolveDeleteRules(links)
     }
 
-    /// Tells whether the rows of the table are those of another time; no write may be running.
+    /// Equal if and only if the rows are unchanged; no write may be running.
     package var rowsStamp: BlockRef? { groups.committedRoot }
 
-    /// The session it belongs to.
+    /// The session that the table belongs to.
     package var owner: Session { session }
-    /// Another table of the session.
+    /// Returns another table of the session.
     package func other(_ key: TableKey) -> Table? { session.table(key) }
 
     // MARK: Objects
 
-    /// Where the object lies, or nil where there is none. O(log n); about 5 ns near the last lookup.
+    /// Returns the location of the object, or nil if it does not exist. O(log n); about 5 ns near the last lookup.
     @inline(__always)
     package func locate(_ key: ObjectKey) throws(EngineError) -> RowLocation? { try groups.locate(key.rawValue) }
 
     package func contains(_ key: ObjectKey) throws(EngineError) -> Bool { try locate(key) != nil }
 
-    /// True where no object was ever deleted: the object at position p has key p + 1.
+    /// True if no object was ever deleted: the object at position p has key p + 1.
     @inline(__always)
     private var isDense: Bool { UInt64(count) &+ 1 == nextKey }
 
-    /// The key of the object at `position` in key order. O(log n), O(1) where no object was ever deleted.
+    /// Returns the key of the object at `position` in key order. O(log n), O(1) if no object was ever deleted.
     package func key(atPosition position: Int) throws(EngineError) -> ObjectKey {
         precondition(position >= 0 && position < count, "position \(position) of \(count)")
         if isDense { return ObjectKey(UInt64(position) &+ 1) }
         return try location(atPosition: position).key
     }
 
-    /// As `location(atPosition:)`; nil where there is no such position.
+    /// As `location(atPosition:)`; nil if the position is out of range.
     package func locationIfAny(atPosition position: Int) throws(EngineError) -> RowLocation? {
         position >= 0 && position < count ? try location(atPosition: position) : nil
     }
@@ -192,14 +193,15 @@ package final class Table {
         return RowLocation(group: group, row: position - before)
     }
 
-    /// How many objects come before it, or nil where it is not there. O(log n).
+    /// Returns the number of objects before it in key order, or nil if it does not exist. O(log n).
     package func position(of key: ObjectKey) throws(EngineError) -> Int? {
         guard try locate(key) != nil else { return nil }
         return try groups.rank(of: key.rawValue)
     }
 
-    /// Each group in key order until `body` returns false. Pointers are good until the epoch moves. `reads` adds what
-    /// `body` will read of a group, as far as it knows: it is asked of several groups before `body` gets the first.
+    /// Calls `body` with each group in key order until it returns false. Pointers are valid until the epoch changes.
+    /// `reads` adds the memory that `body` will read of a group: it is called for several groups before `body` gets the
+    /// first.
     package func forEachGroup(
         readingAhead reads: (UnsafeMutablePointer<GroupView>, inout LinesAhead) -> Void = { _, _ in },
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
@@ -214,7 +216,7 @@ package final class Table {
         return try value(column, at: location)
     }
 
-    /// The value of a column that is not a collection.
+    /// Returns the value of a column that is not a collection.
     package func value(_ column: Int, at location: RowLocation) throws(EngineError) -> Value {
         let view = location.group.columns[column]
         let row = location.row
@@ -247,7 +249,7 @@ package final class Table {
         }
     }
 
-    /// Calls `body` with the bytes of a var-bytes value, wherever they lie.
+    /// Calls `body` with the bytes of a var-bytes value, inline or in a block of its own.
     @inline(__always)
     package func withBytes<R>(
         _ column: Int, at location: RowLocation, _ body: (UnsafeRawBufferPointer) -> R
@@ -258,7 +260,7 @@ package final class Table {
         return body(try blob(bytes))
     }
 
-    /// The value behind a blob record.
+    /// Returns the value that a blob record refers to.
     func blob(_ record: UnsafeRawBufferPointer) throws(EngineError) -> UnsafeRawBufferPointer {
         guard record.count == BlobRecord.byteCount, let base = record.baseAddress else {
             throw corrupted("a blob record has the wrong size")
@@ -274,7 +276,7 @@ package final class Table {
 
     // MARK: Lookups
 
-    /// The object with that primary key, or nil. O(log n).
+    /// Returns the object with that primary key, or nil. O(log n).
     package func key(forPrimaryKey value: Value) throws(EngineError) -> ObjectKey? {
         guard let primaryKey, let index = indexes[primaryKey] else {
             preconditionFailure("no primary key")
@@ -290,8 +292,8 @@ package final class Table {
         }
     }
 
-    /// The objects whose indexed column holds `value`, ascending.
-    /// `limit`: as many are enough, there may be more.
+    /// Returns the objects whose indexed column holds `value`, ascending. The search may stop at `limit` objects, but
+    /// the result may have more.
     package func keys(
         inIndexOf column: Int, equalTo value: Value, limit: Int = .max
     ) throws(EngineError) -> [ObjectKey] {
@@ -299,14 +301,15 @@ package final class Table {
         return try index.all(value, self, limit: limit)
     }
 
-    /// How many they are. O(log n) for numbers, and for texts of `IndexKey.exactByteCount` bytes at most; else O(objects).
+    /// The number of those objects. O(log n) for numbers, and for texts of at most `IndexKey.exactByteCount` bytes;
+    /// otherwise O(objects).
     package func count(inIndexOf column: Int, equalTo value: Value) throws(EngineError) -> Int {
         guard let index = indexes[column] else { preconditionFailure("no index") }
         return try index.count(value, self)
     }
 
-    /// A number above all in an indexed Int column, and above the number of objects ever made; nil where there is none
-    /// left. O(log n).
+    /// Returns a number above all values of an indexed Int column, and above the number of objects ever created; nil if
+    /// there is none left. O(log n).
     package func nextNumber(_ column: Int) throws(EngineError) -> Int64? {
         guard let index = indexes[column] else { preconditionFailure("no index") }
         let made = Int64(truncatingIfNeeded: nextKey)
@@ -316,16 +319,16 @@ package final class Table {
 
     package func hasIndex(_ column: Int) -> Bool { indexes[column] != nil }
 
-    /// True where `setLink` may be used: nothing but the link itself is to be looked after.
+    /// True if `setLink` may be used: a store needs to update the link and its backlink only.
     package func isLinkAlone(_ column: Int) -> Bool { isPlainLink[column] && !owns[column] }
 
-    /// What the backlink tree of a column of `origin` calls the object `target` of this table.
+    /// Returns the word that stands for the object `target` of this table in the backlink tree of a column of `origin`.
     func targetWord(_ target: ObjectKey, in origin: Table, _ column: Int) -> UInt64 {
         origin.definition.columns[column].type == .mixed
             ? Value.targetWord(definition.key, target) : target.rawValue
     }
 
-    /// The objects of `origin` whose link or mixed column leads to `target`, ascending, each as often as it links.
+    /// Returns the objects of `origin` whose link or mixed column points to `target`, ascending, once per link.
     package func backlinks(
         to target: ObjectKey, from origin: Table, column: Int
     ) throws(EngineError) -> [ObjectKey] {
@@ -336,7 +339,7 @@ package final class Table {
         return keys
     }
 
-    /// Object `position` of those that `backlinks` gives. O(log n).
+    /// Returns object `position` of the result of `backlinks`. O(log n).
     package func backlink(
         to target: ObjectKey, from origin: Table, column: Int, at position: Int
     ) throws(EngineError) -> ObjectKey? {
@@ -345,10 +348,10 @@ package final class Table {
         return try tree.settled().key(value: targetWord(target, in: origin, column), at: position).map { ObjectKey($0) }
     }
 
-    /// False where a column of links or mixed values has no link.
+    /// True if a column of links or mixed values contains any link.
     package func hasLinks(in column: Int) -> Bool { backlinkTrees[column].map { $0.count > 0 } ?? false }
 
-    /// How many `backlinks` gives. O(log n).
+    /// The number of objects that `backlinks` returns. O(log n).
     package func backlinkCount(to target: ObjectKey, from origin: Table, column: Int) throws(EngineError) -> Int {
         guard let tree = origin.backlinkTrees[column] else { preconditionFailure("not a link column") }
         try origin.flushOpenCollections()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A path into an index tree that moves in order. Good until the tree is changed, sealed or rolled back.
+// A path into an index tree that moves in key order. Valid until the tree is changed, sealed or rolled back.
 
 package struct IndexCursor: ~Copyable {
     private struct Step {
@@ -10,9 +10,9 @@ package struct IndexCursor: ~Copyable {
 
     private let tree: IndexTree
     private let steps: UnsafeMutablePointer<Step>
-    /// Nodes on the path, 0 where the cursor stands nowhere.
+    /// Number of nodes on the path; 0 if the cursor is at no entry.
     private(set) var depth = 0
-    /// Sealed nodes that were come to since the last seek, and the entries of the leaves among them.
+    /// Sealed nodes visited since the last seek, and the number of entries in the leaves among them.
     private var visited = 0
     private var entries = 0
 
@@ -25,7 +25,7 @@ package struct IndexCursor: ~Copyable {
 
     // MARK: Moving
 
-    /// Moves to the first entry that is not before (value, key); false where there is none.
+    /// Moves to the first entry at or after (value, key); false if there is none.
     package mutating func seek(value: UInt64, key: UInt64 = 0) throws(EngineError) -> Bool {
         try seek(IndexProbe(value: value, key: key))
     }
@@ -55,7 +55,7 @@ package struct IndexCursor: ~Copyable {
         return try settle()
     }
 
-    /// Moves to the entry that has `rank` others before it; false where there is none. O(log n).
+    /// Moves to the entry with `rank` entries before it; false if there is none. O(log n).
     package mutating func seek(rank: Int) throws(EngineError) -> Bool {
         depth = 0
         visited = 0
@@ -92,7 +92,7 @@ package struct IndexCursor: ~Copyable {
         depth &+= 1
     }
 
-    /// From the end of a leaf to the first entry after it.
+    /// Moves from the end of a leaf to the first entry after it.
     private mutating func settle() throws(EngineError) -> Bool {
         while depth > 0 {
             if steps[depth - 1].slot >= steps[depth - 1].count {
@@ -109,8 +109,8 @@ package struct IndexCursor: ~Copyable {
         return false
     }
 
-    /// A damaged tree may come by its blocks over and over, or hold more than it says. The limit of blocks is looked up
-    /// now and then only.
+    /// In a damaged tree the same blocks may be reached again and again, or hold more entries than the tree states. The
+    /// block limit is computed only for every 16th visit.
     private mutating func countVisit(_ view: IndexNodeView) throws(EngineError) {
         visited &+= 1
         if view.level == 0 { entries &+= view.count }
@@ -119,12 +119,12 @@ package struct IndexCursor: ~Copyable {
         }
     }
 
-    // MARK: The entry (only where the last move returned true)
+    // MARK: The entry (only if the last move returned true)
 
     @inline(__always) package var key: UInt64 { steps[depth &- 1].view.key(steps[depth &- 1].slot) }
     package var isNull: Bool { steps[depth - 1].view.isNull(steps[depth - 1].slot) }
 
-    /// The value in a `fixed` tree; 0 where null.
+    /// The value in a `fixed` tree; 0 if null.
     @inline(__always) package var value: UInt64 {
         let step = steps[depth &- 1]
         if let node = step.view.node { return node.pointee.values[step.slot] }
@@ -132,8 +132,8 @@ package struct IndexCursor: ~Copyable {
         return step.slot < leaf.nullCount ? 0 : leaf.value(step.slot)
     }
 
-    /// Copies the value in a `bytes` tree as it is kept (`IndexKey.isExact`) to `target`, which must have
-    /// room for `IndexKey.storedByteCount` bytes; returns how many there are, 0 where null.
+    /// Copies the stored form of the value in a `bytes` tree (`IndexKey.isExact`) to `target`, which must have room for
+    /// `IndexKey.storedByteCount` bytes. Returns the number of bytes, 0 if null.
     package func copyBytes(to target: UnsafeMutableRawPointer) -> Int {
         precondition(tree.isBytes, "bytes of a tree of numbers")
         let step = steps[depth - 1]
@@ -150,7 +150,7 @@ package struct IndexCursor: ~Copyable {
         return prefix.byteCount + suffix.byteCount
     }
 
-    /// Whether the entry is before (value, key): the end test of a range.
+    /// True if the entry is before (value, key): the end test of a range.
     @inline(__always)
     package func isBefore(value: UInt64, key: UInt64 = 0) -> Bool {
         if isNull { return true }
@@ -158,7 +158,7 @@ package struct IndexCursor: ~Copyable {
         return own < value || own == value && self.key < key
     }
 
-    /// Whether the entry is before (bytes, key).
+    /// True if the entry is before (bytes, key).
     package func isBefore(bytes: UnsafeRawBufferPointer, key: UInt64 = 0) -> Bool {
         let step = steps[depth - 1]
         let probe = tree.probe(bytes, key: key)
@@ -168,7 +168,7 @@ package struct IndexCursor: ~Copyable {
         return step.slot < step.view.lowerBound(probe, isBytes: true)
     }
 
-    /// Whether the entry has the value (and the key) of `probe`.
+    /// True if the entry has the value of `probe` and, with `withKey`, also its key.
     @inline(__always)
     func isAt(_ probe: IndexProbe, withKey: Bool) -> Bool {
         let step = steps[depth &- 1]

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enters the values of many objects into an index tree at once: they are collected, sorted, and entered in the order of
-// the tree, so that each goes to the end of the leaf before. One at a time they would move the half of a leaf each.
+// Inserts the values of many objects into an index tree at once. They are collected, sorted and inserted in tree order,
+// so each is appended at the end of a leaf. Inserted one at a time, each would move half a leaf.
 
 import RegnumSystem
 
 package struct IndexFill: ~Copyable {
     private let tree: IndexTree
-    /// Of a `fixed` tree, with the keys.
+    /// Set for a `fixed` tree: the values, tagged with their keys.
     private let numbers: WordSort<SortEntry64>?
     private let texts: Texts?
     private var arena = IndexArena()
     private let capacity: Int
     private var count = 0
 
-    /// Of a `bytes` tree: the beginnings with the numbers of the texts, the texts, which lie in `arena`, and their keys.
+    /// For a `bytes` tree: the first 16 bytes of each text with its number, the texts, stored in `arena`, and their
+    /// keys.
     private struct Texts {
         let sorter: WordSort<SortEntry128>
         let whole: UnsafeMutablePointer<IndexText>
         let keys: UnsafeMutablePointer<UInt64>
     }
 
-    /// Collected entries at most, of 32 bytes each or of 72, and bytes of texts: some 140 MB. What comes behind is sorted
-    /// on its own.
+    /// The most entries that are collected (32 bytes each for numbers, 72 for texts), and the most bytes of text: about
+    /// 140 MB. Further entries form a batch of their own.
     package static let limit = 1 << 20
     private static let textLimit = 1 << 26
     private static let stretch = 256
 
-    /// For about `count` entries, to be added in the order of their keys.
+    /// Expects about `count` entries, added in the order of their keys.
     package init(_ tree: IndexTree, expecting count: Int, limit: Int = IndexFill.limit) {
         self.tree = tree
         let capacity = max(1, min(count, limit))
@@ -78,7 +79,7 @@ package struct IndexFill: ~Copyable {
         count += 1
     }
 
-    /// Enters what was collected. To be called at the end.
+    /// Inserts the collected entries. Must be called at the end.
     package mutating func enter() throws(EngineError) {
         if let texts {
             texts.sorter.sort(count: count)
@@ -93,7 +94,7 @@ package struct IndexFill: ~Copyable {
         arena.reset()
     }
 
-    /// Texts lie anywhere in memory: those of a stretch are asked for together before they are entered.
+    /// The texts are scattered in memory, so those of a stretch are prefetched together before they are inserted.
     private func enterTexts(_ texts: Texts) throws(EngineError) {
         let entries = texts.sorter.entries
         var start = 0
@@ -114,13 +115,13 @@ package struct IndexFill: ~Copyable {
         }
     }
 
-    /// Keeps the reads ahead from being dropped.
+    /// Prevents the compiler from removing the prefetch.
     @inline(never)
     @_optimize(none)
     private static func keep(_ byte: UInt8) {}
 
-    /// Entries with equal words, which are in the order of their keys: by all of their bytes. Zeros stand for missing bytes
-    /// in the words. The tree would find the places of entries out of order too, slowly.
+    /// Sorts entries with equal words, which are in key order, by all of their bytes. In the words, missing bytes count
+    /// as zero. The tree would accept entries out of order too, but slowly.
     private func sortTies(_ texts: Texts) {
         let entries = texts.sorter.entries
         var start = 0

@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index tree orders by. An entry is (null flag, value, object key); nulls come first, whatever the
-// other values are, and are told apart by a count of leading nulls in every node, so no value is taken from
-// the 64-bit range. The value of a `fixed` tree is a UInt64, that of a `bytes` tree a string of bytes
-// compared unsigned, a prefix before what it begins.
+// The order of an index tree. An entry is (null flag, value, object key). Nulls come first, whatever the other values
+// are; each node counts its leading nulls, so no value of the 64-bit range is reserved for null. The value of a `fixed`
+// tree is a UInt64; the value of a `bytes` tree is a byte string, compared unsigned, with a prefix before any string
+// that it begins.
 
-/// Order-preserving forms of values.
+/// Order-preserving encodings of values.
 package enum IndexKey {
-    /// Bytes of an index value that are kept; of a longer one the first so many and a digest of 16 bytes.
+    /// The longest value that is stored whole. Of a longer one, this many bytes and a 16-byte digest are stored.
     package static let exactByteCount = 1000
-    /// The most bytes that an entry of a `bytes` tree holds.
+    /// The most bytes that an entry of a `bytes` tree stores.
     package static let storedByteCount = exactByteCount + 16
 
-    /// Int, date (seconds), bool, link key: as UInt64 in the same order.
+    /// Encodes an Int, a date (seconds), a Bool or a link key as a UInt64 in the same order.
     @inlinable @inline(__always)
     package static func encode(_ value: Int64) -> UInt64 { UInt64(bitPattern: value) ^ (1 << 63) }
 
     @inlinable @inline(__always)
     package static func decode(_ value: UInt64) -> Int64 { Int64(bitPattern: value ^ (1 << 63)) }
 
-    /// False where the tree holds a digest instead of the end of the value: two such values that the tree
-    /// takes for equal are equal but for a collision of the digest, which the caller excludes by comparing
-    /// the row, and those that agree in their first 1,000 bytes lie in the order of their digests.
+    /// False if the tree stores a digest instead of the end of the value. Two such values that are equal in the tree
+    /// are equal unless their digests collide, which the caller excludes by comparing the rows. Those that share their
+    /// first 1,000 bytes are ordered by their digests.
     package static func isExact(byteCount: Int) -> Bool { byteCount <= exactByteCount }
 
-    /// The first 8 bytes as a big-endian number, zeros where there are fewer: orders as the bytes do but for
-    /// ties.
+    /// The first 8 bytes as a big-endian number, padded with zeros. Orders like the bytes, except for ties.
     @inline(__always)
     static func head(_ bytes: UnsafeRawPointer, _ byteCount: Int) -> UInt64 {
         if byteCount >= 8 { return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
@@ -35,7 +34,7 @@ package enum IndexKey {
         return result
     }
 
-    /// Negative, 0 or positive, as the left bytes come before, are equal to or come after the right ones.
+    /// Negative, 0 or positive if the left bytes are before, equal to or after the right ones.
     @inline(__always)
     static func compare(_ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int) -> Int {
         let common = min(aCount, bCount)
@@ -55,7 +54,7 @@ package enum IndexKey {
         return aCount &- bCount
     }
 
-    /// How many bytes both begin with, at most `limit`.
+    /// The length of the common prefix, at most `limit` bytes.
     @inline(__always)
     static func commonPrefix(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, limit: Int) -> Int {
         var i = 0
@@ -73,7 +72,7 @@ package enum IndexKey {
     }
 }
 
-/// Bytes of a value, not owned.
+/// The bytes of a value; does not own them.
 struct IndexText {
     var address: UnsafeRawPointer
     var byteCount: Int
@@ -83,14 +82,13 @@ struct IndexText {
         self.byteCount = byteCount
     }
 
-    /// No bytes; the address is never read.
+    /// No bytes; the address is never dereferenced.
     static var empty: IndexText { IndexText(UnsafeRawPointer(bitPattern: 16).unsafelyUnwrapped, 0) }
 }
 
-/// An entry that is looked for, or that is being put in. Its bytes belong to the caller or to the tree's
-/// scratch.
+/// An entry to search for or to insert. Its bytes belong to the caller or to the tree's scratch memory.
 struct IndexProbe {
-    /// `fixed`: the value; `bytes`: `IndexKey.head` of it; 0 where null.
+    /// `fixed`: the value; `bytes`: its `IndexKey.head`; 0 if null.
     var value: UInt64
     var key: UInt64
     var text: IndexText
@@ -108,7 +106,7 @@ struct IndexProbe {
         IndexProbe(value: 0, key: key, isNull: true)
     }
 
-    /// Negative, 0 or positive, by null flag, value and key.
+    /// Negative, 0 or positive; compares null flag, value and key.
     func compare(_ other: IndexProbe, isBytes: Bool) -> Int {
         if isNull != other.isNull { return isNull ? -1 : 1 }
         if !isNull {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a run of entries would be packed into a leaf, each column looked at on its own.
+// The size and encoding of a run of entries packed into a leaf; each column is measured on its own.
 
 struct LeafShape {
     let isBytes: Bool
-    /// Where the run begins in its node.
+    /// The slot in its node at which the run begins.
     let start: Int
     private(set) var count = 0
     private(set) var nullCount = 0
@@ -19,7 +19,7 @@ struct LeafShape {
     private(set) var prefixByteCount = 0
     private var textByteCount = 0
 
-    /// Of no entries.
+    /// An empty run.
     init(start: Int, isBytes: Bool) {
         self.start = start
         self.isBytes = isBytes
@@ -31,23 +31,23 @@ struct LeafShape {
         extend(node, to: range.upperBound)
     }
 
-    /// Behind the last entry.
+    /// The slot after the last entry.
     var end: Int { start &+ count }
 
-    /// Takes in the entries up to `end`. O(those that are new).
+    /// Adds the entries up to `end`. O(new entries).
     mutating func extend(_ node: IndexNodePointer, to end: Int) {
         let from = self.end
         guard end > from else { return }
         count = end - start
         extendKeys(UnsafePointer(node.pointee.keys), from..<end)
         nullCount = max(0, min(node.pointee.nullCount, end) - start)
-        // The first value of the run, and the first that is new.
+        // The first value of the run, and the first new value.
         let first = start + nullCount
         guard first < end else { return }
         let new = max(from, first)
         if let texts = node.pointee.texts {
             let (one, last) = (texts[first].text, texts[end - 1].text)
-            // In order, so what the first and the last begin with all do.
+            // The texts are sorted, so the common prefix of the first and the last is shared by all.
             prefixByteCount = IndexKey.commonPrefix(
                 one.address, last.address, limit: min(one.byteCount, last.byteCount))
             for i in new..<end { textByteCount &+= texts[i].text.byteCount }
@@ -78,7 +78,7 @@ struct LeafShape {
         }
     }
 
-    /// Whether each number is greater than the one before it by `stride`.
+    /// True if each number exceeds the one before it by `stride`.
     private static func isSequence(_ numbers: UnsafePointer<UInt64>, _ range: Range<Int>, _ stride: UInt64) -> Bool {
         var difference: UInt64 = 0
         var i = range.lowerBound
@@ -92,13 +92,13 @@ struct LeafShape {
         return difference == 0
     }
 
-    /// How far, up to `limit`, the entries from `start` on are sequences in both columns, as the end of their range.
+    /// The end, at most `limit`, of the longest range from `start` in which both columns are arithmetic sequences.
     static func sequenceEnd(_ node: IndexNodePointer, _ start: Int, limit: Int) -> Int {
         guard limit - start > 1 else { return limit }
         let keys = UnsafePointer(node.pointee.keys)
         let values = UnsafePointer(node.pointee.values)
         let keyStride = keys[start + 1] &- keys[start]
-        // Those of nulls are all 0.
+        // The values of nulls are all 0.
         let valueStride = values[start + 1] &- values[start]
         var end = start + 2
         while end < limit, keys[end] &- keys[end &- 1] == keyStride, values[end] &- values[end &- 1] == valueStride {
@@ -111,7 +111,7 @@ struct LeafShape {
         span == 0 ? 0 : span <= 0xff ? 1 : span <= 0xffff ? 2 : span <= 0xffff_ffff ? 4 : 8
     }
 
-    /// Width of a value, 0 for an arithmetic sequence.
+    /// Bytes per value; 0 for an arithmetic sequence.
     var valueWidth: Int { isBytes || isValueSequence ? 0 : Self.width(lastValue &- firstValue) }
     var keyWidth: Int { isKeySequence ? 0 : Self.width(greatestKey &- leastKey) }
 

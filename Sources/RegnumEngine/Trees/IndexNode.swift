@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of an index tree that the running write transaction changes: unpacked arrays that grow in place.
-// Leaves and branches have one form: the entries of a leaf or the separators of a branch, and the children of
-// a branch. Also used as the list in which sealed children are collected. Confined to the session.
+// A node of an index tree that the running write transaction has changed: unpacked arrays that grow in place. Leaves
+// and branches share one form: the entries of a leaf, or the separators of a branch together with its children. Also
+// used as the list that collects sealed children. Confined to the session.
 
 typealias IndexNodePointer = UnsafeMutablePointer<IndexNode>
 
-/// A child of a branch: `node` where it has been changed, else `ref`.
+/// A child of a branch: `node` if it has been changed, otherwise `ref`.
 struct IndexLink {
     var ref: BlockRef
     var node: IndexNodePointer?
-    /// Entries below.
+    /// Number of entries below.
     var entryCount: Int
 }
 
-/// The bytes of an entry, and what of them decides most comparisons without a look at them.
+/// The bytes of an entry, with a word of them that decides most comparisons without reading them.
 struct IndexNodeText {
     var text: IndexText
-    /// Bytes 8..<16 as `IndexKey.head` has bytes 0..<8.
+    /// Bytes 8..<16, encoded as `IndexKey.head` encodes bytes 0..<8.
     var second: UInt64
 
     @inline(__always)
@@ -29,14 +29,14 @@ struct IndexNodeText {
 struct IndexNode {
     private(set) var values: UnsafeMutablePointer<UInt64>
     private(set) var keys: UnsafeMutablePointer<UInt64>
-    /// Only of a `bytes` tree. The bytes lie in the tree's arena.
+    /// Only in a `bytes` tree. The bytes are stored in the tree's arena.
     private(set) var texts: UnsafeMutablePointer<IndexNodeText>?
-    /// Only of a branch.
+    /// Only in a branch.
     private(set) var links: UnsafeMutablePointer<IndexLink>?
     private(set) var count: Int
     private(set) var nullCount: Int
     private(set) var capacity: Int
-    /// Of a leaf: how many of the entries were sealed.
+    /// In a leaf: how many of the entries were loaded from sealed blocks.
     private(set) var sealedCount = 0
     let level: Int
 
@@ -53,7 +53,7 @@ struct IndexNode {
         texts: UnsafeMutablePointer<IndexNodeText>?, links: UnsafeMutablePointer<IndexLink>?
     )
 
-    /// One allocation, which begins with the values.
+    /// Makes one allocation, which begins with the values.
     private static func makeArrays(_ capacity: Int, isBytes: Bool, isBranch: Bool) -> Arrays {
         let textBytes = isBytes ? capacity * MemoryLayout<IndexNodeText>.stride : 0
         let linkBytes = isBranch ? capacity * MemoryLayout<IndexLink>.stride : 0
@@ -73,7 +73,7 @@ struct IndexNode {
         return node
     }
 
-    /// Frees the node and the changed nodes below.
+    /// Frees the node and the changed nodes below it.
     static func free(_ node: IndexNodePointer) {
         if let links = node.pointee.links {
             for i in 0..<node.pointee.count { if let child = links[i].node { free(child) } }
@@ -82,7 +82,7 @@ struct IndexNode {
         node.deallocate()
     }
 
-    /// Bytes of memory that the node and the changed nodes below take, about.
+    /// Approximate memory used by the node and the changed nodes below it, in bytes.
     static func changedByteCount(_ node: IndexNodePointer) -> Int {
         let capacity = node.pointee.capacity
         var count = capacity * (16 + (node.pointee.texts == nil ? 0 : MemoryLayout<IndexNodeText>.stride))
@@ -111,7 +111,7 @@ struct IndexNode {
             value: values[i], key: keys[i], text: texts.map { $0[i].text } ?? .empty, isNull: i < nullCount)
     }
 
-    /// Puts an entry (of a branch: a separator and its child) at `slot`. Its bytes must lie in the arena.
+    /// Inserts an entry (in a branch: a separator and its child) at `slot`. Its bytes must be in the arena.
     @inline(__always)
     mutating func insert(_ entry: IndexProbe, _ link: IndexLink? = nil, at slot: Int) {
         if count == capacity { reserve(count + 1) }
@@ -144,7 +144,7 @@ struct IndexNode {
         count -= 1
     }
 
-    /// Removes entries of a leaf of a `fixed` tree that are not null.
+    /// Removes non-null entries from a leaf of a `fixed` tree.
     mutating func remove(_ range: Range<Int>) {
         let tail = count - range.upperBound
         (values + range.lowerBound).update(from: values + range.upperBound, count: tail)
@@ -152,7 +152,7 @@ struct IndexNode {
         count -= range.count
     }
 
-    /// Removes the entries of a leaf whose keys are in the set; how many there were.
+    /// Removes the entries of a leaf whose keys are in the set; returns their number.
     mutating func removeAll(_ set: KeySet) -> Int {
         var target = 0
         var nulls = 0
@@ -169,13 +169,13 @@ struct IndexNode {
         return removed
     }
 
-    /// Moves the bytes of all entries to an arena.
+    /// Copies the bytes of all entries to an arena.
     mutating func copyTexts(to arena: inout IndexArena) {
         guard let texts else { return }
         for i in 0..<count { texts[i] = IndexNodeText(arena.copy(texts[i].text)) }
     }
 
-    /// Appends entries that are not null.
+    /// Appends non-null entries.
     mutating func append(
         values source: UnsafePointer<UInt64>, keys sourceKeys: UnsafePointer<UInt64>, count n: Int
     ) {
@@ -185,7 +185,7 @@ struct IndexNode {
         count += n
     }
 
-    /// Appends `range` of a node of the same level.
+    /// Appends `range` of another node of the same level.
     mutating func append(_ other: IndexNodePointer, _ range: Range<Int>) {
         let n = range.count
         reserve(count + n)
@@ -201,10 +201,10 @@ struct IndexNode {
         count += n
     }
 
-    /// After all entries of a leaf have been appended.
+    /// Call after all entries of a leaf have been appended.
     mutating func addSealedCount(of other: IndexNodePointer) { sealedCount += other.pointee.sealedCount }
 
-    /// Replaces the separator of the first child by one that is not above it.
+    /// Replaces the separator of the first child. The new one must not be above it.
     mutating func setFirstSeparator(_ separator: IndexProbe) {
         if !separator.isNull { nullCount = 0 } else { nullCount = max(nullCount, 1) }
         values[0] = separator.value
@@ -212,7 +212,7 @@ struct IndexNode {
         texts?[0] = IndexNodeText(separator.text)
     }
 
-    /// Of a new node, after its arrays have been filled from a sealed one.
+    /// Call on a new node after its arrays have been filled from a sealed one.
     mutating func setCount(_ n: Int, nullCount nulls: Int) {
         count = n
         sealedCount = n
@@ -225,19 +225,19 @@ struct IndexNode {
         nullCount = min(nullCount, n)
     }
 
-    /// Entries below a branch, or in a leaf.
+    /// The number of entries below a branch, or in a leaf.
     var entryCount: Int {
         guard let links else { return count }
         return (0..<count).reduce(0) { $0 &+ links[$1].entryCount }
     }
 
-    /// The first entry that is not before `probe` (with `orEqual`: that is after it), or `count`.
+    /// The first entry at or after `probe` (with `orEqual`: after it), or `count`.
     @inline(__always)
     func bound(_ probe: IndexProbe, orEqual: Bool) -> Int {
         if texts != nil || probe.isNull { return slowBound(probe, orEqual: orEqual) }
         var low = nullCount
         var length = count &- nullCount
-        // Two searches without a branch on the numbers: by value, then by key among equal values.
+        // Branch-free binary search by value, then by key among equal values.
         while length > 0 {
             let half = length &>> 1
             let isBefore = values[low &+ half] < probe.value
@@ -274,7 +274,7 @@ struct IndexNode {
         return low
     }
 
-    /// Order of bytes whose first 8 are equal, zeros standing for those that are missing.
+    /// Compares texts whose first 8 bytes, padded with zeros, are equal.
     @inline(__always)
     private static func compare(_ own: IndexNodeText, _ text: IndexText, _ second: UInt64) -> Int {
         if own.second != second { return own.second < second ? -1 : 1 }
@@ -292,7 +292,7 @@ struct IndexNode {
     }
 }
 
-/// Where the bytes of the entries of changed leaves lie. Nothing is given back before `reset` or `reuse`.
+/// Memory for the bytes of the entries of changed leaves. Nothing is freed before `reset` or `reuse`.
 struct IndexArena {
     private var chunks: [UnsafeMutableRawPointer] = []
     private var next: UnsafeMutableRawPointer?
@@ -300,10 +300,10 @@ struct IndexArena {
     private var lastByteCount = 0
     private(set) var heldByteCount = 0
 
-    /// `byteCount` bytes, at most 64 KiB.
+    /// Allocates `byteCount` bytes, at most 64 KiB.
     mutating func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer {
         if byteCount > room || next == nil {
-            // From 8 KiB to a MiB.
+            // Chunks of 8 KiB to 1 MiB.
             let size = max(8192 << min(chunks.count, 7), byteCount)
             let chunk = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
             chunks.append(chunk)
@@ -325,14 +325,14 @@ struct IndexArena {
         return IndexText(UnsafeRawPointer(target), text.byteCount)
     }
 
-    /// Takes over what lies in another one, which is empty then.
+    /// Takes over the memory of `other`, which is then empty.
     mutating func absorb(_ other: inout IndexArena) {
         chunks = other.chunks + chunks
         heldByteCount += other.heldByteCount
         other = IndexArena()
     }
 
-    /// Forgets everything, but keeps the memory that was got last: the processor's cache has some of it.
+    /// Discards everything but keeps the last chunk, part of which is still in the processor's cache.
     mutating func reuse() {
         guard let last = chunks.popLast() else { return }
         for chunk in chunks { chunk.deallocate() }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the nodes of an index tree lie in the file, and the check that makes reading them safe. All numbers are
-// little endian; the block header takes the first 32 bytes; what is not named is zero.
+// The layout of index tree nodes in the file, and the check that makes reading them safe. All numbers are little
+// endian; the block header takes the first 32 bytes; bytes not listed are zero.
 //
 //   leaf, one page
 //   offset size  meaning
-//       32    2  entries, 1...1,024; form 0 with both widths 0, and no entry null or all of them: to 4,096. Of these
-//                the keys ascend where the values are the same
+//       32    2  entries, 1...1,024; form 0 with both widths 0, and no entry null or all of them: up to 4,096. Among
+//                entries with equal values the keys ascend
 //       34    2  leading entries that are null (n = entries - nulls is the number of values)
 //       36    1  valueWidth: 0, 1, 2, 4 or 8 bytes (form 1: 0)
 //       37    1  keyWidth: 0, 1, 2, 4 or 8 bytes
@@ -15,32 +15,31 @@
 //       48    8  form 0: valueWidth 0: the stride, value i = base + i * stride; else the last value - base
 //       56    8  keyWidth 0: the first key; else the smallest key
 //       64    8  keyWidth 0: the stride, key i = base + i * stride modulo 2^64; else 0
-//       72       keys: one of keyWidth bytes an entry, plus base; then zeros up to a multiple of 8
-//                form 0: values: one of valueWidth bytes a value that is not null, plus base
+//       72       keys: keyWidth bytes per entry, key - base; then zeros up to a multiple of 8
+//                form 0: values: valueWidth bytes per non-null value, value - base
 //                form 1: u16 end of each value in the heap [n]; the common prefix; the heap
 //
-//   branch, one page (form 1: more where separators are long), c children
+//   branch, one page (form 1: more if separators are long), c children
 //       32    2  children, 1...64
 //       34    2  leading separators that are null, at least 1
 //       38    1  form
 //       39    1  level: 1 over leaves, at most FormatLimits.treeDepth - 1
-//       40   8c  separator values (form 1: the first 8 bytes, big endian number, zeros where there are fewer)
+//       40   8c  separator values (form 1: the first 8 bytes as a big-endian number, padded with zeros)
 //            8c  separator keys
 //            8c  entries below each child
 //           40c  refs; their info: rows = entries or children, aux = bytes used
 //            4c  form 1: end of each separator in the heap; then the heap
 //
-// A separator is not above any entry of its child and not below any of the child before. The first is (null,
-// 0).
+// A separator is not above any entry of its child and not below any entry of the child before. The first is (null, 0).
 
 package enum IndexNodeLayout {
     static let entryLimit = 1024
-    /// Of a leaf whose values and keys are arithmetic sequences, as primary keys that are counted up make them.
-    /// No more, because a change of one unpacks it, and a damaged file may make this many keys of each page.
+    /// The limit of a leaf whose values and keys are arithmetic sequences, such as sequential primary keys. Not larger,
+    /// because changing such a leaf unpacks it, and a damaged file may claim this many entries in each page.
     static let sequenceEntryLimit = 4096
     static let fixedChildLimit = 63
     static let bytesChildLimit = 64
-    /// Children that a branch of long separators takes before a second page would be opened.
+    /// The number of children that a branch with long separators takes even if they need more than one page.
     static let longChildMinimum = 16
 
     static let countOffset = 32
@@ -58,8 +57,8 @@ package enum IndexNodeLayout {
 
     @inline(__always) static func roundedUp(_ byteCount: Int) -> Int { (byteCount &+ 7) & ~7 }
 
-    /// Checks a leaf or branch so far that no reading of it can leave the block. The header has been checked.
-    /// About 1 us; throws `.corrupted`.
+    /// Checks the order of a leaf or branch, and that no read of it can leave its block. The header must have been
+    /// checked. About 1 µs; throws `.corrupted`.
     package static func check(_ ref: BlockRef, _ bytes: UnsafeRawPointer) throws(EngineError) {
         let form = bytes.load(fromByteOffset: formOffset, as: UInt8.self)
         let level = bytes.load(fromByteOffset: levelOffset, as: UInt8.self)
@@ -133,7 +132,7 @@ package enum IndexNodeLayout {
         }
     }
 
-    /// The keys of a long leaf, which ascend where its values are the same. O(1).
+    /// Checks the keys of a long leaf, which must ascend if its values are all equal. O(1).
     private static func checkSequence(
         _ ref: BlockRef, _ leaf: IndexLeafView, isSame: Bool
     ) throws(EngineError) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and searching the sealed nodes of an index tree where they lie, without unpacking or allocating.
-// Layout: IndexNodeLayout.swift, whose check is what makes these unchecked loads safe.
+// Reads and searches sealed index nodes in place, without unpacking or allocating. Layout: IndexNodeLayout.swift; its
+// check makes these unchecked loads safe.
 
 /// A sealed leaf of either form.
 struct IndexLeafView {
@@ -26,7 +26,7 @@ struct IndexLeafView {
     @inline(__always) var valueStride: UInt64 {
         bytes.load(fromByteOffset: IndexNodeLayout.valueStrideOffset, as: UInt64.self)
     }
-    /// Where the values, or the ends of the values, begin.
+    /// The start of the values (form 0) or of the end offsets of the values (form 1).
     @inline(__always) var values: UnsafeRawPointer {
         bytes + (IndexNodeLayout.leafHeaderByteCount &+ IndexNodeLayout.roundedUp(count &* keyWidth))
     }
@@ -51,7 +51,7 @@ struct IndexLeafView {
         return base &+ Self.load(bytes + IndexNodeLayout.leafHeaderByteCount, i, keyWidth)
     }
 
-    /// Form 0: the value of an entry that is not null.
+    /// Form 0: the value of a non-null entry.
     @inline(__always)
     func value(_ i: Int) -> UInt64 {
         let width = valueWidth
@@ -59,14 +59,14 @@ struct IndexLeafView {
         return valueBase &+ Self.load(values, i &- nullCount, width)
     }
 
-    /// Form 1: what all values begin with.
+    /// Form 1: the common prefix of all values.
     @inline(__always)
     var prefix: IndexText {
         let byteCount = Int(bytes.load(fromByteOffset: IndexNodeLayout.valueBaseOffset, as: UInt16.self))
         return IndexText(values + (count &- nullCount) &<< 1, byteCount)
     }
 
-    /// Form 1: the rest of the value of an entry that is not null.
+    /// Form 1: the rest of the value of a non-null entry.
     @inline(__always)
     func suffix(_ i: Int) -> IndexText {
         let ends = values
@@ -77,7 +77,7 @@ struct IndexLeafView {
         return IndexText(prefix.address + (prefix.byteCount &+ start), end &- start)
     }
 
-    /// The first entry that is not before `probe`, or `count`.
+    /// The first entry at or after `probe`, or `count`.
     @inline(__always)
     func lowerBound(_ probe: IndexProbe, isBytes: Bool) -> Int {
         if probe.isNull { return keyLowerBound(probe.key, 0, nullCount) }
@@ -88,7 +88,7 @@ struct IndexLeafView {
         return keyLowerBound(probe.key, low, high)
     }
 
-    /// The first of `low..<high` whose key is not below `key`, or `high`.
+    /// The first of `low..<high` whose key is at least `key`, or `high`.
     private func keyLowerBound(_ key: UInt64, _ low: Int, _ high: Int) -> Int {
         var low = low
         var high = high
@@ -123,7 +123,7 @@ struct IndexLeafView {
         }
     }
 
-    /// The first of `n` (at least 1) numbers that is not below `target`, or `n`.
+    /// The first of `n` (at least 1) numbers that is at least `target`, or `n`.
     @inline(__always)
     private static func search<T: FixedWidthInteger & UnsignedInteger>(
         _ p: UnsafeRawPointer, _ n: Int, _ target: T
@@ -139,8 +139,8 @@ struct IndexLeafView {
         return numbers[low] < target ? low &+ 1 : low
     }
 
-    /// As `search`, for numbers that may be evenly spread: a window of 32 around the guess first, which
-    /// spares the far loads of a binary search in a leaf that is not in the cache.
+    /// As `search`, for numbers that may be evenly spread: first searches a window of 32 around an interpolated guess,
+    /// which saves the distant loads of a binary search in an uncached leaf.
     @inline(__always)
     private static func interpolate<T: FixedWidthInteger & UnsignedInteger>(
         _ p: UnsafeRawPointer, _ n: Int, _ target: T, _ distance: UInt64, _ span: UInt64
@@ -157,7 +157,8 @@ struct IndexLeafView {
         return search(p, n, target)
     }
 
-    /// As `lowerBound`, where all entries before `start` are known to be before `probe`, and it is likely to be near.
+    /// As `lowerBound`, if all entries before `start` are known to be before `probe` and the result is likely to be
+    /// near.
     func lowerBound(_ probe: IndexProbe, from start: Int, isBytes: Bool) -> Int {
         guard isBytes, !probe.isNull, start >= nullCount else { return lowerBound(probe, isBytes: isBytes) }
         return bytesLowerBound(probe, from: start)
@@ -177,7 +178,7 @@ struct IndexLeafView {
         var high = count
         var stride = start == nil ? 0 : 1
         while low < high {
-            // From a start in steps that double until one goes too far.
+            // With a start: gallop in doubling steps until one goes too far, then search by halves.
             let middle = stride == 0 ? (low &+ high) &>> 1 : min(low &+ stride &- 1, high &- 1)
             stride = stride &<< 1
             let suffix = suffix(middle)
@@ -195,18 +196,18 @@ struct IndexLeafView {
         return low
     }
 
-    /// `IndexKey.head` of a suffix; in one load, but near the end of the leaf.
+    /// `IndexKey.head` of a suffix, with a single load except near the end of the leaf.
     @inline(__always)
     private func head(_ suffix: IndexText) -> UInt64 {
         if suffix.address + 8 > bytes + FormatLimits.pageByteCount {
             return IndexKey.head(suffix.address, suffix.byteCount)
         }
         let word = UInt64(bigEndian: suffix.address.loadUnaligned(as: UInt64.self))
-        // Without what lies behind the suffix.
+        // Masks out bytes after the suffix.
         return suffix.byteCount >= 8 ? word : word & ~(UInt64.max >> UInt64(8 &* suffix.byteCount))
     }
 
-    /// Whether the value of an entry is that of `probe`.
+    /// True if the value of an entry equals that of `probe`.
     @inline(__always)
     func hasValue(_ i: Int, _ probe: IndexProbe, isBytes: Bool) -> Bool {
         if (i < nullCount) != probe.isNull { return false }
@@ -238,17 +239,17 @@ struct IndexBranchView {
     @inline(__always) private var words: UnsafePointer<UInt64> {
         (bytes + IndexNodeLayout.branchHeaderByteCount).assumingMemoryBound(to: UInt64.self)
     }
-    /// Of the separators.
+    /// The values of the separators.
     @inline(__always) var values: UnsafePointer<UInt64> { words }
     @inline(__always) var keys: UnsafePointer<UInt64> { words + count }
     @inline(__always) func entryCount(_ i: Int) -> UInt64 { words[2 &* count &+ i] }
     @inline(__always) func ref(_ i: Int) -> BlockRef {
         BlockRef(reading: UnsafeRawPointer(words + (3 &* count &+ 5 &* i)))
     }
-    /// Where ref `i` lies in the block.
+    /// The offset of ref `i` in the block.
     func refOffset(_ i: Int) -> Int { IndexNodeLayout.branchHeaderByteCount + 8 * (3 * count + 5 * i) }
 
-    /// Of the separator, in a `bytes` tree.
+    /// The text of separator `i`, in a `bytes` tree.
     @inline(__always)
     func text(_ i: Int) -> IndexText {
         let ends = UnsafeRawPointer(words + 8 &* count)
@@ -270,7 +271,7 @@ struct IndexBranchView {
         let (values, keys) = (self.values, self.keys)
         var low = nullCount
         var length = count &- nullCount
-        // By value without a branch on the numbers, then by the rest of it and by key among equal ones.
+        // Branch-free binary search by value, then by the remaining bytes and the key among equal values.
         while length > 0 {
             let half = length &>> 1
             let isBefore = values[low &+ half] < probe.value
@@ -292,7 +293,7 @@ struct IndexBranchView {
         return max(low &- 1, 0)
     }
 
-    /// As `child` for null: by key among the separators that are null.
+    /// As `child` for a null probe: by key among the null separators.
     private func nullChild(_ key: UInt64) -> Int {
         let keys = words + count
         var low = 0

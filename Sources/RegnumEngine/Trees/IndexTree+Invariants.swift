@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must hold between the nodes of an index tree; what must hold within one block is checked when the
-// block is first read (IndexNodeLayout.check).
+// The invariants between the nodes of an index tree. Those within one block are checked when the block is first read
+// (IndexNodeLayout.check).
 
 extension IndexTree {
-    /// Everything that is wrong with the tree, in words; empty where all is well. Reads every node. Throws
-    /// where a block cannot be read at all.
+    /// Returns a description of each violated invariant; empty if the tree is sound. Reads every node. Throws if a
+    /// block cannot be read at all.
     package func findings() throws(EngineError) -> [String] {
         var result: [String] = []
         var left = blockLimit
@@ -23,7 +23,7 @@ extension IndexTree {
         if let finding = try findings().first { throw corrupted("an index tree: \(finding)") }
     }
 
-    /// Returns the entries below; all of them must lie between `lower` and `upper`, both included.
+    /// Returns the number of entries below. All of them must lie between `lower` and `upper`, inclusive.
     private func check(
         _ view: IndexNodeView, path: String, lower: IndexProbe, upper: IndexProbe?, isRoot: Bool,
         _ left: inout Int, _ result: inout [String]
@@ -79,7 +79,7 @@ extension IndexTree {
         }
     }
 
-    /// An entry of a leaf, its bytes put together in `buffer`.
+    /// Returns an entry of a leaf, with its bytes assembled in `buffer`.
     private func entry(_ view: IndexNodeView, _ i: Int, _ buffer: UnsafeMutableRawPointer) -> IndexProbe {
         if let node = view.node { return node.pointee.entry(i) }
         let leaf = IndexLeafView(view.bytes)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a sealed block to a node that can be changed: the columns of a leaf are unpacked one after the other, those of a
-// branch copied.
+// Turns a sealed block into a node that can be changed: the columns of a leaf are unpacked one after another, those of
+// a branch are copied.
 
 import RegnumSystem
 
 extension IndexTree {
-    /// A sealed node as a changed one; its block is given back.
+    /// Loads a sealed node as a changed one and frees its block.
     func load(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodePointer {
         let view = try view(ref, parentLevel: parentLevel)
         let n = view.count
@@ -37,7 +37,7 @@ extension IndexTree {
         return node
     }
 
-    /// The values of a leaf of a `bytes` tree, put together in the arena, and their first 8 bytes.
+    /// Assembles the values of a leaf of a `bytes` tree in the arena, and computes their heads.
     private func copyTexts(
         _ leaf: IndexLeafView, to texts: UnsafeMutablePointer<IndexNodeText>, heads: UnsafeMutablePointer<UInt64>
     ) {
@@ -50,7 +50,7 @@ extension IndexTree {
         let ends = leaf.values
         let count = leaf.count - leaf.nullCount
         let rests = Int(ends.loadUnaligned(fromByteOffset: (count - 1) << 1, as: UInt16.self))
-        // All at once, below 64 KiB: most often a page.
+        // One allocation for all values, up to 64 KiB: most leaves need about a page.
         let byteCount = count * prefix.byteCount + rests
         var target = byteCount <= 1 << 16 && byteCount > 0 ? state.pointee.arena.allocate(byteCount) : nil
         var source = prefix.address + prefix.byteCount
@@ -76,7 +76,7 @@ extension IndexTree {
 }
 
 extension IndexLeafView {
-    /// The keys of all entries.
+    /// Unpacks the keys of all entries.
     func copyKeys(to target: UnsafeMutablePointer<UInt64>) {
         let base = bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
         let stride = bytes.load(fromByteOffset: IndexNodeLayout.keyStrideOffset, as: UInt64.self)
@@ -84,7 +84,7 @@ extension IndexLeafView {
             bytes + IndexNodeLayout.leafHeaderByteCount, count, width: keyWidth, base: base, stride: stride, to: target)
     }
 
-    /// Form 0: the values of all entries, 0 where null.
+    /// Form 0: unpacks the values of all entries, 0 if null.
     func copyValues(to target: UnsafeMutablePointer<UInt64>) {
         target.update(repeating: 0, count: nullCount)
         Self.unpack(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking up in an index tree: nodes are seen as `IndexNodeView`, whether they lie sealed in a block or have
-// been changed in memory. Lookups allocate nothing.
+// Lookups in an index tree. They access nodes as `IndexNodeView`, whether sealed in a block or changed in memory, and
+// allocate nothing.
 
 /// A node, sealed (`bytes`) or changed (`node`).
 struct IndexNodeView {
@@ -33,14 +33,14 @@ struct IndexNodeView {
         return IndexBranchView(bytes).child(probe, isBytes: isBytes)
     }
 
-    /// Of a branch: entries below a child.
+    /// In a branch: the number of entries below a child.
     @inline(__always)
     func entryCount(_ slot: Int) -> Int {
         if let node { return node.pointee.links.unsafelyUnwrapped[slot].entryCount }
         return Int(clamping: IndexBranchView(bytes).entryCount(slot))
     }
 
-    /// Of a leaf.
+    /// In a leaf: the first entry at or after `probe`, or `count`.
     @inline(__always)
     func lowerBound(_ probe: IndexProbe, isBytes: Bool) -> Int {
         if let node { return node.pointee.bound(probe, orEqual: false) }
@@ -72,7 +72,7 @@ struct IndexNodeView {
 }
 
 extension IndexTree {
-    /// The root, or nil where the tree has no node.
+    /// The root, or nil if the tree has no node.
     @inline(__always)
     func rootView() throws(EngineError) -> IndexNodeView? {
         if let node = state.pointee.rootNode { return IndexNodeView(node: node) }
@@ -91,7 +91,7 @@ extension IndexTree {
         return try view(IndexBranchView(parent.bytes).ref(slot), parentLevel: parent.level)
     }
 
-    /// A sealed node. Levels must fall by one a step, so a walk ends whatever the file holds.
+    /// Returns a sealed node. Levels must decrease by one per step, so a traversal ends whatever the file holds.
     @inline(__always)
     func view(_ ref: BlockRef, parentLevel: Int?) throws(EngineError) -> IndexNodeView {
         let bytes = try space.bytes(ref)
@@ -113,9 +113,9 @@ extension IndexTree {
 
     // MARK: Lookups
 
-    /// The lowest key with that value, or nil. About 100 ns over a million entries in the cache.
+    /// Returns the lowest key with that value, or nil. About 100 ns with a million entries in the cache.
     package func firstKey(value: UInt64) throws(EngineError) -> UInt64? {
-        // Ascending inserts ask for what comes behind everything.
+        // Ascending inserts look up values beyond the last entry.
         if let tail = state.pointee.tail, tail.pointee.count > tail.pointee.nullCount,
             tail.pointee.values[tail.pointee.count &- 1] < value
         {
@@ -143,7 +143,7 @@ extension IndexTree {
         return view.hasValue(slot, probe, isBytes: isBytes) ? view.key(slot) : nil
     }
 
-    /// Where the entry may be the first of the next leaf.
+    /// The case in which the entry may be the first of the next leaf.
     @inline(never)
     private func firstKeySlowly(_ probe: IndexProbe) throws(EngineError) -> UInt64? {
         var cursor = IndexCursor(self)
@@ -165,7 +165,8 @@ extension IndexTree {
         return try cursor.seek(probe) && cursor.isAt(probe, withKey: true)
     }
 
-    /// The keys with that value, ascending, `limit` of them at most. The body must not change the tree.
+    /// Calls `body` with the keys that have that value, ascending, at most `limit` of them. `body` must not change the
+    /// tree.
     package func forEachKey(value: UInt64, limit: Int = .max, _ body: (UInt64) -> Void) throws(EngineError) {
         try forEachKey(IndexProbe(value: value, key: 0), limit, body)
     }
@@ -191,7 +192,7 @@ extension IndexTree {
         }
     }
 
-    /// The key of entry `position` of those with the value; nil where there are fewer. O(log n).
+    /// Returns the key of the entry at `position` among those with the value; nil if there are fewer. O(log n).
     package func key(value: UInt64, at position: Int) throws(EngineError) -> UInt64? {
         let first = IndexProbe(value: value, key: 0)
         var cursor = IndexCursor(self)
@@ -200,7 +201,7 @@ extension IndexTree {
         return isThere && cursor.isAt(first, withKey: false) ? cursor.key : nil
     }
 
-    /// Entries with that value, O(log n).
+    /// The number of entries with that value. O(log n).
     package func count(value: UInt64) throws(EngineError) -> Int {
         try count(equalTo: IndexProbe(value: value, key: 0), isBytes: false)
     }
@@ -209,7 +210,7 @@ extension IndexTree {
         try count(equalTo: probe(bytes, key: 0), isBytes: true)
     }
 
-    /// The way down to the first of them tells of most values, which are there once or not at all.
+    /// Descends to the first match, which is enough for most values: they occur once or not at all.
     @inline(__always)
     private func count(equalTo first: IndexProbe, isBytes: Bool) throws(EngineError) -> Int {
         guard var view = try rootView() else { return 0 }
@@ -228,8 +229,8 @@ extension IndexTree {
 
     package func countNull() throws(EngineError) -> Int { try rank(.null(key: .max)) }
 
-    /// Entries before (value, key), nulls counted in; with key `.max`: entries not above the value. The count
-    /// of a range is the difference of two ranks. O(log n).
+    /// The number of entries before (value, key), including nulls; with key `.max`, of entries up to the value. The
+    /// count of a range is the difference of two ranks. O(log n).
     package func rank(value: UInt64, key: UInt64) throws(EngineError) -> Int {
         try rank(IndexProbe(value: value, key: key))
     }
@@ -238,18 +239,20 @@ extension IndexTree {
         try rank(probe(bytes, key: key))
     }
 
-    /// Entries from `low` to `high`, both counted in. O(log n).
+    /// The number of entries from `low` through `high`, both included. O(log n).
     func count(from low: UInt64, through high: UInt64) throws(EngineError) -> Int {
         try count(IndexProbe(value: low, key: 0), IndexProbe(value: high, key: .max))
     }
 
-    /// Entries from `low` to before `high`. Of bytes at most `IndexKey.exactByteCount` long. O(log n).
+    /// The number of entries from `low` up to `high`, exclusive. Both must be at most `IndexKey.exactByteCount` long.
+    /// O(log n).
     func count(from low: UnsafeRawBufferPointer, to high: UnsafeRawBufferPointer) throws(EngineError) -> Int {
         precondition(low.count <= IndexKey.exactByteCount && high.count <= IndexKey.exactByteCount)
         return try count(probe(low, key: 0), probe(high, key: 0))
     }
 
-    /// Entries from `low` to before `high`: one way down as far as both lie below the same child, then two.
+    /// The number of entries from `low` up to `high`, exclusive. Descends once while both are below the same child,
+    /// then twice.
     private func count(_ low: IndexProbe, _ high: IndexProbe) throws(EngineError) -> Int {
         guard var view = try rootView() else { return 0 }
         while view.level > 0 {

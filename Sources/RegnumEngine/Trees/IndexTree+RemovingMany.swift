@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removing many entries from an index at once: those of many objects in one pass through its leaves, or those of one value.
+// Removes many entries from an index at once: those of many objects in one pass over its leaves, or those of one value.
 
 extension IndexTree {
-    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves become blocks at once.
+    /// Removes every entry whose key is in the set. O(n). `packing`: changed leaves are sealed immediately.
     func removeAll(_ keys: KeySet, packing: Bool) throws(EngineError) {
         guard state.pointee.count > 0 else { return }
         state.pointee.tail = nil
         let root = try dirtyRoot()
         var left = blockLimit
-        // Behind a failure nothing is written ahead any more: the transaction can only be rolled back.
+        // After a failure nothing is spilled any more: the transaction can only be rolled back.
         let packing = packing && space.failure == nil
         let removed = try removeAll(keys, below: root, packing: packing, isEnd: true, &left)
         state.pointee.count = max(state.pointee.count - removed, 0)
     }
 
-    /// `isEnd`: nothing of the tree comes behind the node. Its last leaves are packed with the commit.
+    /// `isEnd`: no node of the tree comes after this one. The last leaves are packed when the tree is sealed.
     private func removeAll(
         _ keys: KeySet, below node: IndexNodePointer, packing: Bool, isEnd: Bool, _ left: inout Int
     ) throws(EngineError) -> Int {
@@ -56,8 +56,8 @@ extension IndexTree {
         return removed
     }
 
-    /// Of a `fixed` tree: removes every entry that has the value, and appends their keys, ascending. O(log n) and what
-    /// is removed.
+    /// In a `fixed` tree: removes every entry with the value, and appends their keys in ascending order. O(log n +
+    /// removed).
     func removeAll(value: UInt64, into keys: inout [UInt64]) throws(EngineError) {
         let first = IndexProbe(value: value, key: 0)
         do {
@@ -105,9 +105,9 @@ extension IndexTree {
         return removed
     }
 
-    /// Writes a sealed leaf of a `bytes` tree anew without the entries of the set, which are some: its texts are copied as
-    /// they lie, neither put together nor compared, and what they begin with stays. Nil where what is left is better laid
-    /// out with its neighbours: less than three quarters of a page.
+    /// Rewrites a sealed leaf of a `bytes` tree without the entries of the set, of which there is at least one. Copies
+    /// the stored suffixes without assembling or comparing them, and keeps the common prefix. Returns nil if the rest
+    /// fills less than three quarters of a page: it is then better packed together with its neighbours.
     private func leafOfBytes(_ leaf: IndexLeafView, without keys: KeySet) -> IndexLink? {
         let base = leaf.bytes.load(fromByteOffset: IndexNodeLayout.keyBaseOffset, as: UInt64.self)
         guard leaf.keyWidth > 0 else { return nil }
@@ -146,7 +146,7 @@ extension IndexTree {
 }
 
 extension IndexLeafView {
-    /// Form 1: where the rest of a value that is not null begins and ends in the heap.
+    /// Form 1: the bounds, in the heap, of the suffix of a non-null value.
     @inline(__always)
     fileprivate func start(_ i: Int) -> Int { i == nullCount ? 0 : end(i &- 1) }
     @inline(__always)
@@ -154,7 +154,7 @@ extension IndexLeafView {
         Int(values.loadUnaligned(fromByteOffset: (i &- nullCount) &<< 1, as: UInt16.self))
     }
 
-    /// The keys of some entries as they are stored, less by `difference`.
+    /// Copies the stored keys of some entries, reduced by `difference`.
     fileprivate func copyKeys(
         _ entries: UnsafeBufferPointer<UInt16>, below difference: UInt64, to target: UnsafeMutableRawPointer
     ) {
@@ -173,7 +173,8 @@ extension IndexLeafView {
         }
     }
 
-    /// Form 1: what some values that are not null end with, as a leaf has it behind its keys.
+    /// Form 1: copies the prefix and the suffixes of some non-null values, in the layout that follows the keys of a
+    /// leaf.
     fileprivate func copyTexts(_ entries: UnsafeBufferPointer<UInt16>, to target: UnsafeMutableRawPointer) {
         let prefix = prefix
         let source = prefix.address + prefix.byteCount
@@ -182,7 +183,7 @@ extension IndexLeafView {
         var end = 0
         var slot = 0
         while slot < entries.count {
-            // Neighbours stay neighbours.
+            // Copies adjacent entries in one piece.
             let first = Int(entries[slot])
             let begin = start(first)
             var next = first

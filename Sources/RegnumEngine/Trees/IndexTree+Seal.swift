@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// From changed nodes to blocks and back. Changed neighbours are laid end to end and cut into full blocks;
-// only the last two of a run share what is left, and at the end of the tree not even those, so that ascending
-// inserts leave full leaves. What is under a quarter full takes in a neighbour where both fit one block, but for
-// the leaf at the end of a `fixed` tree.
-// Separators of `fixed` trees cost 64 bytes a child. Sequences get leaves of their own, which hold more entries.
+// Turns changed nodes into blocks. Changed neighbours are concatenated and cut into full blocks. Only the last two
+// blocks of a run share the rest evenly, and at the end of the tree not even those, so that ascending inserts leave
+// full leaves. A run that is less than a quarter full absorbs a neighbour if both fit one block, except the leaf at the
+// end of a `fixed` tree.
+// Separators of `fixed` trees cost 64 bytes per child. Sequences get leaves of their own, which hold more entries.
 //
-// At the end of a `fixed` tree, where ascending values come in a few at a time, a transaction leaves a small leaf, so
-// that the next one unpacks and packs no more than 64 entries. What it has grown to goes into the leaf before it under
-// the same branch; without one before it there is no small leaf. A transaction that brings more than 64 entries makes
-// none: two leaves would be unpacked and written for it at the next time.
+// Ascending values arrive at the end of a `fixed` tree a few at a time. So a transaction leaves a small last leaf, and
+// the next one unpacks and packs no more than 64 entries. When the small leaf has grown, it is merged into the leaf
+// before it under the same branch; without such a leaf there is no small one. A transaction that adds more than 64
+// entries leaves none, because the next one would have to unpack and write two leaves.
 
 extension IndexTree {
-    /// Writes what has been changed into `sealer`, children before parents, gives blocks that are no longer
-    /// part of the tree to the space, and returns the new root, pending until the sealer places it.
-    /// O(changed).
+    /// Writes the changes into `sealer`, children before parents, frees the blocks that are no longer part of the tree,
+    /// and returns the new root, pending until the sealer places it. O(changed).
     package func seal(into sealer: Sealer) throws(EngineError) -> BlockRef {
         guard let node = state.pointee.rootNode else { return state.pointee.root }
         var list: IndexNodePointer
@@ -32,7 +31,7 @@ extension IndexTree {
             list = next
         }
         var root = list.pointee.count == 0 ? BlockRef.none : list.pointee.links.unsafelyUnwrapped[0].ref
-        // A root with one child is not needed.
+        // Drop roots with a single child.
         var level = list.pointee.level - 1
         while level > 0, !root.isNone {
             let top = try view(root, parentLevel: level + 1)
@@ -46,8 +45,8 @@ extension IndexTree {
         return root
     }
 
-    /// Calls `change`, which changes the leaves of a branch and of no other, and writes them into the space's sealer, ahead
-    /// of the others. The branch, behind which others come, stays as it is, but for its children.
+    /// Calls `change`, which changes the leaves of this branch only, and seals them immediately. The branch, which is
+    /// not the last of the tree, stays in memory; only its children change.
     func packLeaves(
         of node: IndexNodePointer, behind change: () throws(EngineError) -> Int
     ) throws(EngineError) -> Int {
@@ -55,7 +54,7 @@ extension IndexTree {
             (try change(), try sealedChildren(node, isEnd: false, space.sealer))
         }
         defer { IndexNode.free(list) }
-        // An empty branch goes with its parent.
+        // An empty branch is removed with its parent.
         if list.pointee.count > 0 {
             list.pointee.copyTexts(to: &state.pointee.arena)
             list.pointee.setFirstSeparator(node.pointee.entry(0))
@@ -65,8 +64,8 @@ extension IndexTree {
         return result
     }
 
-    /// Calls `body` with the leaves' arena in place of the other. Where it throws, leaves may be left that lie there: the other
-    /// one takes them over.
+    /// Calls `body` with the leaf arena swapped in. If it throws, leaves may remain that use that arena, so the main
+    /// arena takes over its memory.
     private func inLeafArena<R>(_ body: () throws(EngineError) -> R) throws(EngineError) -> R {
         swap(&state.pointee.arena, &state.pointee.leafArena)
         do throws(EngineError) {
@@ -80,8 +79,8 @@ extension IndexTree {
         }
     }
 
-    /// The children of a changed branch, all of them sealed, as a list with separators. The nodes below are
-    /// still the branch's.
+    /// Returns the children of a changed branch, all sealed, as a list with separators. The branch still owns the nodes
+    /// below it.
     private func sealedChildren(
         _ node: IndexNodePointer, isEnd: Bool, _ sealer: Sealer
     ) throws(EngineError) -> IndexNodePointer {
@@ -127,7 +126,7 @@ extension IndexTree {
         return done
     }
 
-    /// Appends what a changed child holds (of a branch: its children, sealed) to `run`.
+    /// Appends the content of a changed child (of a branch: its children, sealed) to `run`.
     private func append(
         _ child: IndexNodePointer, separator: IndexProbe, to run: IndexNodePointer, isEnd: Bool,
         _ sealer: Sealer
@@ -139,13 +138,14 @@ extension IndexTree {
         let list = try sealedChildren(child, isEnd: isEnd, sealer)
         defer { IndexNode.free(list) }
         if list.pointee.count > 0 {
-            // Entries may have come in below the first separator, but never below the parent's.
+            // Entries may have been inserted below the first separator, but never below the parent's.
             list.pointee.setFirstSeparator(separator)
             try join(run, list)
         }
     }
 
-    /// Appends `next` to `run`. Nodes out of order, which only damage brings, must not end up in one block.
+    /// Appends `next` to `run`. Throws if they are out of order, which only damage can cause, because they must not
+    /// share a block.
     private func join(_ run: IndexNodePointer, _ next: IndexNodePointer) throws(EngineError) {
         let (n, m) = (run.pointee.count, next.pointee.count)
         guard
@@ -156,11 +156,11 @@ extension IndexTree {
         run.pointee.addSealedCount(of: next)
     }
 
-    /// Entries of the small leaf at the end, at most.
+    /// The most entries in the small leaf at the end.
     private static let tailEntryLimit = 64
 
-    /// Whether `run` is so small that it should be one block with the sealed child `link`, and can be. At the end of the
-    /// tree: whether what came in there is to fill up the leaf before it.
+    /// True if `run` is so small that it should share one block with the sealed child `link`, and can. At the end of
+    /// the tree: true if the new entries should fill up the leaf before them.
     private func takesIn(
         _ run: IndexNodePointer, _ link: IndexLink, isEnd: Bool = false
     ) throws(EngineError) -> Bool {
@@ -182,7 +182,7 @@ extension IndexTree {
             && used + shape.byteCount - IndexNodeLayout.leafHeaderByteCount <= FormatLimits.pageByteCount
     }
 
-    /// Writes `run` and empties it. A small one takes in the sealed child before it.
+    /// Writes `run` and empties it. A small run first absorbs the sealed child before it.
     private func flush(
         _ run: inout IndexNodePointer, first: IndexProbe, isEnd: Bool, into done: IndexNodePointer,
         _ sealer: Sealer
@@ -207,7 +207,7 @@ extension IndexTree {
 
     // MARK: Cutting and writing
 
-    /// Writes entries of leaves or children of branches as blocks and appends these to `list`.
+    /// Writes entries of leaves or children of branches as blocks, and appends those to `list`.
     private func writePieces(
         _ node: IndexNodePointer, first: IndexProbe, isEnd: Bool, into list: IndexNodePointer,
         _ sealer: Sealer
@@ -223,7 +223,7 @@ extension IndexTree {
             next = end < n ? pieceEnd(node, end, isEnd: isEnd, guess: end - start, &shape) : n
             if next == n, isEnd { next = withoutTail(node, end) }
             if end < n, !isEnd, next == n {
-                // The last two share evenly where both halves fit.
+                // The last two blocks share the entries evenly if both halves fit.
                 let middle = start + (n - start + 1) / 2
                 if middle < end, fits(node, middle..<n) { end = middle }
             }
@@ -247,8 +247,8 @@ extension IndexTree {
         return pieceEnd(node, range.lowerBound, isEnd: false, &shape) >= range.upperBound
     }
 
-    /// How far the block that begins at `start` can reach. `guess`: entries of the one before it. `shape`: that of a leaf,
-    /// where it is known then.
+    /// The end of the largest block that can begin at `start`. `guess`: the number of entries in the block before.
+    /// `shape`: receives the shape of a leaf, if it was computed.
     private func pieceEnd(
         _ node: IndexNodePointer, _ start: Int, isEnd: Bool, guess: Int = .max, _ shape: inout LeafShape?
     ) -> Int {
@@ -272,7 +272,7 @@ extension IndexTree {
         return end
     }
 
-    /// The end of the last leaf but one, where there are to be two.
+    /// The end of the last leaf but one, if a small leaf is to follow it.
     private func withoutTail(_ node: IndexNodePointer, _ start: Int) -> Int {
         let n = node.pointee.count
         if node.pointee.level > 0 || isBytes || n - start <= Self.tailEntryLimit { return n }
@@ -280,7 +280,7 @@ extension IndexTree {
         return n - (n - start) % Self.tailEntryLimit
     }
 
-    /// The end of a leaf that is a sequence and longer than others may be; nil where there is none at `start`.
+    /// The end of a leaf that is a sequence and longer than other leaves may be; nil if there is none at `start`.
     private func sequenceLeafEnd(_ node: IndexNodePointer, _ start: Int, isEnd: Bool) -> Int? {
         let n = node.pointee.count
         let limit = IndexNodeLayout.entryLimit
@@ -288,17 +288,17 @@ extension IndexTree {
         let last = start < node.pointee.nullCount ? node.pointee.nullCount : n
         var end = LeafShape.sequenceEnd(node, start, limit: min(last, start + IndexNodeLayout.sequenceEntryLimit))
         if isEnd, end == n {
-            // The last leaf of a tree is the one that grows: an insert is not to unpack a long one.
+            // The last leaf of a tree is the one that grows, and an insert should not have to unpack a long one.
             end = start + (n - start - 1) / limit * limit
         } else if end < n, n - end < limit / 4 {
-            // What is left makes no leaf of a few entries.
+            // Leave enough entries for the next leaf.
             end -= limit / 4
         }
         return end - start > limit ? end : nil
     }
 
-    /// The longest leaf that begins at `start`, up to `limit`. The bytes of a leaf only grow with its entries, about
-    /// evenly: a few guesses find the end.
+    /// The longest leaf that begins at `start`, up to `limit`. The size of a leaf grows monotonically and about evenly
+    /// with its entries, so a few guesses find the end.
     private func leafShape(_ node: IndexNodePointer, _ start: Int, _ limit: Int, _ guess: Int) -> LeafShape {
         let page = FormatLimits.pageByteCount
         var fitting = LeafShape(start: start, isBytes: isBytes)
@@ -307,7 +307,7 @@ extension IndexTree {
             shape.extend(node, to: end)
             return shape
         }
-        // A little more than the leaf before has is most often too much, or all. One entry always fits.
+        // Slightly more than the previous leaf is usually too much, or everything. One entry always fits.
         var over = reaching(guess < limit - start ? min(limit, start + guess + guess / 8 + 1) : limit)
         if over.byteCount <= page, over.end < limit {
             fitting = over
@@ -339,7 +339,7 @@ extension IndexTree {
         bytes.storeBytes(of: UInt8(level), toByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self)
     }
 
-    /// `known`: the shape of this leaf, or of another one.
+    /// `known`: the shape of this leaf, or of a different range, which is ignored.
     private func writeLeaf(
         _ node: IndexNodePointer, _ range: Range<Int>, _ known: LeafShape?, _ sealer: Sealer
     ) -> IndexLink {
@@ -443,7 +443,7 @@ extension IndexTree {
             words.storeBytes(
                 of: separator.isNull ? 0 : separator.value, toByteOffset: 8 * slot, as: UInt64.self)
             words.storeBytes(of: separator.key, toByteOffset: 8 * (n + slot), as: UInt64.self)
-            // Counts out of a damaged file must not trap.
+            // Counts from a damaged file must not trap.
             words.storeBytes(
                 of: UInt64(clamping: links[i].entryCount), toByteOffset: 8 * (2 * n + slot), as: UInt64.self)
             total &+= links[i].entryCount

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every block of an index tree, and how full they are.
+// Enumerates the blocks of an index tree, and measures how full they are.
 
 package struct IndexTreeStatistics: Sendable, Equatable {
     package var leafCount = 0
     package var branchCount = 0
-    /// Levels of nodes, 0 where the tree is empty.
+    /// Levels of nodes; 0 if the tree is empty.
     package var depth = 0
-    /// Of leaves and branches, whole pages.
+    /// Bytes of leaves and branches, in whole pages.
     package var byteCount = 0
     /// Bytes in use in the leaves.
     package var leafByteCount = 0
 }
 
 extension IndexTree {
-    /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Leaves are
-    /// not read. O(leaves).
+    /// Calls `body` with the ref of each sealed block of the tree, a branch before its children. Does not read leaves.
+    /// O(leaves).
     package func forEachBlock(_ body: (BlockRef) throws(EngineError) -> Void) throws(EngineError) {
         var left = blockLimit
         if let node = state.pointee.rootNode { return try forEachBlock(node, &left, body) }
         if !state.pointee.root.isNone { try forEachBlock(state.pointee.root, parentLevel: nil, &left, body) }
     }
 
-    /// More visits to sealed blocks than this mean that blocks of a damaged tree are reached more than once.
+    /// The highest possible number of visits to sealed blocks; more mean that a damaged tree reaches blocks repeatedly.
     var blockLimit: Int { Int(clamping: space.reader.readablePages) + space.sealer.blockCount + 1 }
 
     /// Counts a visit to a sealed block.
@@ -50,12 +50,12 @@ extension IndexTree {
         if ref.kind == BlockKind.indexLeaf.rawValue { return try body(ref) }
         let branch = IndexBranchView(try view(ref, parentLevel: parentLevel).bytes)
         let level = Int(branch.bytes.load(fromByteOffset: IndexNodeLayout.levelOffset, as: UInt8.self))
-        // The body may free the block, but its bytes stay until the transaction ends.
+        // `body` may free the block, but its bytes stay valid until the transaction ends.
         try body(ref)
         for i in 0..<branch.count { try forEachBlock(branch.ref(i), parentLevel: level, &left, body) }
     }
 
-    /// Of the sealed blocks.
+    /// Returns statistics of the sealed blocks.
     package func statistics() throws(EngineError) -> IndexTreeStatistics {
         var result = IndexTreeStatistics()
         try forEachBlock { (ref) throws(EngineError) in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one B+tree behind primary keys, indexes and backlinks: an ordered multiset of (value, object key).
-// Sealed nodes are read where they lie in the file; what a write transaction changes lives in memory as nodes
-// that grow and is cut into blocks when the tree is sealed (IndexTree+Seal.swift).
+// The B+tree behind primary keys, indexes and backlinks: an ordered multiset of (value, object key). Sealed nodes are
+// read in place; the changes of a write transaction are held in memory as growable nodes, which are cut into blocks
+// when the tree is sealed (IndexTree+Seal.swift).
 //
-// Confined to its session. Everything that reads may throw `.corrupted`. After a throw out of a change the
-// transaction must be rolled back. Cursors are good until the next change, seal or rollback.
+// Confined to its session. All reads may throw `.corrupted`. If a change throws, the transaction must be rolled back.
+// Cursors are valid until the next change, seal or rollback.
 
 import RegnumSystem
 
@@ -17,21 +17,21 @@ package final class IndexTree {
     }
 
     struct State {
-        /// What the last seal or rollback gave; blocks of it may have been freed where `rootNode` is set.
+        /// The root of the last seal or rollback; its blocks may have been freed if `rootNode` is set.
         var root: BlockRef
-        /// The root where something has been changed since.
+        /// The root, if something has been changed since.
         var rootNode: IndexNodePointer?
         var count: Int
         var arena = IndexArena()
-        /// That of leaves which are packed before any others are loaded.
+        /// The arena of leaves that are packed before any others are loaded.
         var leafArena = IndexArena()
-        /// The last leaf, where the last insert went to its end, and `tailPath` leads to it.
+        /// The last leaf, if the last insert went to its end; `steps` then holds the path to it.
         var tail: IndexNodePointer?
         var tailDepth = 0
     }
 
-    /// Entries of a changed leaf and children of a changed branch above which it is split in memory: as small
-    /// as keeps moving entries cheap, as large as keeps the path short.
+    /// The largest number of entries in a changed leaf and of children in a changed branch before it is split in
+    /// memory: small enough to keep moving entries cheap, large enough to keep paths short.
     static let leafLimit = 512
     static let branchLimit = 512
 
@@ -39,10 +39,10 @@ package final class IndexTree {
     package let kind: Kind
     let isBytes: Bool
     let state: UnsafeMutablePointer<State>
-    /// Nodes from the root to the tail, the steps of the running change.
+    /// The path from the root to the tail, or of the running change.
     let steps: UnsafeMutablePointer<(node: IndexNodePointer, slot: Int)>
 
-    /// The tree under `root` (`.none`: empty) with `count` entries. Reads nothing.
+    /// The tree at `root` (`.none`: empty) with `count` entries. Reads nothing.
     package init(space: BlockSpace, kind: Kind, root: BlockRef, count: UInt64) {
         self.space = space
         self.kind = kind
@@ -59,17 +59,17 @@ package final class IndexTree {
         steps.deallocate()
     }
 
-    /// Entries, O(1).
+    /// The number of entries. O(1).
     package var count: UInt64 { UInt64(clamping: state.pointee.count) }
     package var isEmpty: Bool { state.pointee.count == 0 }
     /// The root of the last seal.
     package var root: BlockRef { state.pointee.root }
-    /// True where `seal` has something to do.
+    /// True if there are changes to seal.
     package var isDirty: Bool { state.pointee.rootNode != nil }
 
     // MARK: Probes
 
-    /// A value of a `bytes` tree as the tree keeps it. Good until this thread makes the next probe.
+    /// Returns a value of a `bytes` tree in stored form. Valid until this thread makes the next probe.
     func probe(_ bytes: UnsafeRawBufferPointer, key: UInt64) -> IndexProbe {
         assert(isBytes, "bytes in a tree of numbers")
         guard let start = bytes.baseAddress, bytes.count > 0 else { return IndexProbe(value: 0, key: key) }
@@ -88,7 +88,7 @@ package final class IndexTree {
 
     // MARK: Changing
 
-    /// Adds an entry, also where there is an equal one. `key` must not be UInt64.max. O(log n).
+    /// Adds an entry, even if there is an equal one. `key` must not be UInt64.max. O(log n).
     package func insert(value: UInt64, key: UInt64) throws(EngineError) {
         try insert(IndexProbe(value: value, key: key))
     }
@@ -99,7 +99,7 @@ package final class IndexTree {
 
     package func insertNull(key: UInt64) throws(EngineError) { try insert(.null(key: key)) }
 
-    /// Removes one entry equal to it; false where there is none. O(log n).
+    /// Removes one entry equal to (value, key); false if there is none. O(log n).
     package func remove(value: UInt64, key: UInt64) throws(EngineError) -> Bool {
         try remove(IndexProbe(value: value, key: key))
     }
@@ -110,14 +110,14 @@ package final class IndexTree {
 
     package func removeNull(key: UInt64) throws(EngineError) -> Bool { try remove(.null(key: key)) }
 
-    /// Adds `count` entries in ascending order of (value, key). Fast where they all come after what the tree
-    /// holds, as in building it.
+    /// Adds `count` entries in ascending order of (value, key). Fast if all of them come after the existing entries, as
+    /// when the tree is built.
     package func insertSorted(
         values: UnsafePointer<UInt64>, keys: UnsafePointer<UInt64>, count n: Int
     ) throws(EngineError) {
         var done = 0
         while done < n {
-            // A first insert finds out whether the rest can go to the end of the last leaf.
+            // The first insert establishes whether the rest can be appended to the last leaf.
             try insert(IndexProbe(value: values[done], key: keys[done]))
             done += 1
             guard let tail = state.pointee.tail, tail.pointee.count < Self.leafLimit else { continue }
@@ -151,7 +151,7 @@ package final class IndexTree {
         while try !insertFromRoot(probe) {}
     }
 
-    /// True where `probe` is not before entry `i`.
+    /// True if `probe` is at or after entry `i`.
     @inline(__always)
     private func isAfter(_ probe: IndexProbe, _ node: IndexNodePointer, _ i: Int) -> Bool {
         if !isBytes, !probe.isNull, i >= node.pointee.nullCount {
@@ -169,7 +169,7 @@ package final class IndexTree {
         return result
     }
 
-    /// Makes the root a changed node.
+    /// Converts the root to a changed node.
     func dirtyRoot() throws(EngineError) -> IndexNodePointer {
         if let node = state.pointee.rootNode { return node }
         let node =
@@ -180,7 +180,7 @@ package final class IndexTree {
         return node
     }
 
-    /// Makes a child a changed node.
+    /// Converts a child to a changed node.
     @inline(__always)
     func dirtyChild(_ node: IndexNodePointer, _ slot: Int) throws(EngineError) -> IndexNodePointer {
         let links = node.pointee.links.unsafelyUnwrapped
@@ -191,7 +191,7 @@ package final class IndexTree {
         return child
     }
 
-    /// False where a node had to be split first: try again.
+    /// Returns false if a node had to be split first: the caller must try again.
     private func insertFromRoot(_ probe: IndexProbe) throws(EngineError) -> Bool {
         var node = try dirtyRoot()
         var depth = 0
@@ -218,8 +218,8 @@ package final class IndexTree {
         return true
     }
 
-    /// Splits a leaf that is longer than others may be, so that removing does not move thousands of entries each time;
-    /// false where it is not.
+    /// Splits a leaf that is longer than `entryLimit`, so that removals do not move thousands of entries each; returns
+    /// false for any other leaf.
     private func halved(_ leaf: IndexNodePointer, depth: Int) -> Bool {
         let n = leaf.pointee.count
         guard n > IndexNodeLayout.entryLimit else { return false }
@@ -227,7 +227,7 @@ package final class IndexTree {
         return true
     }
 
-    /// Moves what is from `slot` on into a new right neighbour; where nothing is, `next` will come there.
+    /// Moves the part from `slot` on into a new right neighbour; if it is empty, `next` will be inserted there.
     private func split(_ node: IndexNodePointer, depth: Int, at slot: Int, _ next: IndexProbe) {
         let total = node.pointee.count
         let right = IndexNode.make(
@@ -264,7 +264,8 @@ package final class IndexTree {
         }
     }
 
-    /// The separator before an entry of a leaf: as few of its bytes as tell it from the entry before.
+    /// Returns the separator before an entry of a leaf: the shortest prefix that distinguishes it from the entry
+    /// before.
     func shortened(_ entry: IndexProbe, after previous: IndexProbe, isLeaf: Bool) -> IndexProbe {
         guard isLeaf, isBytes, !entry.isNull, !previous.isNull else { return entry }
         let limit = min(entry.text.byteCount, previous.text.byteCount)
@@ -292,33 +293,33 @@ package final class IndexTree {
         for depth in 0..<(cursor.depth - 1) {
             steps[depth].node.pointee.links.unsafelyUnwrapped[steps[depth].slot].entryCount &-= 1
         }
-        // A damaged file may hold more entries than it says.
+        // A damaged file may hold more entries than it states.
         state.pointee.count = max(state.pointee.count - 1, 0)
         return true
     }
 
     // MARK: Ends of a transaction
 
-    /// After a commit: takes the place that the pending root was given.
+    /// Call after a commit: replaces the pending root by its final location.
     package func adopt(_ sealer: Sealer) {
         precondition(!isDirty, "a tree was changed after it was sealed")
         state.pointee.root = sealer.placed(state.pointee.root)
     }
 
-    /// Forgets all changes and stands on `root`. Also how a session moves to another version.
+    /// Discards all changes and shows the tree at `root`. Also used when a session moves to another version.
     package func rollback(root: BlockRef, count: UInt64) {
         dropNodes()
         state.pointee.root = root
         state.pointee.count = Int(clamping: count)
     }
 
-    /// Frees every block; the tree is empty then.
+    /// Frees every block; the tree is then empty.
     package func freeAll() throws(EngineError) {
         try forEachBlock { (ref) throws(EngineError) in space.free(ref) }
         rollback(root: .none, count: 0)
     }
 
-    /// Bytes of memory that the changes since the last seal take, about.
+    /// Approximate memory used by the changes since the last seal, in bytes.
     package var changedByteCount: Int {
         guard let node = state.pointee.rootNode else { return 0 }
         return IndexNode.changedByteCount(node) + state.pointee.arena.heldByteCount

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sort of many rows by 64 or 128 bits each, by buckets of equal width between the least and the greatest, then each
-// bucket in the same way (a most significant digit first radix sort that follows the range of the values), and few by
-// insertion. Stable. Used where objects are sorted and where an index is filled.
+// Sorts many rows by 64 or 128 bits each: a radix sort, most significant digit first, whose buckets have equal width
+// between the least and the greatest value. Each bucket is sorted in the same way, small ones by insertion. Stable.
+// Used to sort objects and to fill an index.
 
 import RegnumSystem
 
-/// What `WordSort` sorts: by `high`, then by `low` where there is one.
+/// An element that `WordSort` sorts: by `high`, then by `low` if it has one.
 @usableFromInline
 package protocol SortEntry: BitwiseCopyable {
     static var hasLow: Bool { get }
     var high: UInt64 { get }
     var low: UInt64 { get }
 
-    /// Of two zeros, but for what the entry stands for: in a `SortWord` in the last bits, which must be left to it.
+    /// Two zero words with a tag that identifies the entry. A `SortWord` keeps the tag in its last bits, which must be
+    /// left to it.
     init(tag: UInt64)
-    /// Sets the bits that are set in these words. Without a low word there are none in it.
+    /// Sets the bits that are set in these words. `low` must be 0 if the entry has no low word.
     mutating func formUnion(high: UInt64, low: UInt64)
 }
 
-/// One that says what it stands for beside its words.
+/// An entry that keeps its tag in a separate word.
 @usableFromInline
 package protocol TaggedSortEntry: SortEntry {
-    /// Not looked at.
+    /// Ignored by the sort.
     var tag: UInt64 { get }
 }
 
-/// One word, whose last bits are what it stands for.
+/// One word, whose last bits are the tag.
 @usableFromInline @frozen
 package struct SortWord: SortEntry {
     @usableFromInline package var high: UInt64
@@ -40,7 +41,7 @@ package struct SortWord: SortEntry {
     @inlinable package var low: UInt64 { @inline(__always) get { 0 } }
 }
 
-/// One word, and what it stands for.
+/// One word, and the tag.
 @usableFromInline @frozen
 package struct SortEntry64: TaggedSortEntry {
     @usableFromInline package var high: UInt64
@@ -62,7 +63,7 @@ package struct SortEntry64: TaggedSortEntry {
     @inlinable package var low: UInt64 { @inline(__always) get { 0 } }
 }
 
-/// Two words, and what they stand for.
+/// Two words, and the tag.
 @usableFromInline @frozen
 package struct SortEntry128: TaggedSortEntry {
     @usableFromInline package var high: UInt64
@@ -90,13 +91,13 @@ package struct SortEntry128: TaggedSortEntry {
 
 @usableFromInline @frozen
 package struct WordSort<Entry: SortEntry> {
-    /// To be initialized by the user before `sort`.
+    /// Must be initialized by the caller before `sort`.
     @usableFromInline package let entries: UnsafeMutablePointer<Entry>
     @usableFromInline let spare: UnsafeMutablePointer<Entry>
-    /// Of `entries`, and of `spare`.
+    /// Bytes of `entries`, and of `spare`.
     @usableFromInline let byteCount: Int
 
-    /// Memory for so many entries, 16, 32 or 48 bytes each, until `deallocate`.
+    /// Allocates memory for `capacity` entries, 16, 32 or 48 bytes each, until `deallocate`.
     package init(capacity: Int) {
         byteCount = max(capacity, 1) * MemoryLayout<Entry>.stride
         entries = Memory.allocateScratch(byteCount: byteCount).bindMemory(to: Entry.self, capacity: capacity)
@@ -108,13 +109,13 @@ package struct WordSort<Entry: SortEntry> {
         Memory.freeScratch(spare, byteCount: byteCount)
     }
 
-    /// Sorts the first `count` entries. O(count) for values that are spread evenly, at most 12 passes.
+    /// Sorts the first `count` entries. O(count) for evenly spread values, at most 12 passes.
     @inlinable
     package func sort(count: Int) {
         sort(0, count, isInSpare: false, byLow: false)
     }
 
-    /// Sorts a stretch that lies in `entries` or in `spare`; it ends up in `entries`. `byLow`: the high words are equal.
+    /// Sorts a range held in `entries` or in `spare` into `entries`. `byLow`: the high words are equal.
     @inlinable
     func sort(_ start: Int, _ end: Int, isInSpare: Bool, byLow: Bool) {
         let count = end - start
@@ -147,7 +148,8 @@ package struct WordSort<Entry: SortEntry> {
                 ends[Int(truncatingIfNeeded: (word(source[index]) &- least) &>> shift) &+ 1] &+= 1
             }
             for bucket in 1...buckets { ends[bucket] &+= ends[bucket &- 1] }
-            // From here on `ends[bucket]` is where the next entry of the bucket goes, at last its end.
+            // From here on `ends[bucket]` is the position of the bucket's next entry; at the end of the loop, the
+            // bucket's end.
             for index in 0..<count {
                 let bucket = Int(truncatingIfNeeded: (word(source[index]) &- least) &>> shift)
                 target[ends[bucket]] = source[index]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of any type without rounding: coefficient * 2^binaryExponent * 10^decimalExponent, one of the
-// exponents 0. Makes numbers of different types comparable, in an order that is the same whoever is asked first.
+// A number of any type without rounding: coefficient * 2^binaryExponent * 10^decimalExponent, one of the exponents 0.
+// Makes numbers of different types comparable, in an order that does not depend on which is compared first.
 
 struct ExactNumber {
-    /// -1, 0, 1; for what is infinite too.
+    /// -1, 0 or 1; also set for infinities.
     private var sign: Int
     private var isNaN = false
     private var isInfinite = false
@@ -11,7 +11,7 @@ struct ExactNumber {
     private var binaryExponent = 0
     private var decimalExponent = 0
 
-    /// Nil where the value is no number.
+    /// Nil if the value is not a number.
     init?(_ value: Value) {
         switch value {
         case .int(let value): self.init(value)
@@ -58,10 +58,10 @@ struct ExactNumber {
 
     private func compareMagnitude(_ other: ExactNumber) -> Int {
         if isInfinite || other.isInfinite { return (isInfinite ? 1 : 0) - (other.isInfinite ? 1 : 0) }
-        // The coarse look keeps the exact one within some hundred bits.
+        // The rough comparison limits the exact one to a few hundred bits.
         let (size, otherSize) = (binaryLogarithm, other.binaryLogarithm)
         if abs(size - otherSize) > 2 { return size < otherSize ? -1 : 1 }
-        // What has negative exponents goes to the other side.
+        // Move negative exponents to the other side.
         var left = WideNumber(coefficient)
         var right = WideNumber(other.coefficient)
         let tens = min(decimalExponent, other.decimalExponent, 0)
@@ -71,7 +71,7 @@ struct ExactNumber {
         return left.compare(right)
     }
 
-    /// Within 2 of the logarithm to the base 2.
+    /// The logarithm to base 2, with an error below 2.
     private var binaryLogarithm: Double {
         Double(128 - coefficient.leadingZeroBitCount) + Double(binaryExponent)
             + Double(decimalExponent) * 3.321928094887362
@@ -79,11 +79,11 @@ struct ExactNumber {
 
     // MARK: One form for each number
 
-    /// Bytes that are the same for all values of the same worth, whatever their type.
+    /// Bytes that are the same for all equal numbers, whatever their type.
     var canonicalBytes: [UInt8] {
         var out: [UInt8] = [UInt8(sign + 1) | (isNaN ? 4 : 0) | (isInfinite ? 8 : 0)]
         if isNaN || isInfinite || sign == 0 { return out }
-        // coefficient * 2^b * 10^d as odd * 2^twos * 5^fives, the coefficient without factors of 2 and 5.
+        // Write coefficient * 2^b * 10^d as c * 2^twos * 5^fives, where c has no factors of 2 and 5.
         var wide = coefficient
         var twos = binaryExponent + decimalExponent
         var fives = decimalExponent
@@ -101,7 +101,7 @@ struct ExactNumber {
     }
 }
 
-/// A whole number of any length: words of 32 bits, the lowest first.
+/// A natural number of any length: words of 32 bits, the lowest first.
 private struct WideNumber {
     private var words: [UInt32] = []
 

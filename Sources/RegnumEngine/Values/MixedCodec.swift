@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a value of a mixed column, and of an element of a collection of mixed values. Null has no bytes.
+// The encoding of a value of a mixed column, and of an element of a collection of mixed values. Null has no bytes.
 //
 //   offset size  meaning
 //        0    1  tag (MixedCodec.Tag)
 //        1    …  bool 1 · int 8 · float 4 · double 8 · date 12 (seconds, nanoseconds) · object id 12 · UUID 16 ·
 //                decimal 16 · link 12 (table key 4, object key 8) · string, data: all bytes that are left
 //
-//   list         tag · u32 elements n · n u32 end offsets · the elements' bytes, one after the other
+//   list         tag · u32 elements n · n u32 end offsets · the bytes of the elements, concatenated
 //   dictionary   tag · u32 entries n · 2n u32 end offsets (of key, of value, …) · keys and values in turn,
 //                ascending by the keys' UTF-8 bytes
 //
-// Where a value ends is what contains it that knows. Lists and dictionaries lie in one another at most 100 deep.
+// The container determines where a value ends. Lists and dictionaries may be nested at most 100 deep.
 
 import RegnumSystem
 
 package enum MixedCodec {
-    /// How deep collections may lie in one another.
+    /// The deepest nesting of collections.
     package static let depthLimit = 100
 
-    /// What a value is. The number is on disk.
+    /// The kind of a value. The raw value is stored on disk.
     package enum Tag: UInt8, Sendable {
         case bool = 1, int, float, double, string, data, date, objectID, uuid, link, decimal128, list, dictionary
     }
@@ -31,7 +31,7 @@ package enum MixedCodec {
         return out
     }
 
-    /// Appends what `encode` gives. A `link` has to be a `typedLink` here.
+    /// Appends the result of `encode`. A link must be a `typedLink` here.
     package static func append(_ value: Value, to out: inout [UInt8]) {
         switch value {
         case .null: return
@@ -75,7 +75,7 @@ package enum MixedCodec {
         put(value, &out)
     }
 
-    /// Writes the end offset of what has been appended since `heap` into place `i` of the offsets before it.
+    /// Stores the end offset of the bytes appended since `heap` as element `i` of the offsets before it.
     private static func end(_ i: Int, heap: Int, _ count: Int, _ out: inout [UInt8]) {
         let offset = UInt32(out.count - heap)
         withUnsafeBytes(of: offset) {
@@ -105,7 +105,7 @@ package enum MixedCodec {
         }
     }
 
-    /// How many bytes `encode` gives.
+    /// The number of bytes that `encode` returns.
     static func byteCount(_ value: Value) -> Int {
         switch value {
         case .null: 0
@@ -123,7 +123,7 @@ package enum MixedCodec {
 
     // MARK: Decoding
 
-    /// The whole value. Throws `.corrupted` where the bytes are none that `encode` makes.
+    /// Decodes the whole value. Throws `.corrupted` if `encode` cannot have produced the bytes.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(EngineError) -> Value {
         try decode(bytes, depth: 0)
     }
@@ -150,20 +150,20 @@ package enum MixedCodec {
         }
     }
 
-    /// A checked look at a mixed value in place: good as long as its bytes are.
+    /// A checked view of a mixed value in place; valid as long as its bytes are.
     package struct Reader {
-        /// Nil: null.
+        /// Nil if the value is null.
         package let tag: Tag?
-        /// Elements or entries of a list or dictionary; else 0.
+        /// The number of elements or entries of a list or dictionary; otherwise 0.
         package let count: Int
-        /// Behind the tag.
+        /// The bytes after the tag.
         private let payload: UnsafeRawBufferPointer
         private let parts: Int
-        /// With the tag.
+        /// All bytes, with the tag.
         let whole: UnsafeRawBufferPointer
 
-        /// Checks all of a list or dictionary, O(n); with `isLook` only its length, O(1): then its parts are read by
-        /// `checkedPart`.
+        /// Checks all offsets of a list or dictionary, O(n). With `isLook`, checks only that there is room for them,
+        /// O(1): its parts must then be read by `checkedPart`.
         package init(_ bytes: UnsafeRawBufferPointer, isLook: Bool = false) throws(EngineError) {
             guard let first = bytes.first else {
                 (tag, count, payload, parts, whole) = (nil, 0, bytes, 0, bytes)
@@ -210,7 +210,7 @@ package enum MixedCodec {
             return Int(last) == heap
         }
 
-        /// The bytes of part `i`: an element of a list; of a dictionary the keys and values in turn.
+        /// The byte range of part `i`: an element of a list, or of the alternating keys and values of a dictionary.
         private func bounds(_ i: Int) -> Range<Int> {
             let start = i == 0 ? 0 : Int(payload.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self))
             return start..<Int(payload.loadUnaligned(fromByteOffset: 4 + i * 4, as: UInt32.self))
@@ -222,7 +222,7 @@ package enum MixedCodec {
             return UnsafeRawBufferPointer(rebasing: payload[heap + range.lowerBound..<heap + range.upperBound])
         }
 
-        /// As `part`, where not all parts have been checked.
+        /// As `part`, for a reader whose offsets have not all been checked.
         func checkedPart(_ i: Int) throws(EngineError) -> UnsafeRawBufferPointer {
             let range = UnsafeRawBufferPointer(rebasing: payload[(4 + parts * 4)...])
             let start = i == 0 ? 0 : Int(payload.loadUnaligned(fromByteOffset: i * 4, as: UInt32.self))
@@ -233,12 +233,12 @@ package enum MixedCodec {
 
         /// The bytes of a string or data.
         package var bytes: UnsafeRawBufferPointer { payload }
-        /// Element `i` of a list, value `i` of a dictionary.
+        /// Element `i` of a list, or value `i` of a dictionary.
         package func element(_ i: Int) -> UnsafeRawBufferPointer { part(tag == .list ? i : 2 * i + 1) }
         /// The UTF-8 bytes of key `i` of a dictionary.
         package func key(_ i: Int) -> UnsafeRawBufferPointer { part(2 * i) }
 
-        /// The value if it is no collection; else null.
+        /// The value if it is not a collection; otherwise null.
         package var scalar: Value {
             func load<T: BitwiseCopyable>(_ offset: Int, _ type: T.Type) -> T {
                 payload.loadUnaligned(fromByteOffset: offset, as: type)

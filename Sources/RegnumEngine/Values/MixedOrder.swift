@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one order of values: of the elements of sets, and of mixed values among each other.
+// The order of values: of the elements of sets, and of mixed values.
 //
 //   null < bool < numbers < string < data < date < object id < UUID < link < list < dictionary
 //
-// Numbers of all types are compared by what they are worth, exactly: 1, 1.0 and the decimal 1.00 are equal. NaN
-// equals NaN and is below all other numbers; -0 equals 0. Texts and data go by their bytes, unsigned.
+// Numbers of all types are compared exactly, by numeric value: 1, 1.0 and the decimal 1.00 are equal. NaN equals NaN
+// and is below all other numbers; -0 equals 0. Texts and data are compared as unsigned bytes.
 
 import RegnumSystem
 
 package enum MixedOrder {
-    /// Negative, 0 or positive, as `a` comes before, is equal to or comes after `b`.
+    /// Negative, 0 or positive if `a` is before, equal to or after `b`.
     package static func compare(_ a: Value, _ b: Value) -> Int {
-        // The commonest types first, without a look at the others.
+        // The most common types first, without computing ranks.
         switch (a, b) {
         case (.int(let a), .int(let b)): return order(a, b)
         case (.string(let a), .string(let b)): return compare(a, b)
@@ -38,13 +38,13 @@ package enum MixedOrder {
         return 0
     }
 
-    /// True where one is before the other not only because their types are.
+    /// True if the values are ordered by content rather than by type.
     package static func areComparable(_ a: Value, _ b: Value) -> Bool { rank(a) == rank(b) }
 
-    /// True where storage takes both for one value.
+    /// True if storage treats both as the same value.
     package static func areEqual(_ a: Value, _ b: Value) -> Bool { compare(a, b) == 0 }
 
-    /// By UTF-8 bytes, unsigned.
+    /// Compares UTF-8 bytes, unsigned.
     package static func compare(_ a: String, _ b: String) -> Int {
         var (a, b) = (a, b)
         return a.withUTF8 { a in
@@ -52,7 +52,7 @@ package enum MixedOrder {
         }
     }
 
-    /// By bytes, unsigned; a prefix before what it begins.
+    /// Compares bytes, unsigned; a prefix before any value that it begins.
     package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         guard let start = a.baseAddress, let other = b.baseAddress else { return a.count - b.count }
         return IndexKey.compare(start, a.count, other, b.count)

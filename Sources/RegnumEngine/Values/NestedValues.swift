@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists and dictionaries that lie in mixed values. They are read where they lie: finding one costs its depth, and one of
-// its elements no more. In a write the value that is changed is kept unpacked until somebody asks for its bytes, so that
-// a loop of changes costs what it does in an array.
+// Lists and dictionaries nested in mixed values. They are read in place: finding one costs its depth, and reading one
+// of its elements no more. In a write, a changed value is kept unpacked until its bytes are needed, so that a loop of
+// changes costs what it would in an array.
 
-/// From a collection into one of its elements.
+/// A step from a collection to one of its elements.
 package enum NestedStep: Equatable, Sendable {
     case index(Int)
     case key(String)
 
-    /// Keys are told apart by their bytes, as the file does.
+    /// Compares keys by their bytes, as the file does.
     package static func == (left: NestedStep, right: NestedStep) -> Bool {
         switch (left, right) {
         case (.index(let left), .index(let right)): left == right
@@ -18,7 +18,7 @@ package enum NestedStep: Equatable, Sendable {
     }
 }
 
-/// A mixed value where it lies. Good until something is changed.
+/// A mixed value in place. Valid until something is changed.
 package enum NestedLook {
     case memory(Value)
     case stored(MixedCodec.Reader)
@@ -39,7 +39,7 @@ package enum NestedLook {
         }
     }
 
-    /// Elements or entries; 0 of what is no collection.
+    /// The number of elements or entries; 0 if it is not a collection.
     package var count: Int {
         switch self {
         case .memory(.list(let values)): values.count
@@ -49,7 +49,7 @@ package enum NestedLook {
         }
     }
 
-    /// The value; of a list or dictionary an empty one, which tells no more than its kind. O(1).
+    /// The value; for a list or dictionary an empty one, which conveys only its kind. O(1).
     package var shallow: Value {
         switch self {
         case .memory(.list): return .list([])
@@ -64,7 +64,7 @@ package enum NestedLook {
         }
     }
 
-    /// The value with all that lies in it. O(its size).
+    /// Returns the value with everything nested in it. O(its size).
     package func value() throws(EngineError) -> Value {
         switch self {
         case .memory(let value): return value
@@ -76,7 +76,7 @@ package enum NestedLook {
         }
     }
 
-    /// Element `index` of a list, or the value of entry `index`; nil where there is none. O(1).
+    /// Returns element `index` of a list, or the value of entry `index`; nil if there is none. O(1).
     package func element(_ index: Int) throws(EngineError) -> NestedLook? {
         guard index >= 0, index < count else { return nil }
         switch self {
@@ -89,7 +89,7 @@ package enum NestedLook {
         }
     }
 
-    /// The key of entry `index` of a dictionary. O(1).
+    /// Returns the key of entry `index` of a dictionary. O(1).
     package func key(_ index: Int) throws(EngineError) -> String {
         switch self {
         case .memory(.dictionary(let entries)): return entries[index].key
@@ -98,7 +98,7 @@ package enum NestedLook {
         }
     }
 
-    /// Where the key of a dictionary is, or nil. O(log n).
+    /// Returns the position of a dictionary's key, or nil. O(log n).
     package func index(of name: String) throws(EngineError) -> Int? {
         guard isDictionary else { return nil }
         if case .memory(.dictionary(let entries)) = self {
@@ -118,7 +118,7 @@ package enum NestedLook {
         return nil
     }
 
-    /// The value that a step leads to; nil where it leads nowhere.
+    /// Returns the value that a step leads to; nil if there is none.
     package func step(_ step: NestedStep) throws(EngineError) -> NestedLook? {
         switch step {
         case .index(let index): return isList ? try element(index) : nil
@@ -128,10 +128,10 @@ package enum NestedLook {
 }
 
 extension [DictionaryEntry] {
-    /// Where the key is, or where it belongs. O(log n).
+    /// Returns the position of the key, or the position at which it would be inserted. O(log n).
     fileprivate func place(of name: String) -> (index: Int, isFound: Bool) {
         var (low, high) = (0, count)
-        // What comes in order belongs to the end.
+        // Keys added in ascending order go to the end.
         if let last, MixedOrder.compare(last.key, name) < 0 { return (count, false) }
         while low < high {
             let middle = (low + high) / 2
@@ -145,7 +145,7 @@ extension [DictionaryEntry] {
 
 // MARK: Changing
 
-/// A change of a list or dictionary in a mixed value.
+/// A change to a list or dictionary in a mixed value.
 package enum NestedChange {
     case insert([Value], at: Int)
     case set(Value, at: Int)
@@ -156,7 +156,7 @@ package enum NestedChange {
     case removeAllEntries
 }
 
-/// What a change did: values that have come and gone, and by how many bytes the encoded value has grown.
+/// The effect of a change: the values added and removed, and the growth of the encoded value in bytes.
 struct NestedEffect {
     var added: [Value] = []
     var removed: [Value] = []
@@ -164,10 +164,10 @@ struct NestedEffect {
 }
 
 extension NestedChange {
-    /// Changes the collection that the path leads to, in place; nil where it leads to none of the kind. O(depth), and what
-    /// the change costs in an array.
+    /// Changes, in place, the collection that the path leads to; returns nil if there is none of that kind. O(depth)
+    /// plus the cost of the change in an array.
     func apply(to value: inout Value, at path: ArraySlice<NestedStep>) -> NestedEffect? {
-        // The payload is taken out, so that it is held once and not copied.
+        // Take the payload out, so that it is uniquely referenced and not copied.
         if var values = value.takeList() {
             defer { value = .list(values) }
             guard let step = path.first else { return apply(to: &values) }
@@ -238,8 +238,8 @@ extension NestedChange {
 }
 
 extension Value {
-    /// Leaves null in place of a list, which the caller alone holds then. A function of its own: in debug builds a `switch`
-    /// holds what it looks at to its end.
+    /// Replaces a list by null, so that the caller holds the only reference to it. A separate function, because in
+    /// debug builds a `switch` retains its subject to its end.
     fileprivate mutating func takeList() -> [Value]? {
         guard case .list(let values) = self else { return nil }
         self = .null

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings of stored bytes, and copies of these: short ones without the byte loop that Swift makes them by, or the call.
+// Creates strings from stored bytes, and copies stored bytes. Short ones avoid the byte loop of `String(decoding:as:)`
+// and the call of a copy function.
 
 import RegnumSystem
 
-/// Makes strings of stored bytes, and copies these.
+/// Creates strings from stored bytes, and copies stored bytes.
 @usableFromInline
 package enum StoredText {
-    /// Most bytes that a Swift string of a 64-bit system keeps in itself, without memory of its own.
+    /// The most bytes that a Swift string on a 64-bit system stores inline, without an allocation.
     @usableFromInline static let shortByteCount = 15
 
-    /// The string of `bytes`, which are UTF-8; what is not becomes U+FFFD, as everywhere in Swift.
+    /// Returns the string of UTF-8 `bytes`; invalid sequences become U+FFFD, as everywhere in Swift.
     ///
-    /// `String(decoding:as:)` copies short texts byte by byte, here they are copied in two pieces, of 8 or of 4 bytes,
-    /// that overlap: two thirds of the time. O(`bytes.count`), on any thread.
+    /// `String(decoding:as:)` copies short texts byte by byte. This copies them in two overlapping pieces of 8 or 4
+    /// bytes, in two thirds of the time. O(`bytes.count`), on any thread.
     @inlinable @inline(__always)
     package static func string(_ bytes: UnsafeRawBufferPointer) -> String {
         let count = bytes.count
@@ -39,13 +40,13 @@ package enum StoredText {
         }
     }
 
-    /// Copies any number of bytes, few of them without a call.
+    /// Copies any number of bytes, short ones without a call.
     @inline(__always)
     static func copyAny(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
         if count <= shortByteCount { copy(from, to: to, count) } else { Memory.copy(to, from, count) }
     }
 
-    /// Copies the first and the last bytes of `count`, as many as a `Word` has each: at least one word, at most two.
+    /// Copies the first and the last `Word` of `count` bytes, which may overlap; `count` is from one to two words.
     @inlinable @inline(__always)
     static func copyEnds<Word: FixedWidthInteger>(
         _: Word.Type, _ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value of a column or of a collection, as it is handed in and out.
+// One value of a column or of a collection, as it is passed in and out.
 
-/// One value on its slow way in or out. Hot paths read and write columns directly.
+/// One value on the slow path. Hot paths read and write columns directly.
 ///
-/// `==` is that of Swift (NaN differs from itself, texts are equal where their characters are);
-/// `MixedOrder.compare` is what storage goes by.
+/// `==` follows Swift (NaN differs from itself, texts are equal if their characters are); storage uses
+/// `MixedOrder.compare`.
 package enum Value: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -16,20 +16,20 @@ package enum Value: Hashable, Sendable {
     case date(Timestamp)
     /// The 12 bytes: the first 8 loaded little endian, then the last 4.
     case objectID(UInt64, UInt32)
-    /// The 16 bytes as two words loaded little endian.
+    /// The 16 bytes as two words, loaded little endian.
     case uuid(UInt64, UInt64)
     case link(ObjectKey)
-    /// IEEE 754 decimal128 in its binary integer form: the low word, the high one.
+    /// IEEE 754 decimal128 in binary integer encoding: the low word, the high word.
     case decimal128(UInt64, UInt64)
     /// In mixed columns only: an object of any table.
     case typedLink(TableKey, ObjectKey)
     /// In mixed columns only.
     case list([Value])
-    /// In mixed columns only: ascending by the UTF-8 bytes of the keys, each there once.
+    /// In mixed columns only: ascending by the UTF-8 bytes of the keys, without duplicates.
     case dictionary([DictionaryEntry])
 }
 
-/// A key of a dictionary with its value.
+/// An entry of a dictionary.
 package struct DictionaryEntry: Hashable, Sendable {
     package var key: String
     package var value: Value
@@ -40,13 +40,13 @@ package struct DictionaryEntry: Hashable, Sendable {
 }
 
 extension Value {
-    /// The target word of a link: what backlink trees hold. A link of a link column is its object's key; one of a
-    /// mixed column has the number of the table in its upper 16 bits.
+    /// The target word of a link, the form that backlink trees store. For a link column it is the object's key; for a
+    /// mixed column it has the number of the table in its upper 16 bits.
     package static func targetWord(_ table: TableKey, _ object: ObjectKey) -> UInt64 {
         UInt64(table.rawValue) << 48 | object.rawValue
     }
 
-    /// Calls `body` with the target word of each link in the value, nested ones too.
+    /// Calls `body` with the target word of each link in the value, including nested ones.
     func forEachLink(_ body: (UInt64) throws(EngineError) -> Void) throws(EngineError) {
         switch self {
         case .link(let key): try body(key.rawValue)
@@ -57,7 +57,7 @@ extension Value {
         }
     }
 
-    /// True for a link to one of the targets itself, not for a collection that has it.
+    /// True for a link to one of the targets itself, not for a collection that contains one.
     func isLink(to targets: WordSet) -> Bool {
         switch self {
         case .link(let key): targets.contains(key.rawValue)
@@ -66,7 +66,7 @@ extension Value {
         }
     }
 
-    /// How many links in the value, nested ones too, lead to the targets.
+    /// The number of links in the value, including nested ones, that point to the targets.
     func linkCount(to targets: WordSet) -> Int {
         switch self {
         case .link, .typedLink: isLink(to: targets) ? 1 : 0
@@ -76,7 +76,7 @@ extension Value {
         }
     }
 
-    /// The value without the links to the targets: lists lose them, elsewhere they become null.
+    /// Returns the value without the links to the targets: lists drop them, elsewhere they become null.
     func clearingLinks(to targets: WordSet) -> Value {
         switch self {
         case .link, .typedLink: isLink(to: targets) ? .null : self

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of a version: which tables there are and where their trees begin. Names and columns change seldom and
-// lie in a schema block of their own.
+// The root of a version: its tables and the blocks where their trees begin. Names and columns change rarely, so they
+// have a schema block of their own.
 //
-//   catalog, behind the block header (all integers little endian, packed)
+//   catalog, after the block header (all integers little endian, packed)
 //     ref of the schema · u64 schema version (all ones = never set) · u64 next table key · u32 tables · per table:
 //       u32 table key · u32 trees · u64 next object key · u64 objects · ref of the row groups · per tree:
-//         u32 column key · u32 role (1 index, 2 backlinks, 3 contents, 4 unique) · u64 entries · ref
+//         u32 column key · u32 role (1 index, 2 backlinks, 3 content index, 4 unique) · u64 entries · ref
 //
-//   schema, behind the block header
+//   schema, after the block header
 //     u32 features · per feature: u8 1 = required · string
 //     u32 tables · per table: u32 key · u32 next column key · u16 flags (1 embedded) · string name · u16 columns ·
 //       per column: u32 key · u8 type · u8 collection · u8 flags (1 nullable, 2 indexed, 4 primary key, 8 hidden,
-//         16 index of contents) · u8 delete rules (bits 0-1 where the object that holds the link is deleted, bits 2-3
-//         where the one it leads to is: 0 nullify, 1 cascade, 2 deny) · u32 target table (all ones = none) · string name
-//     with the feature "unique": u32 constraints · per constraint: u32 table key · u32 key, among the column keys of
-//       the table · u16 columns · u32 column key each
+//         16 content index) · u8 delete rules (bits 0-1 when the object that holds the link is deleted, bits 2-3 when
+//         the object it links to is: 0 nullify, 1 cascade, 2 deny) · u32 target table (all ones = none) · string name
+//     with the feature "unique": u32 constraints · per constraint: u32 table key · u32 key, from the same number space
+//       as the table's column keys · u16 columns · u32 column key each
 //   string: u16 byte count, UTF-8
 //
-// A unique tree holds an entry for each object with no null in the columns of its constraint: the values one behind the
-// other, and the object's key. Bool, Int and links are 8 bytes, big endian; Date, ObjectId and UUID are as in an index;
-// String is u32 byte count (little endian), UTF-8. A constraint of one indexed column has no tree: the index does.
+// A unique tree has an entry for each object that has no null in the columns of its constraint: the column values one
+// after another, and the object's key. Bool, Int and links take 8 bytes, big endian; Date, ObjectId and UUID are
+// encoded as in an index; String is a u32 byte count (little endian) and UTF-8. A constraint on one indexed column has
+// no tree of its own: it uses the index.
 
 package struct Feature: Sendable, Equatable {
     package var name: String
@@ -32,13 +33,13 @@ package struct Feature: Sendable, Equatable {
 }
 
 extension Feature {
-    /// Constraints that writers have to keep.
+    /// Unique constraints, which writers must enforce.
     package static let unique = Feature(name: "unique", isRequired: true)
-    /// Delete rules that writers have to follow.
+    /// Delete rules, which writers must apply.
     package static let deleteRules = Feature(name: "delete rules", isRequired: true)
-    /// Indexes of words and of places that writers have to keep.
+    /// Full-text and geospatial indexes, which writers must maintain.
     package static let contentIndexes = Feature(name: "content indexes", isRequired: true)
-    /// Those that this version knows.
+    /// The features that this version of the library supports.
     package static let known = [unique, deleteRules, contentIndexes]
 }
 
@@ -65,7 +66,7 @@ package struct SchemaBlock: Sendable, Equatable {
 
     package init() {}
 
-    /// Declares the features that the tables use, and no other of those that this version knows.
+    /// Replaces the features known to this version with those that the tables use; keeps unknown ones.
     package mutating func settleFeatures() {
         features.removeAll { Feature.known.contains($0) }
         if tables.contains(where: { !$0.uniques.isEmpty }) { features.append(.unique) }
@@ -78,7 +79,7 @@ package struct SchemaBlock: Sendable, Equatable {
         }
     }
 
-    /// Throws where the file needs something that this version does not know.
+    /// Throws `.unsupported` if the file requires a feature that this version does not know.
     package func requireKnownFeatures(_ path: String) throws(EngineError) {
         for feature in features where feature.isRequired && !Feature.known.contains(feature) {
             throw .unsupported(path: path, feature: feature.name)
@@ -142,13 +143,14 @@ package struct SchemaBlock: Sendable, Equatable {
         try reader.require(tables, of: 14)
         for _ in 0..<tables { schema.tables.append(try table(&reader, page: ref.page)) }
         if schema.features.contains(.unique) { try schema.readUniques(&reader, page: ref.page) }
-        // What a newer version needs may break the rules of this one; such a file is refused for its feature.
+        // A newer version may allow what this one forbids; such a file is refused because of its feature, not as
+        // damaged.
         let isKnown = schema.features.allSatisfy { !$0.isRequired || Feature.known.contains($0) }
         if isKnown { try schema.check(page: ref.page) }
         return schema
     }
 
-    /// Throws where the tables are not such as a writer makes: what is built on them does not look again.
+    /// Throws if a writer could not have produced these tables. Code that uses them does not check again.
     private func check(page: UInt64) throws(EngineError) {
         let keys = Set(tables.map(\.key))
         var names: Set<String> = []
@@ -177,7 +179,7 @@ package struct SchemaBlock: Sendable, Equatable {
             guard let place = places[key] else {
                 throw corrupted("a unique constraint of no table", page: page)
             }
-            // Once a table: there may be as many constraints as columns.
+            // Computed once per table: there may be as many constraints as columns.
             let allowed = columnKeys[key] ?? tables[place].uniqueColumns
             columnKeys[key] = allowed
             guard !unique.columns.isEmpty, Set(unique.columns).count == columns,
@@ -223,10 +225,10 @@ package struct SchemaBlock: Sendable, Equatable {
 }
 
 extension TableDefinition {
-    /// Below this are all keys of tables and columns, so that there is always a next one.
+    /// Upper bound (exclusive) for table and column keys, so that there is always a next key.
     fileprivate static let keyLimit: UInt32 = 1 << 31
 
-    /// Throws where columns share a key or a name, or one is what no column can be.
+    /// Throws if two columns share a key or a name, or a column's definition is impossible.
     fileprivate func check(among tables: Set<TableKey>, page: UInt64) throws(EngineError) {
         guard nextColumnKey < Self.keyLimit else { throw corrupted("a table has no next column key", page: page) }
         var keys: Set<ColumnKey> = []
@@ -252,7 +254,7 @@ extension TableDefinition {
         }
     }
 
-    /// Columns that a constraint may name.
+    /// The columns that a unique constraint may name.
     fileprivate var uniqueColumns: Set<ColumnKey> {
         Set(columns.filter(\.mayBeUnique).map(\.key))
     }
@@ -332,8 +334,8 @@ package struct Catalog: Sendable, Equatable {
         }
         return catalog
     }
-    /// Throws where a table or an index says that it has more objects than a file of `highWater` pages can hold: memory
-    /// is taken for as many.
+    /// Throws if a table or an index claims more objects than a file of `highWater` pages can hold, because memory is
+    /// allocated for the claimed count.
     func checkCounts(highWater: UInt64) throws(EngineError) {
         let limit = UInt64(FormatLimits.rowsPerGroup)
         for table in tables {

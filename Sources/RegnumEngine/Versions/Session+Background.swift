@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session is asked for another thread's sake, which reads its version and gives back what it has found.
+// Operations on a session that serve another thread, which reads the session's version and hands back its results.
 
 import RegnumSystem
 
 extension Session {
-    /// A second session at the same version that never advances. While writing it shows the version before.
-    /// Unlike others it may be read by several threads at once. `origin` says where a program froze; without it the
-    /// place that opened this session stands for it.
+    /// Returns a second session at the same version that never advances. During a write it shows the version before the
+    /// write. Unlike other sessions it may be read by several threads at once. `origin` is the source location where
+    /// the program froze it; without one, the location where this session was opened is used.
     package func freeze(origin: SessionOrigin? = nil) throws(EngineError) -> Session {
         database.versions.pinAgain(current)
         return try Session(
             database, at: current, isFrozen: true, origin: origin ?? self.origin?.frozen, ticket: ticket)
     }
 
-    /// Waits until what `other` shows, which is frozen, is on the medium or has failed: from then on `refresh` finds
-    /// it, or never will.
+    /// Waits until the version that `other` shows, a frozen session, is on stable storage or has failed. After that,
+    /// `refresh` either finds it or never will.
     package func wait(for other: Session) {
         guard let ticket = other.ticket else { return }
         do { try database.wait(for: ticket) } catch {}
     }
 
-    /// As `freeze`, for an operation of the library that no line of a program has asked for.
+    /// As `freeze`, for an internal operation that no source location of the program corresponds to.
     package func freezeForLibrary() throws(EngineError) -> Session {
         database.versions.pinAgain(current)
         return try Session(database, at: current, isFrozen: true, ticket: ticket)
     }
 
-    /// True where both show the same version: the same number, and not that of one that was abandoned.
+    /// True if both sessions show the same version: the same number, and the same commit if one with that number was
+    /// abandoned.
     package func shows(versionOf other: Session) -> Bool {
         current.number == other.current.number && current.catalog == other.current.catalog
     }
 
-    /// True where what is shown was committed and has failed to come to the medium.
+    /// True if the version shown was committed but failed to reach stable storage.
     package var isAbandoned: Bool {
         guard let ticket else { return false }
         return database.line.monitor.withLock { ticket.failure != nil }

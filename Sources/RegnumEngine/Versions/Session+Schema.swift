@@ -8,14 +8,14 @@ extension Session {
 
     func removeTable(_ table: Table) { tables.removeAll { $0 === table } }
 
-    /// In a write: definitions have changed. Who leads where is worked out anew.
+    /// In a write: recomputes the link origins after definitions have changed.
     func schemaMoved() {
         isSchemaChanged = true
         resolveOrigins()
         moved()
     }
 
-    /// In a write: what the file says of itself; 0 ... UInt64.max - 1.
+    /// In a write: sets the schema version of the file; 0 ... UInt64.max - 1.
     package func setSchemaVersion(_ version: UInt64) {
         precondition(state.pointee.isWriting)
         catalog.schemaVersion = version
@@ -30,7 +30,7 @@ extension Session {
 
     package var features: [Feature] { schema.features }
 
-    /// In a write: makes empty tables. Targets of links are looked up by name among the old and the new ones.
+    /// In a write: creates empty tables. Resolves link targets by name among existing and new tables.
     package func addTables(_ new: [NewTable]) throws(EngineError) {
         precondition(state.pointee.isWriting)
         var keys: [String: TableKey] = [:]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a session as a whole: found by key, and who leads where. What a file says of them decides how long this
-// takes, so nothing here looks at all tables for each.
+// Operations on all tables of a session: lookup by key, and which columns link to which table. Their cost depends on
+// counts that the file states, so nothing here visits every table once per table.
 
-/// A column of a table.
+/// A column of a table, by index.
 typealias LinkOrigin = (table: TableKey, column: Int)
 
 extension Session {
@@ -17,20 +17,20 @@ extension Session {
         return low < tables.count && tables[low].definition.key == key ? tables[low] : nil
     }
 
-    /// In a write: writes back the collections that are being changed of tables with an index of contents or
-    /// backlinks, which are asked only then. Rows may move: to be called before a query looks at the first one.
+    /// In a write: writes back modified collections of tables with a content index or backlinks, which may be queried
+    /// only afterwards. Rows may move: call this before a query reads its first row.
     package func writeBackIndexed() throws(EngineError) {
         guard state.pointee.isWriting else { return }
         for table in tables { try table.flushIndexedCollections() }
     }
 
-    /// Tells every table which columns lead to it.
+    /// Gives each table the list of columns that link to it.
     func resolveOrigins() {
         let (links, mixed) = columnsWithLinks()
         for table in tables { table.resolveOrigins(links[table.definition.key] ?? [], mixed) }
     }
 
-    /// Columns of links by the table that they lead to, and columns of mixed values, in order.
+    /// Returns the link columns grouped by target table, and the columns of mixed values, both in table order.
     private func columnsWithLinks() -> (links: [TableKey: [LinkOrigin]], mixed: [LinkOrigin]) {
         var links: [TableKey: [LinkOrigin]] = [:]
         var mixed: [LinkOrigin] = []
@@ -48,8 +48,8 @@ extension Session {
 }
 
 extension SchemaBlock {
-    /// Throws where tables that are linked to, times columns of mixed values, would take more memory than any program's
-    /// classes need.
+    /// Throws if the number of link targets times the number of mixed columns would take more memory than any real
+    /// schema needs.
     func checkOrigins() throws(EngineError) {
         var targets: Set<TableKey> = []
         var mixed = 0
@@ -65,10 +65,10 @@ extension SchemaBlock {
     }
 }
 
-/// The trees of a table's record, found without a look at all of them for each column.
+/// The trees of a table's record; looks one up without scanning all of them for each column.
 struct TreeRecords {
     private let trees: [TreeRecord]
-    /// Nil where there are so few that a dictionary takes longer.
+    /// Nil if there are so few trees that a linear search is faster than a dictionary.
     private let places: [UInt64: Int]?
 
     init(_ record: TableRecord) {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work of a write that goes through whole tables, as a migration's does: it tells how far it is, and ends early where
-// it is called off. Then it is done in part, without an error, and nothing but a roll-back is left: tables have their
-// new columns, but indexes miss objects, and nulls and long values may be where none are to be.
+// Work of a write transaction that visits whole tables, such as a migration's: it reports progress and stops early when
+// cancelled. A cancelled run stops without an error and leaves the work partly done, so only a rollback is possible:
+// tables have their new columns, but indexes miss objects, and nulls and long values may be where they are not allowed.
 
-/// Is told the name of a table, how many of its objects are done, 0 at first, and how many there are, once for each row
-/// group; false calls the write off. Within the write, on its thread; it must not use the session.
+/// Receives the name of a table, the number of its objects processed so far (0 at first) and its total, once per row
+/// group; returns false to cancel the write. Called during the write, on its thread; must not use the session.
 package typealias WholeTableWatch = (_ table: String, _ completed: Int, _ total: Int) -> Bool
 
 extension Session {
-    /// False where the work is to end here.
+    /// Reports progress; returns false if the work must stop.
     func goesOn(_ table: Table, _ completed: Int, of total: Int) -> Bool {
         guard let watch else { return true }
         if !isCalledOff, !watch(table.definition.name, completed, total) { isCalledOff = true }
         return !isCalledOff
     }
 
-    /// In a write, where no pointer into a group is held: seals the tables. It is most of what a commit does before it
-    /// writes, so that it need not be done once a commit has begun.
+    /// In a write, while no pointer into a group is held: seals the tables. This is most of what a commit does before
+    /// it writes, so doing it early keeps the commit itself short.
     package func prepareCommit() throws(EngineError) {
         precondition(isWriting)
         try change { () throws(EngineError) in for table in tables { _ = try table.seal() } }
@@ -26,7 +26,7 @@ extension Session {
 }
 
 extension Table {
-    /// As `forEachGroup`, for work that may be called off.
+    /// As `forEachGroup`, for work that may be cancelled.
     func forEachGroupWatched(
         _ body: (UnsafeMutablePointer<GroupView>) throws(EngineError) -> Bool
     ) throws(EngineError) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// One view of a database: a version held open, and at times the write transaction. Confined: its user calls it
-// from one thread (or queue, or actor) at a time. Several sessions read at once; one writes.
+// One view of a database: a version held open and, during a write, the write transaction. Confined: used from one
+// thread (or queue, or actor) at a time. Any number of sessions read at once; one writes.
 //
 //     reading ──beginWrite──▶ writing ──commitWrite / rollbackWrite──▶ reading
 //        │ refresh: to the newest version
 //
-// `state.epoch` moves whenever pointers into groups, or the rows they point at, may no longer hold: whoever keeps
-// such a pointer keeps the epoch beside it and looks the object up again by key when they differ.
+// `state.epoch` changes whenever pointers into groups, or the rows they point at, may have become invalid. Code that
+// keeps such a pointer stores the epoch with it, and looks the object up again by key when they differ.
 
 import RegnumSystem
 
-/// What every accessor of a session compares before it reads. Lives as long as the session.
+/// The state that every accessor of a session checks before it reads. Lives as long as the session.
 @usableFromInline @frozen
 package struct SessionState {
     @usableFromInline package var epoch: Int
-    /// `CurrentThread.id` of the thread the session is confined to; set by its user.
+    /// `CurrentThread.id` of the thread that the session is confined to; set by the owner of the session.
     @usableFromInline package var owner: UInt
     @usableFromInline package var isWriting: Bool
 }
@@ -28,30 +28,30 @@ package final class Session {
     @exclusivity(unchecked) var schema: SchemaBlock
     /// By key, ascending.
     @exclusivity(unchecked) package internal(set) var tables: [Table] = []
-    /// Moves with every refresh that found something and every change made in a write.
+    /// Increases with every refresh that advanced and every change made in a write.
     @exclusivity(unchecked) package internal(set) var changeCount: UInt64 = 0
-    /// A frozen session stays at its version.
+    /// True if the session never leaves its version.
     package let isFrozen: Bool
-    /// True where it reads what another session's running write has made.
+    /// True if the session reads the uncommitted changes of another session's running write.
     private let isSnapshot: Bool
-    /// Of a session that advances.
+    /// Set in sessions that can advance.
     @exclusivity(unchecked) private var slots: SlotWatch?
     var isSchemaChanged = false
-    /// What its commits wait for where they do not say themselves.
+    /// The durability of commits that do not state their own.
     package var durability = CommitDurability.full
-    /// Of `current`, where that is not known to be durable.
+    /// The ticket of `current`, if that is not known to be durable.
     private(set) var ticket: CommitTicket?
     /// In a write: the rule that it breaks; see Session+Refusals.
     var refusal: EngineError?
-    /// In a write: what it does to whole tables tells how far it is, and may be called off; see Session+WholeTables.
+    /// In a write: receives the progress of work on whole tables, and may cancel it; see Session+WholeTables.
     package var watch: WholeTableWatch?
     var isCalledOff = false
-    /// In a write: what was shown when it began.
+    /// In a write: the state shown before it began.
     private var beforeWrite: Shown?
-    /// Where in a program it was made, for who asks why a version is kept.
+    /// The source location that opened it, to report why a version is kept.
     package let origin: SessionOrigin?
 
-    /// Takes over one pin of `version`.
+    /// Takes ownership of one pin of `version`.
     init(
         _ database: Database, at version: Version, isFrozen: Bool = false, origin: SessionOrigin? = nil,
         ticket: CommitTicket? = nil
@@ -69,20 +69,20 @@ package final class Session {
         schema = SchemaBlock()
         slots = isFrozen ? nil : SlotWatch(database)
         ForkWatch.add(ownerWord)
-        // `deinit` gives the pin back should this throw.
+        // If this throws, `deinit` releases the pin.
         noteVersion()
         try load(version)
     }
 
-    /// The owner's word, which a fork sets to 0: no thread has that id.
+    /// The address of `owner`, which a fork sets to 0 in the child: no thread has that id.
     private var ownerWord: UnsafeMutablePointer<UInt> {
         (UnsafeMutableRawPointer(state) + (MemoryLayout<SessionState>.offset(of: \.owner) ?? 0))
             .assumingMemoryBound(to: UInt.self)
     }
 
-    /// In a write: what is seen now, changes of the transaction too, as a session of its own that stays as it is. It
-    /// shares the blocks that the transaction has made, so it is good until the write ends, on the same thread. Takes
-    /// the time of a commit without the writing.
+    /// In a write: returns a session that keeps showing the current state, uncommitted changes included. It shares the
+    /// transaction's blocks, so it is valid only until the write ends, and only on the same thread. Costs as much as a
+    /// commit without the writing.
     package func snapshot() throws(EngineError) -> Session {
         precondition(state.pointee.isWriting, "a snapshot of what is no write")
         let (catalog, schema) = try contents()
@@ -90,7 +90,7 @@ package final class Session {
         return try Session(of: self, catalog, schema)
     }
 
-    /// Takes over one pin of the writer's version.
+    /// Takes ownership of one pin of the writer's version.
     private init(of writer: Session, _ catalog: Catalog, _ schema: SchemaBlock) throws(EngineError) {
         origin = nil
         database = writer.database
@@ -113,7 +113,7 @@ package final class Session {
     deinit {
         if isSnapshot { space.snapshots -= 1 }
         ForkWatch.remove(ownerWord)
-        // In the child of a fork all of that is the parent's, and a thread of the parent may have had a lock.
+        // In the child of a fork all of this belongs to the parent, and a parent's thread may have held a lock.
         if !database.isForked {
             database.versions.note(UInt(bitPattern: state), at: nil, nil)
             if state.pointee.isWriting {
@@ -129,23 +129,23 @@ package final class Session {
 
     // MARK: Reading
 
-    /// Number of the version that is seen.
+    /// The number of the version shown.
     package var version: UInt64 { current.number }
     package var isWriting: Bool { state.pointee.isWriting }
-    /// First page that the version does not know of: the file's length in pages, but for room to grow.
+    /// The first page that the version has never allocated: the file's length in pages, without its room to grow.
     package var highWater: UInt64 { current.highWater }
     package var schemaVersion: UInt64 { catalog.schemaVersion }
-    /// Tells whether the definitions of the tables are those of another time.
+    /// Equal if and only if the definitions of the tables are unchanged.
     package var schemaStamp: BlockRef { catalog.schema }
 
     package func table(named name: String) -> Table? { tables.first { $0.definition.name == name } }
 
-    /// Advances to the newest version; false where there is none newer, while writing and when frozen.
+    /// Advances to the newest version. Returns false if there is none newer, during a write, and when frozen.
     package func refresh() throws(EngineError) -> Bool {
         if state.pointee.isWriting || isFrozen { return false }
         switch standing {
         case .durable: if try isNewest() { return false }
-        // Nothing newer is published before it.
+        // Versions are published in order, so none newer is published before it.
         case .waiting: return false
         case .failed: break
         }
@@ -161,14 +161,14 @@ package final class Session {
         return true
     }
 
-    /// Throws where another program has written over the file. Returns `SlotWatch.words` as they were at that time.
+    /// Throws if another program has overwritten the file. Returns `SlotWatch.words` as read before the check.
     private func checkFile() throws(EngineError) -> SIMD4<UInt64>? {
         guard let words = slots?.words else { return nil }
         try slots?.check(words, database, current)
         return words
     }
 
-    /// Shows a version that is pinned for it, durable or with its ticket.
+    /// Shows `next`, whose pin it takes over; `nextTicket` is its ticket if it is not durable.
     private func come(to next: Version, _ nextTicket: CommitTicket? = nil) throws(EngineError) {
         let (last, before) = (current, shown)
         do throws(EngineError) {
@@ -185,7 +185,7 @@ package final class Session {
         moved()
     }
 
-    /// Whether what is shown is on the medium.
+    /// Whether the version shown is on stable storage.
     private var standing: CommitTicket.State {
         guard let ticket, !isFrozen else { return .durable }
         let state = database.line.monitor.withLock { ticket.state }
@@ -193,22 +193,22 @@ package final class Session {
         return state
     }
 
-    /// Leaves a version that has been abandoned for the newest one; true where that was so. Not while writing.
+    /// Moves from an abandoned version to the newest one; true if the version was abandoned. Not during a write.
     package func comeBack() throws(EngineError) -> Bool {
         guard case .failed = standing else { return false }
         try come(to: try database.versions.pinNewest())
         return true
     }
 
-    /// Comes to the version that `other` shows, older or newer, and never while writing. The caller has made
-    /// sure that nobody holds on to what was read before.
+    /// Moves to the version that `other` shows, older or newer; never during a write. The caller guarantees that
+    /// nothing read before is still in use.
     package func move(to other: Session) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen && other.database === database)
         database.versions.pinAgain(other.current)
         try come(to: other.current, other.ticket)
     }
 
-    /// All that it takes to show a version again without reading anything.
+    /// Everything needed to show a version again without reading anything.
     private struct Shown {
         var catalog: Catalog
         var schema: SchemaBlock
@@ -217,7 +217,7 @@ package final class Session {
 
     private var shown: Shown { Shown(catalog: catalog, schema: schema, tables: tables) }
 
-    /// Shows what was shown before. Cannot fail: after a failed sync the pages of a version may read differently.
+    /// Restores `old`. Cannot fail, and reads nothing: after a failed sync the pages of a version may read differently.
     private func show(again old: Shown) {
         (catalog, schema, tables) = (old.catalog, old.schema, old.tables)
         for (table, record) in zip(tables, catalog.tables) {
@@ -246,9 +246,9 @@ package final class Session {
         catalog = next
     }
 
-    /// After a change of schema: tables whose definition is the same keep their identity.
+    /// Rebuilds the tables after a schema change; tables with an unchanged definition keep their identity.
     private func rebuildTables(_ next: Catalog) throws(EngineError) {
-        // Both are ordered by key.
+        // Both are sorted by key.
         guard next.tables.elementsEqual(schema.tables, by: { $0.key == $1.key }) else {
             throw corrupted("the catalog has other tables than its schema")
         }
@@ -265,7 +265,7 @@ package final class Session {
         resolveOrigins()
     }
 
-    /// Pointers and rows may have moved: whoever keeps some looks anew.
+    /// Invalidates pointers and row positions held elsewhere.
     package func moved() {
         state.pointee.epoch &+= 1
         changeCount &+= 1
@@ -273,15 +273,16 @@ package final class Session {
 
     // MARK: Writing
 
-    /// Waits for the writer's turn, then advances to the newest version. That may be one that is not durable yet, and
-    /// that nobody else sees: should it fail, the commit of this write fails too. With `settled` it is waited for.
+    /// Waits for the writer lock, then advances to the newest version. That version may still be in the commit queue,
+    /// visible to this process only; if it fails, the commit of this write fails too. With `settled`, waits for the
+    /// queue first.
     package func beginWrite(settled: Bool = false) throws(EngineError) {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         try database.enterWriter()
         try startWrite(settled)
     }
 
-    /// As `beginWrite`, with the turn that `Database.offerTurn` has offered under that number; false where it is gone.
+    /// As `beginWrite`, with the writer lock that `Database.offerTurn` offered as `number`; false if the offer is gone.
     package func beginWrite(acceptingTurn number: UInt64, settled: Bool = false) throws(EngineError) -> Bool {
         precondition(!state.pointee.isWriting && !isFrozen, "a write inside a write")
         guard database.offers.accept(number) else { return false }
@@ -300,7 +301,7 @@ package final class Session {
                     try come(to: tip.version, tip.ticket)
                 }
             } else {
-                // With the turn, the newest version is the one that is known here.
+                // The writer lock guarantees that the newest version is the one known here.
                 let isNewest = ticket == nil && database.versions.newest.number == current.number
                 if !isNewest { _ = try refresh() }
             }
@@ -321,25 +322,25 @@ package final class Session {
 
     // MARK: Memory of a write
 
-    /// `changeCount` at which the memory of the running transaction is looked at. Moved when a write begins.
+    /// The `changeCount` at which the memory of the transaction is checked next. Reset when a write begins.
     @exclusivity(unchecked) private var reliefDue = UInt64.max
-    /// `changeCount` when the tables were sealed last.
+    /// The `changeCount` when the tables were last sealed.
     private var lastRelief: UInt64 = 0
     private var changedLimit = 0
-    /// Bytes of long values stored since then, and how many there were at the last look.
+    /// Bytes of long values stored since then, and that number at the last check.
     private var longValueBytes = 0
     private var longValuesSeen = 0
-    /// Long values between two looks.
+    /// Bytes of long values between two checks.
     private static let longValueInterval = 16 << 20
 
-    /// In a write: a value of more than `longValue` bytes was stored.
+    /// In a write: counts a stored value of more than `longValue` bytes.
     @inline(never)
     func noteLongValue(_ byteCount: Int) {
         longValueBytes += byteCount
         if longValueBytes - longValuesSeen > Self.longValueInterval, reliefDue != .max { reliefDue = 0 }
     }
 
-    /// As `noteLongValue` for an element, with what lies in it, that may be long.
+    /// As `noteLongValue`, for an element that may be or contain a long value.
     func noteIfLong(_ value: Value) {
         switch value {
         case .string(let text): if text.utf8.count > SpillLimits.longValue { noteLongValue(text.utf8.count) }
@@ -359,20 +360,19 @@ package final class Session {
         guard database.canSpill else { return }
         space.spillLimit = limits.sealed.lowerBound
         space.spill = { [unowned self] in
-            // Indexes must look at what open collections have dropped: `relieve`, first. What failed once waits.
+            // Indexes must still read what open collections dropped: `relieve` first. Failed spills are not retried.
             let isEarly = tables.contains { $0.hasOpenIndexedCollection }
             if isEarly { reliefDue = 0 }
             if !isEarly { space.spillLimit = database.spill(space, before: current, base: ticket) ?? .max }
         }
     }
 
-    /// In a write, where no pointer into a group is held and no block is half made: writes ahead of the commit where
-    /// changed groups, trees and collections take much memory. Pointers into groups may no longer hold after it; see
-    /// `state.epoch`.
+    /// In a write, while no pointer into a group is held and no block is half built: seals and spills if changed
+    /// groups, trees and collections take much memory. May invalidate pointers into groups; see `state.epoch`.
     @inline(__always)
     func relieveIfDue() throws(EngineError) { if changeCount >= reliefDue { try relieve() } }
 
-    /// Bytes that are not sealed yet, and how many more they take in blocks: open collections are unpacked.
+    /// Unsealed bytes, and how many more they need as blocks: open collections are held unpacked.
     private func unsealedByteCounts() -> (held: Int, packing: Int) {
         (
             tables.reduce(0) { $0 + $1.changedByteCount },
@@ -385,7 +385,7 @@ package final class Session {
     private static let noRoom = EngineError.limit(
         "The transaction writes more than there is address space for: commit it in parts.")
 
-    /// Where the system gives little address space: throws if what is to be sealed finds none.
+    /// If address space is scarce: throws if there is not enough left to seal the changes.
     private func requireRoomToSeal() throws(EngineError) {
         guard space.sealer.isScarce else { return }
         let (held, packing) = unsealedByteCounts()
@@ -400,7 +400,7 @@ package final class Session {
         var (held, packing) = unsealedByteCounts()
         if database.canSpill, held > changedLimit {
             let limits = database.options.spillLimits
-            // Long values take what they take, and a little around them.
+            // Long values need their own size and some overhead.
             let given = Double(changeCount - lastRelief) * Double(limits.bytesPerChange) + 2 * Double(longValueBytes)
             if Double(held) > given, changedLimit < SpillLimits.changedMaximum {
                 changedLimit = min(2 * changedLimit, SpillLimits.changedMaximum)
@@ -414,16 +414,16 @@ package final class Session {
         longValuesSeen = longValueBytes
         space.spillIfLarge()
         reliefDue = changeCount &+ database.options.spillLimits.interval
-        // What is not sealed comes on top at the commit.
+        // Unsealed changes are added at the commit.
         if space.sealer.isNearlyFull(with: held + packing) {
             reliefDue = 0
             throw Self.noRoom
         }
     }
 
-    /// Makes the changes visible to others, and durable as is wanted (nil: as the session's `durability` says).
-    /// After an error the transaction has been rolled back. Where the commit has failed and not even the newest version
-    /// can be read, what has failed is shown until `refresh` finds one, or throws why not.
+    /// Makes the changes visible to others and as durable as `wanted` asks (nil: the session's `durability`). After an
+    /// error the transaction has been rolled back. If the commit failed and even the newest version cannot be read, the
+    /// failed state stays visible until `refresh` succeeds, or throws the reason.
     package func commitWrite(_ wanted: CommitDurability? = nil) throws(EngineError) {
         let made = try commit(wanted ?? durability, nil)
         guard let waited = made.ticket else {
@@ -434,15 +434,15 @@ package final class Session {
             try database.wait(for: waited)
             ticket = nil
         } catch {
-            // Where this fails, the next refresh or write meets it and says so.
+            // If this fails, the next refresh or write fails again and reports it.
             _ = try? comeBack()
             throw error
         }
         if made.isFileLong { database.shrinkIfLong(current) }
     }
 
-    /// As `commitWrite`, but does not wait: the session shows the changes, others see them when they are durable. Then
-    /// `onDone` is called on any thread; with an error the changes are abandoned, and `comeBack` is due.
+    /// As `commitWrite`, but does not wait: the session shows the changes now, others when they are durable. Then
+    /// `onDone` is called, on any thread; after an error the changes are abandoned and `comeBack` is due.
     package func commitWriteLater(
         _ wanted: CommitDurability? = nil, _ onDone: @escaping @Sendable (EngineError?) -> Void
     ) throws(EngineError) {
@@ -488,8 +488,8 @@ package final class Session {
         return made
     }
 
-    /// Forgets all changes of the transaction. Where what it was built on has failed, the newest version is shown; if
-    /// that cannot be read, what has failed, as after `commitWrite`.
+    /// Discards all changes of the transaction. If the version it was built on has failed, shows the newest version; if
+    /// that cannot be read, the failed one, as after `commitWrite`.
     package func rollbackWrite() {
         precondition(state.pointee.isWriting, "no write to roll back")
         database.forgetSpill()
@@ -498,15 +498,15 @@ package final class Session {
         beforeWrite = nil
         state.pointee.isWriting = false
         database.leaveWriter()
-        // What others have committed and is shown now may still fail.
+        // The version shown now was committed by others and may still fail.
         guard let ticket else { return }
         do { try database.wait(for: ticket) } catch {}
-        // Where this fails, the next refresh or write meets it and says so.
+        // If this fails, the next refresh or write fails again and reports it.
         _ = try? comeBack()
     }
 
-    /// The catalog and schema of what is seen, with pending refs where a write has changed something: the tables
-    /// are sealed, and can be changed on.
+    /// Returns the catalog and schema of the state shown. In a write, seals the tables first, so that changes have
+    /// pending refs; the tables stay writable.
     func contents() throws(EngineError) -> (Catalog, SchemaBlock) {
         guard state.pointee.isWriting else { return (catalog, schema) }
         try checkRules()

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that cannot write any more tells the others of commits that have failed there, so that they can.
+// How a process that can no longer write publishes its failed commits, so that other processes can keep writing.
 //
-// The pages of a failed commit are free for all who go by the file. A session may show them as long as it likes, so
-// its process keeps the writer's lock until a commit of its own says whose they are (`Database.recordFailed`). Where
-// the database is latched there is no such commit: then the process shows the highest number of its failed commits and
-// where their pages end, pins their numbers as any other, and lets go of the lock. As long as it shows them, others
+// According to the file, the pages of a failed commit are free. Sessions may keep showing that commit for as long as
+// they like, so their process keeps the writer lock until a commit of its own records those pages as in use
+// (`Database.recordFailed`). A database that has itself failed can make no such commit. Its process then publishes the
+// highest number of its failed commits and the end of their pages, pins their numbers like any others, and releases the
+// lock. While they are published, other processes
 //
-//  1  write to no free page before that end, but behind it and at the end of the file: what the failed commits have
-//     written stays
-//  2  give no number to a version that a failed commit had: what these share with the version that they were built on
-//     is needed up to their numbers, and so stays by their pins
+//  1  write to no free page before that end, only after it and at the end of the file, so the pages that the failed
+//     commits have written stay intact
+//  2  give no version a number that a failed commit had: the blocks that failed commits share with the version they
+//     were built on are needed up to those numbers, so the pins keep them
 //
-// It ends with the last of those sessions, or with the process. Where these words are damaged they count for nothing:
-// with a failing disk and a damaged lock file at once, a session may show what others have written there.
+// This ends with the last of those sessions, or with the process. Damaged words count as zero: if the disk has failed
+// and the lock file is damaged too, a session may show pages that others have overwritten.
 
 extension SharedFile {
-    /// Zeros where nothing is shown.
+    /// Failed commits that a process shows; zeros if none.
     struct Failed {
-        /// The highest number.
+        /// The highest version number.
         var last: UInt64 = 0
-        /// First page behind all that these commits have written.
+        /// First page after everything that these commits have written.
         var end: UInt64 = 0
     }
 
     private static let failedWord = 66
     static let failedEndWord = 67
 
-    /// Shows it until `clearFailed`; false where nobody can see it. Below the writer's lock: whoever has it next looks.
+    /// Publishes `failed` until `clearFailed`; false if nobody can see it. Requires the writer lock, so that the next
+    /// holder reads it.
     func showFailed(_ failed: Failed) -> Bool {
         guard slot >= 0, isMapped else { return false }
         self.failed = failed
@@ -34,19 +36,19 @@ extension SharedFile {
         return true
     }
 
-    /// At any time: others have kept clear of more than they had to.
+    /// May be called at any time: until then, others have only avoided more pages than necessary.
     func clearFailed() {
         failed = Failed()
         if slot >= 0, isMapped { writeFailed() }
     }
 
-    /// With a slot, where the memory can be touched.
+    /// Requires a slot and accessible memory (`isMapped`).
     func writeFailed() {
         pinWord(slot, Self.failedWord).value = failed.last
         pinWord(slot, Self.failedEndWord).value = failed.end
     }
 
-    /// What the process of that slot shows.
+    /// Returns what the process of that slot has published.
     func shownFailed(of slot: Int) -> Failed {
         Failed(last: pinWord(slot, Self.failedWord).value, end: pinWord(slot, Self.failedEndWord).value)
     }

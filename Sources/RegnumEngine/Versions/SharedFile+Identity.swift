@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a file is a lock file, and that of this database since the machine has started; and what one says that is at
-// the path but not in use here.
+// Decides whether a file is a lock file, and whether it belongs to this database since the machine started. Also reads
+// numbers from a lock file at the path that this process does not use.
 
 import RegnumSystem
 
 extension SharedFile {
-    /// False for a file of somebody else, which is left as it is. A lock file of any database or layout begins with the
-    /// magic. What holds nothing is nobody's: a file that is empty, or all zero and no longer than a lock file, as a power
-    /// loss may leave it. One of the right length whose first page is damaged is ours too: its last page, that of the last
-    /// slots, holds nothing, as no page of a text does.
+    /// False for a file of another program, which is left untouched. A lock file of any database or layout begins with
+    /// the magic. A file without content counts as ours: one that is empty, or all zero and no longer than a lock file,
+    /// as a power loss may leave it. So does a file of the right length whose first page is damaged, if its last page,
+    /// that of the last slots, is all zero, which no page of a text is.
     static func isLockFile(_ file: any File) throws(SystemError) -> Bool {
         let page = UnsafeMutableRawBufferPointer.allocate(byteCount: FormatLimits.pageByteCount, alignment: 16)
         defer { page.deallocate() }
@@ -33,7 +33,7 @@ extension SharedFile {
         try !page.prefix(file.read(page, at: offset)).contains { $0 != 0 }
     }
 
-    /// True if the name of the lock file beside a database is that of another file.
+    /// True if the name of the lock file beside a database is taken by another program's file.
     static func isTaken(_ path: String, _ fileSystem: any FileSystem) throws(SystemError) -> Bool {
         guard let file = try? fileSystem.open(path + ".lock", .readOnlyNoFollow) else { return false }
         defer { file.close() }
@@ -42,7 +42,7 @@ extension SharedFile {
 
     func isValid(_ header: FileHeader) -> Bool { file.map { isHead(base, of: $0, header) } ?? false }
 
-    /// Whether such bytes are the head of a lock file of this database since the machine has started.
+    /// True if the bytes at `base` are the head of a lock file of this database, written since the machine started.
     func isHead(_ base: UnsafeRawPointer, of file: any File, _ header: FileHeader) -> Bool {
         guard base.load(as: UInt64.self) == Self.magic,
             base.load(fromByteOffset: 8, as: UInt64.self) == header.identifierLow,
@@ -57,7 +57,7 @@ extension SharedFile {
         return true
     }
 
-    /// The boot identifier as it lies in the file.
+    /// The boot identifier, in the layout of the file.
     static let bootWords: [UInt64] = {
         var words = [UInt64](repeating: 0, count: 5)
         for (i, byte) in Machine.bootIdentifier.utf8.prefix(40).enumerated() {
@@ -66,15 +66,15 @@ extension SharedFile {
         return words.map { UInt64(littleEndian: $0) }
     }()
 
-    /// The last version that earlier processes knew to be on the medium, where the lock file that they have left tells of
-    /// one since the machine has started. Below the opening lock, while nobody has the file open.
+    /// The last version that earlier processes knew to be on stable storage, if the lock file that they left records
+    /// one since the machine started. Requires the opening lock, while nobody has the file open.
     func lastDurable(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: Self.durableOffset) }
 
-    /// The newest version, as the lock file says that is at the path and in use; for readers that do not take part. Others
-    /// may have the database open by another name, with a lock file of that name.
+    /// The newest version according to the lock file at the path, if that is in use; for readers that do not join.
+    /// Other processes may have the database open by another name, with a lock file beside that name.
     func newestAtPath(_ header: FileHeader) -> UInt64? { shownAtPath(header, at: 512, inUse: true) }
 
-    /// A number of the lock file at the path, if that belongs to this database.
+    /// Reads a number from the lock file at the path, if that belongs to this database.
     private func shownAtPath(_ header: FileHeader, at offset: Int, inUse: Bool = false) -> UInt64? {
         guard let left = try? fileSystem.open(path, .readOnlyNoFollow) else { return nil }
         defer { left.close() }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Readers that write nothing: they keep a version by a shared lock on a byte of the database file, which the system
-// grants to whoever may read the file and takes back when the process ends.
+// Readers that write nothing, not even to the lock file. They keep a version by a shared lock on a byte of the database
+// file, which the system grants to every process that may read the file and releases when the process ends.
 //
 //   locked bytes of the database file: 2^62 + 2^56 + v keeps version v; v = 0 keeps everything from now on
 //
-// A reader first locks v = 0. The transaction that is running then may still give away what only versions before the
-// newest one need; all later ones keep everything. So whatever version the reader finds to be the newest stays whole.
-// It locks that one and unlocks v = 0. Writers ask for these locks once when a transaction begins.
+// A reader first locks v = 0. The transaction that is running at that moment may still reuse space that only versions
+// before the newest one need; all later transactions keep everything. So the version that the reader then finds to be
+// the newest stays intact. It locks that one and unlocks v = 0. Writers query these locks once, when a transaction
+// begins.
 
 import RegnumSystem
 
@@ -14,8 +15,8 @@ extension SharedFile {
     private static let firstPinByte = 1 << 62 + 1 << 56
     private static var pinBytes: Range<Int> { firstPinByte..<firstPinByte + Int(CommitSlot.versionLimit) }
 
-    /// Keeps a version while the database file is open here, or everything from now on if it is 0. False if the file
-    /// system has no locks.
+    /// Keeps a version as long as the database file is open here, or everything from now on if `version` is 0. Returns
+    /// false if the file system does not support locks.
     func keepAsReader(_ version: UInt64) throws(EngineError) -> Bool {
         do { return try database.tryLockShared(byte: Self.firstPinByte + Int(version)) } catch {
             if error.isUnsupportedLock { return false }
@@ -30,7 +31,7 @@ extension SharedFile {
         do { return try database.isLocked(bytes: Self.pinBytes) } catch { throw .system(error) }
     }
 
-    /// What such readers keep; nil if there are none. One call to the system then. Their processes are not known.
+    /// Returns what such readers keep; nil, after one system call, if there are none. Their process ids are unknown.
     func pinsOfReaders() throws(EngineError) -> OtherPins? {
         var (found, next) = (OtherPins(process: 0, pins: []), Self.pinBytes.lowerBound)
         do throws(SystemError) {

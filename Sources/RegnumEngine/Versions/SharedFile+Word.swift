@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a lock file, which anybody may overwrite: each tells whether it was written by one of us.
+// The numbers of a lock file, which any process may overwrite: check bits show whether Regnum wrote them.
 
 import Synchronization
 
 extension SharedFile {
-    /// A number below 2^48 and 16 bits that fit it and its place.
+    /// A number below 2^48 with 16 check bits computed from it and its offset.
     struct Word {
         let address: UnsafeMutablePointer<Atomic<UInt64>>
         let place: UInt64
 
-        /// The number at an offset of a lock file that lies at `base`.
+        /// The number at `offset` of a lock file mapped at `base`.
         init(_ base: UnsafeMutableRawPointer, at offset: Int) {
             address = (base + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
             place = UInt64(offset)
@@ -20,7 +20,7 @@ extension SharedFile {
             return value << 16 | (mixed >> 48 | 1)
         }
 
-        /// Nil where something else than a number has been written.
+        /// Nil if something other than a number was written.
         var checked: UInt64? {
             let word = address.pointee.load(ordering: .sequentiallyConsistent)
             return tagged(word >> 16) == word ? word >> 16 : nil
@@ -31,7 +31,7 @@ extension SharedFile {
             nonmutating set { address.pointee.store(tagged(newValue), ordering: .sequentiallyConsistent) }
         }
 
-        /// Sets what `change` makes of the number, unless that is nil.
+        /// Atomically replaces the number by `change` of it, unless that is nil. `change` may be called more than once.
         func update(_ change: (UInt64?) -> UInt64?) {
             var found = address.pointee.load(ordering: .sequentiallyConsistent)
             while let new = change(tagged(found >> 16) == found ? found >> 16 : nil) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `<path>.lock`: what the processes that have one file open tell each other. Nothing in it has to survive, and no
-// process that is killed at any instruction leaves anything in it to repair: a lock on a byte ends with its
-// process, and whoever needs a slot or a pin asks for the lock of its owner first.
+// `<path>.lock`, the lock file: state shared by the processes that have one database file open. None of it has to
+// survive a restart, and a process killed at any instruction leaves nothing to repair: a byte lock ends with its
+// process, and a process that needs a slot or a pin tests its owner's lock first.
 //
 //   offset size  meaning
 //        0    8  magic "RLCK" and layout 5
@@ -10,40 +10,41 @@
 //       64   16  device and inode of this very file
 //       80   16  device and inode of the database file
 //      512    8  number of the newest version (atomic)
-//      520    8  slots in use: none from this number on has ever been claimed (atomic)
+//      520    8  slots in use: no slot from this number on has ever been claimed (atomic)
 //      528    8  the last writer: number of its slot + 1 (atomic)
 //      536    8  number of the last version known to be durable (atomic)
-//      544    8  how many syncs have failed, in any process (atomic)
-//      552    8  how many had when the first commit was made that is not durable (atomic)
+//      544    8  number of failed syncs, in all processes (atomic)
+//      552    8  that number when the first commit was made that is not durable yet (atomic)
 //     4096  256 process slots of 1,024 bytes:
-//              0    8  oldest pin from which on everything is kept, where the 62 below do not suffice (atomic)
+//              0    8  oldest pin if the 62 below do not suffice: every version from it on is kept (atomic)
 //              8  496  pinned versions, 0 = none (atomic)
 //            504    8  process identifier (atomic)
-//            512    8  1 where the process wants to hear of commits (atomic)
-//            520    8  when the process began to write, in milliseconds of the machine's clock; 0 where it does not
-//            528   16  commits that have failed there and are shown: highest number, first page behind all of them;
-//                      0 where none is (atomic; `SharedFile+Failed.swift`)
+//            512    8  1 if the process wants to be notified of commits (atomic)
+//            520    8  when the process began to write, in milliseconds of the machine's clock; 0 if it is not writing
+//            528   16  failed commits that the process still shows: highest number, first page after all of them;
+//                      0 if none (atomic; `SharedFile+Failed.swift`)
 //
-// A byte at 1024 is written, and means nothing, after commits that other processes want to hear of: they watch the
-// file.
+// Processes that want to be notified of commits watch this file. A writer notifies them by writing the byte at 1024,
+// whose value has no meaning.
 //
-//   locked bytes, of the database file and not of this one, which may be deleted by anybody: 2^62 the writer ·
-//   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The last ones
+//   locked bytes, of the database file rather than of this one, which anybody may delete: 2^62 the writer ·
+//   2^62 + 1 opening · 2^62 + 1,000 + i the process of slot i, held as long as it has the file open. The slot bytes
 //   are locked in this file too, so that it is not taken over for another database file.
 //
-// Each number carries 16 bits of check (`Word`), so that what others have overwritten is recognised: a writer then
-// keeps everything, readers stay where they are, and the next writer puts the newest version's number back.
+// Each number carries 16 check bits (`Word`), so that overwritten numbers are recognised. A writer that finds one keeps
+// everything, readers stay at their version, and the next writer restores the newest version's number.
 //
-// Pinning: store the pin, then read the newest version again; if it has moved, pin that one. A writer collects pins
-// after it has the writer's lock and before it takes space, so it sees a pin or the reader sees its version.
+// Pinning: store the pin, then read the newest version again; if it has changed, pin that one instead. A writer
+// collects the pins after it has acquired the writer lock and before it allocates space, so either it sees a pin or the
+// reader sees its version.
 //
-// A look at the file's length comes before each use of the mapped bytes, and is most of what a use costs: so one call
-// does all that a step of a commit needs.
+// The length of the file is checked before the mapped bytes are accessed, and the check is most of the cost of an
+// access. So one call does everything that one step of a commit needs.
 
 import RegnumSystem
 
-/// One process's end of the shared file. Guard: the mutex of `VersionRegistry` for pins, the opening lock for
-/// `join` and `reset`; the rest is atomic or below the writer's lock.
+/// One process's handle of the lock file. Guard: the mutex of `VersionRegistry` for pins, the opening lock for `join`
+/// and `reset`; the rest is atomic or requires the writer lock.
 final class SharedFile: @unchecked Sendable {
     // Sendable: see above.
     static let byteCount = slotsOffset + slotCount * slotByteCount
@@ -69,11 +70,11 @@ final class SharedFile: @unchecked Sendable {
     let fileSystem: any FileSystem
     /// The database file, whose bytes are locked.
     let database: any File
-    /// Set by `join` or `reset`, before anybody else sees this object.
+    /// Set by `join` or `reset`, before this object is shared.
     private(set) var file: (any File)?
     private(set) var base = ZeroBytes.base
     private(set) var slot = -1
-    /// What `showFailed` has shown. Guard: the mutex of `VersionRegistry`.
+    /// What `showFailed` has published. Guard: the mutex of `VersionRegistry`.
     var failed = Failed()
     private let generation = ForkWatch.generation
 
@@ -85,15 +86,15 @@ final class SharedFile: @unchecked Sendable {
 
     deinit { leave() }
 
-    /// In the child of a fork everything here is the parent's.
+    /// False in the child of a fork, where everything here belongs to the parent.
     private var isOurs: Bool { generation == ForkWatch.generation }
 
-    /// Gives the slot back. Called before the database file, and with it the slot's lock, is closed.
+    /// Releases the slot. Called before the database file is closed, which would release the slot's lock.
     func leave() {
         guard isOurs else { return }
         if slot >= 0 {
             if isMapped { clearSlot(slot) }
-            // In this order: who opens sees no process whose lock file is in use by nobody.
+            // Before the lock file is closed: otherwise an opener could find a process whose lock file nobody uses.
             database.unlock(byte: Self.firstSlotByte + slot)
         }
         slot = -1
@@ -101,9 +102,9 @@ final class SharedFile: @unchecked Sendable {
         file = nil
     }
 
-    /// True where the memory can be touched: the file may have been cut by others, then it is lengthened again. Where
-    /// its length cannot be told it is asked for once more: while a version or a pin is not shown, others cannot join,
-    /// and may free pages that are still read.
+    /// True if the mapped memory may be accessed. If another process has truncated the file, it is extended again. The
+    /// length is queried once more if the first query fails: while a version or a pin is not published, others cannot
+    /// join and may free pages that are still read.
     var isMapped: Bool {
         guard let file, isOurs else { return false }
         guard let count = (try? file.byteCount()) ?? (try? file.byteCount()) else { return false }
@@ -113,8 +114,8 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Calls `body` while no other process opens the file, or, where it is shared, while those who do join the ones that
-    /// have it open. Throws `.busy` where that does not begin before `deadline`.
+    /// Calls `body` while no other process opens the file; with `isShared`, others may, but only to join the processes
+    /// that have it open. Throws `.busy` if `body` cannot start before `deadline`.
     func whileOpening<R>(
         isShared: Bool = false, until deadline: UInt64, _ body: () throws(EngineError) -> R
     ) throws(EngineError) -> R {
@@ -137,20 +138,20 @@ final class SharedFile: @unchecked Sendable {
         return try body()
     }
 
-    /// Calls `body` if no other process has the file open, and while none opens it.
+    /// Calls `body` if no other process has the file open, while preventing others from opening it.
     func ifAlone(_ body: () -> Void) {
         guard isOurs, (try? database.tryLock(byte: Self.openingByte)) == true else { return }
         defer { database.unlock(byte: Self.openingByte) }
         if (try? hasOthers()) == false, (try? hasReaders()) == false { body() }
     }
 
-    /// True if another process has this very file open, so that its state here counts and must be joined.
+    /// True if another process has this very file open, so that its shared state is valid and must be joined.
     func hasOthers() throws(EngineError) -> Bool {
         do { return try database.isLocked(bytes: Self.slotBytes) } catch { throw .system(error) }
     }
 
-    /// True where processes use the lock file beside this path. Another name of the database file may have led them to
-    /// one beside that name; or they are just leaving.
+    /// True if processes use the lock file at this path. They may have opened the database by another name, with a lock
+    /// file beside that name, or they may be about to close it.
     func isLockFileInUse() throws(EngineError) -> Bool {
         do throws(SystemError) {
             let found = try fileSystem.open(path, .readWriteNoFollow)
@@ -162,8 +163,8 @@ final class SharedFile: @unchecked Sendable {
         }
     }
 
-    /// Takes part in what others, who have the file open, tell each other. Throws `.lockFile` where the file beside
-    /// the database is not theirs. Below the opening lock.
+    /// Joins the processes that have the file open. Throws `.lockFile` if the file beside the database is not theirs.
+    /// Requires the opening lock.
     func join(_ header: FileHeader) throws(EngineError) {
         do {
             try open()
@@ -176,8 +177,8 @@ final class SharedFile: @unchecked Sendable {
         try claimSlot()
     }
 
-    /// As `join`, with the lock file that the others have open although it is not at its path any more: it was deleted or
-    /// replaced. False where the system does not show it.
+    /// As `join`, with the lock file that the other processes hold open although it was deleted or replaced at its
+    /// path. Returns false if the system does not offer access to it.
     func joinDeleted(_ header: FileHeader) throws(EngineError) -> Bool {
         for found in fileSystem.filesLocked(at: Self.slotBytes, besides: database.identity) {
             guard (try? found.byteCount()) ?? 0 >= Self.byteCount, let mapped = try? found.mapShared(Self.byteCount),
@@ -205,9 +206,9 @@ final class SharedFile: @unchecked Sendable {
         base = try opened.mapShared(Self.byteCount)
     }
 
-    /// Begins anew: nobody else has the file open. Below the opening lock. `permissions` are the database file's;
-    /// `isDurable` says that the newest version is known to be on the medium, else what is left by the last process
-    /// since the machine has started tells.
+    /// Initialises the shared state: no other process has the file open. Requires the opening lock. `permissions` are
+    /// the database file's. `isDurable` says that the newest version is known to be on stable storage; otherwise that
+    /// is taken from the state that the last process left since the machine started.
     func reset(
         _ header: FileHeader, newest: UInt64, isDurable: Bool, permissions: UInt32
     ) throws(EngineError) {
@@ -215,8 +216,8 @@ final class SharedFile: @unchecked Sendable {
         var hasFailed = false
         do {
             if try reuse(header, permissions) {
-                // Others who may use the database use this one too, whoever has made it. Where an access list cannot be
-                // kept its users come by the permissions that show: nothing of the data is in here.
+                // All users of the database may use this file too, whoever created it. If an access list cannot be
+                // preserved, its users get the permission bits that show: this file holds no data.
                 file?.takeAccess(of: database, asReplacement: true)
                 if durable == nil, isMapped, isValid(header) {
                     durable = self.durable.flatMap { $0 <= newest ? $0 : nil }
@@ -229,7 +230,7 @@ final class SharedFile: @unchecked Sendable {
             if error.kind == .exists, error.path == path { throw .foreignLockFile(path: path) }
             throw .system(error)
         }
-        // Calls to the system lie behind the last look at it.
+        // System calls have been made since the last length check.
         guard isMapped else { throw .lockFile(path: path) }
         clear(header)
         writeHead(header)
@@ -241,8 +242,8 @@ final class SharedFile: @unchecked Sendable {
         try claimSlot()
     }
 
-    /// Zeros everything that was in use, as far as the head is one that says so. Not pages that are zero: the first store
-    /// to a page of a mapped file is a fault, and so is the first look at some of them.
+    /// Zeroes everything that was in use, which is every slot if the head is not valid. Skips pages that are zero
+    /// already: the first store to a page of a mapped file is a page fault, and so are some first loads.
     private func clear(_ header: FileHeader) {
         let pageByteCount = FormatLimits.pageByteCount
         let used = isValid(header) ? slotsInUse : Self.slotCount
@@ -267,9 +268,10 @@ final class SharedFile: @unchecked Sendable {
         base.storeBytes(of: Self.magic, as: UInt64.self)
     }
 
-    /// Opens what an earlier process has left; false where it is better replaced: it is a link, it has another name too,
-    /// it can be read by others than the database, or processes use it for a database file that once had this name. Those that have used
-    /// it for this one are just leaving; what they have told must not be lost.
+    /// Opens the lock file that an earlier process has left. Returns false if it is better replaced: it is a symbolic
+    /// link, has another hard link, is accessible to more users than the database, or is in use for a database file
+    /// that once had this name. Processes that have used it for this database are about to exit; the state that they
+    /// recorded must be kept.
     private func reuse(_ header: FileHeader, _ permissions: UInt32) throws(SystemError) -> Bool {
         do throws(SystemError) {
             if let status = try fileSystem.status(path), status.linkCount > 1 {
@@ -291,14 +293,15 @@ final class SharedFile: @unchecked Sendable {
         return false
     }
 
-    /// Makes the file under another name first: nobody sees half of it, and who has the old one keeps it.
+    /// Creates the file under a temporary name: nobody sees half of it, and a process that has the old one open keeps
+    /// it.
     private func make() throws(SystemError) {
         let temporary = fileSystem.unusedPath(beside: path)
         let made = try fileSystem.open(temporary, .createNew(permissions: 0o600))
         do throws(SystemError) {
             try made.allocate(Self.byteCount)
             base = try made.mapShared(Self.byteCount)
-            // Before it has its name: a process that ends in between must not leave one that others cannot open.
+            // Before the rename: a process that ends in between must not leave a file that others cannot open.
             made.takeAccess(of: database, asReplacement: true)
             try fileSystem.rename(temporary, to: path)
         } catch {
@@ -309,21 +312,21 @@ final class SharedFile: @unchecked Sendable {
         file = made
     }
 
-    /// Takes a free slot, or that of a dead process.
+    /// Claims a free slot, or that of a dead process.
     private func claimSlot() throws(EngineError) {
         do {
             for i in 0..<Self.slotCount where try database.tryLock(byte: Self.firstSlotByte + i) {
-                // Who leaves the slot may have that of this file still.
+                // A process that is leaving the slot may still hold its byte in this file.
                 guard try file?.tryLock(byte: Self.firstSlotByte + i) != false else {
                     database.unlock(byte: Self.firstSlotByte + i)
                     continue
                 }
-                // It may have been cut meanwhile.
+                // The file may have been truncated meanwhile.
                 guard isMapped else { break }
                 clearSlot(i)
                 pinWord(i, Self.processWord).value = UInt64(CurrentProcess.id)
                 slot = i
-                // Others may join at this moment.
+                // Other processes may join at the same time.
                 word(at: 520).update { $0.map { $0 < i + 1 } == true ? UInt64(i + 1) : nil }
                 return
             }
@@ -338,7 +341,7 @@ final class SharedFile: @unchecked Sendable {
 
     private func word(at offset: Int) -> Word { Word(base, at: offset) }
 
-    /// Word 0 of a slot is the floor, the others but the last are pins.
+    /// Word 0 of a slot is the oldest pin if the others do not suffice; the next 62 are pins.
     func pinWord(_ slot: Int, _ word: Int) -> Word {
         self.word(at: Self.slotsOffset + slot * Self.slotByteCount + word * 8)
     }
@@ -350,14 +353,14 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Versions
 
-    /// Number of the newest version; nil where the file has been damaged. A look at the file's length and a load.
+    /// Number of the newest version; nil if the file is damaged. Costs a length check and a load.
     var newest: UInt64? {
         get { isMapped ? word(at: 512).checked : nil }
         set { if isMapped { word(at: 512).value = newValue ?? 0 } }
     }
 
-    /// Shows a version as pinned by this process. `pins` are all it pins, this one included or not: where there is
-    /// no free word, everything from the oldest on is kept.
+    /// Publishes a version as pinned by this process. `pins` are all versions it pins, with or without this one: if
+    /// there is no free word, every version from the oldest on is kept.
     func pin(_ number: UInt64, among pins: some Collection<UInt64>) {
         guard slot >= 0, isMapped else { return }
         show(number, among: pins)
@@ -377,7 +380,7 @@ final class SharedFile: @unchecked Sendable {
         pinWord(slot, 0).value = min(number, pins.min() ?? number)
     }
 
-    /// Writes all words of the slot again after damage.
+    /// Rewrites all words of the slot after damage.
     private func showAll(_ pins: some Collection<UInt64>, _ number: UInt64) {
         let all = Set(pins).union([number]).sorted()
         pinWord(slot, 0).value = all[0]
@@ -387,7 +390,7 @@ final class SharedFile: @unchecked Sendable {
         writeFailed()
     }
 
-    /// `remaining` are the versions this process still pins.
+    /// `remaining` are the versions that this process still pins.
     func unpin(_ number: UInt64, remaining: some Collection<UInt64>) {
         guard slot >= 0, isMapped else { return }
         for word in 1...Self.pinsPerSlot where pinWord(slot, word).checked == number {
@@ -403,18 +406,18 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Listening
 
-    /// What to watch to hear of the commits of others.
+    /// The path to watch for commits of other processes.
     var watchedPath: String { path }
 
-    /// Whether this process wants to hear of the commits of others. It ends with the process's slot.
+    /// Whether this process wants to be notified of commits by others. Reset when the slot is released.
     func listen(_ wanted: Bool) {
         if slot >= 0, isMapped { pinWord(slot, Self.listeningWord).value = wanted ? 1 : 0 }
     }
 
-    /// Lets the others hear of a commit. A look at each slot where nobody listens.
+    /// Notifies other processes of a commit. Costs one load per slot if none listens.
     private func ring() {
         for i in 0..<slotsInUse where i != slot && pinWord(i, Self.listeningWord).value == 1 {
-            // Who is not told looks for himself after a second.
+            // If the write fails, listeners find out by polling, within a second.
             withUnsafeBytes(of: UInt8(1)) { try? file?.write($0, at: Self.bellOffset) }
             return
         }
@@ -422,7 +425,7 @@ final class SharedFile: @unchecked Sendable {
 
     // MARK: Writing
 
-    /// Waits for the writer's lock among processes; false where it is not to be had before `deadline`.
+    /// Waits for the writer lock among processes; false if it was not acquired before `deadline`.
     func lockWriter(until deadline: UInt64 = Gate.never) throws(EngineError) -> Bool {
         do throws(SystemError) {
             if deadline == Gate.never {
@@ -435,7 +438,7 @@ final class SharedFile: @unchecked Sendable {
         return true
     }
 
-    /// As `lockWriter`; false where it would wait.
+    /// As `lockWriter`; false if it would have to wait.
     func tryLockWriter() throws(EngineError) -> Bool {
         do {
             guard try database.tryLock(byte: Self.writerByte) else { return false }
@@ -450,16 +453,16 @@ final class SharedFile: @unchecked Sendable {
         database.unlock(byte: Self.writerByte)
     }
 
-    /// For those who wait: nothing depends on it.
+    /// Records when this process began to write. Informational only, for processes that wait.
     private func showWriting(_ isWriting: Bool) {
         guard slot >= 0, isMapped else { return }
         pinWord(slot, Self.writingWord).value = isWriting ? MonotonicClock.now() / 1_000_000 : 0
     }
 
-    /// Another process that writes, by what it says.
+    /// Another process that is writing, according to its slot.
     var otherWriter: WriterNote? {
         guard isMapped else { return nil }
-        // All that is there before the first call to the system, as in `pinsOfOthers`.
+        // Read all words before the first system call, as in `pinsOfMembers`.
         let writers = (0..<slotsInUse).compactMap { i -> (slot: Int, since: UInt64, process: UInt64)? in
             let since = pinWord(i, Self.writingWord).value
             return i == slot || since == 0 ? nil : (i, since, pinWord(i, Self.processWord).value)
@@ -470,17 +473,17 @@ final class SharedFile: @unchecked Sendable {
         return nil
     }
 
-    /// What a writer finds.
+    /// The shared state that a writer reads when it starts.
     struct Entry {
         var newest: UInt64
-        /// Whether this process was the last one to write.
+        /// True if this process was the last one to write.
         var isOurs: Bool
-        /// The last version known to be durable; nil where that is not known.
+        /// The last version known to be durable; nil if unknown.
         var durable: UInt64?
     }
 
-    /// What a writer must know of the others; nil where the file has been damaged, or is an older one than that of the
-    /// version `known`. Below the writer's lock.
+    /// Returns what a writer must know of other processes; nil if the file is damaged, or shows a version older than
+    /// `known`. Requires the writer lock.
     func enter(_ header: FileHeader, knowing known: UInt64) -> Entry? {
         guard slot >= 0, isMapped, isValid(header), let newest = word(at: 512).checked, newest >= known,
             word(at: 520).checked != nil
@@ -491,10 +494,10 @@ final class SharedFile: @unchecked Sendable {
         return Entry(newest: newest, isOurs: isOurs, durable: word(at: Self.durableOffset).checked)
     }
 
-    /// True where other processes have, or had, the file open.
+    /// True if other processes have, or have had, the file open.
     var hasCompany: Bool { isMapped && slotsInUse > 1 }
 
-    /// Shows a new version to all; `unshown` are versions of it and before it that this process pins.
+    /// Publishes a new version; `unshown` are versions up to it that this process pins and has not published.
     func publish(_ number: UInt64, isDurable: Bool, unshown: [UInt64], among pins: some Collection<UInt64>) {
         guard slot >= 0, isMapped else { return }
         for number in unshown { show(number, among: pins) }
@@ -503,19 +506,19 @@ final class SharedFile: @unchecked Sendable {
         ring()
     }
 
-    /// Also without the writer's lock: another process may know of a newer one by now.
+    /// May be called without the writer lock: another process may have recorded a newer version by now.
     func noteDurable(_ number: UInt64) {
         if isMapped { word(at: Self.durableOffset).update { $0.map { $0 >= number } == true ? nil : number } }
     }
 
-    /// How many syncs have failed; nil where the file has been damaged.
+    /// Number of failed syncs; nil if the file is damaged.
     var failureCount: UInt64? { isMapped ? word(at: Self.failuresOffset).checked : nil }
 
-    /// The last version known to be durable; nil where the file has been damaged.
+    /// The last version known to be durable; nil if the file is damaged.
     var durable: UInt64? { isMapped ? word(at: Self.durableOffset).checked : nil }
 
-    /// True where a sync has failed since the first commit that is not durable. The number noted may be that of an
-    /// earlier one: if none has failed since then, none has since the other.
+    /// True if a sync has failed since the first commit that is not durable. The number noted may be that of an earlier
+    /// commit: if no sync has failed since that one, none has failed since the later one.
     var hasFailedSinceUnsynced: Bool {
         guard isMapped, let noted = word(at: Self.unsyncedFailuresOffset).checked,
             let now = word(at: Self.failuresOffset).checked
@@ -523,7 +526,7 @@ final class SharedFile: @unchecked Sendable {
         return noted != now
     }
 
-    /// A commit has been published that is not durable, the first since all were; `failures` had failed before it.
+    /// Records that the first non-durable commit was published since all were durable; `failures` had failed before it.
     func noteUnsynced(_ failures: UInt64?) {
         if let failures, isMapped { word(at: Self.unsyncedFailuresOffset).value = failures }
     }
@@ -532,8 +535,8 @@ final class SharedFile: @unchecked Sendable {
         if isMapped { word(at: Self.failuresOffset).update { (($0 ?? 0) + 1) & (1 << 47 - 1) } }
     }
 
-    /// Writes the head again after damage. Pins of others count as unknown until they have been written again.
-    /// Below the writer's lock.
+    /// Rewrites the head after damage. Pins of other processes count as unknown until they publish them again. Requires
+    /// the writer lock.
     func restore(_ header: FileHeader, newest: UInt64, pins: some Collection<UInt64>) {
         guard isMapped, slot >= 0 else { return }
         showAll(pins, newest)
@@ -547,18 +550,18 @@ final class SharedFile: @unchecked Sendable {
         writeHead(header)
     }
 
-    /// What another process that has the file open pins.
+    /// The pins of another process that has the file open.
     struct OtherPins {
         var process: UInt64
-        /// Ascending; those above `floor` may be more.
+        /// Ascending; there may be more above `floor`.
         var pins: [UInt64]
-        /// From here on everything is kept; 0 where the slot was damaged.
+        /// The oldest pin if not all are listed: every version from it on is kept. 0 if the slot was damaged.
         var floor: UInt64?
         var failed = Failed()
     }
 
-    /// The pins of other processes. Pins of processes that have ended are cleared. Below the writer's lock where
-    /// space is given away for it; for information at any time.
+    /// Returns the pins of other processes. Clears the slots of processes that have ended. Requires the writer lock if
+    /// space is freed because of the result; for information, may be called at any time.
     func pinsOfOthers() throws(EngineError) -> [OtherPins] {
         let readers = try pinsOfReaders()
         return try pinsOfMembers() + (readers.map { [$0] } ?? [])
@@ -566,7 +569,7 @@ final class SharedFile: @unchecked Sendable {
 
     private func pinsOfMembers() throws(EngineError) -> [OtherPins] {
         guard isMapped else { return try hasOthers() ? [OtherPins(process: 0, pins: [], floor: 0)] : [] }
-        // All that is there before the first call to the system: the file may be cut while such a call is made.
+        // Read all words before the first system call: the file may be truncated while such a call runs.
         typealias Shown = (slot: Int, process: UInt64, words: [UInt64?], failed: Failed)
         let shown = (0..<slotsInUse).compactMap { i -> Shown? in
             if i == slot { return nil }
@@ -577,7 +580,7 @@ final class SharedFile: @unchecked Sendable {
         do {
             for (i, process, words, failed) in shown {
                 guard try database.isLocked(byte: Self.firstSlotByte + i) else {
-                    // Claimed only with this lock: whoever takes the slot clears it too.
+                    // A slot is claimed only with this lock, and its new owner clears it too.
                     if try database.tryLock(byte: Self.firstSlotByte + i) {
                         if isMapped { clearSlot(i) }
                         database.unlock(byte: Self.firstSlotByte + i)

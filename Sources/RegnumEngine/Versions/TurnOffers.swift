@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns to write that are held for somebody who did not wait for them on his own thread.
+// Hand-off of the writer lock to an asynchronous writer that does not block its own thread to acquire it.
 //
-//     offerTurn waits for the gate ──▶ offered ──accept──▶ the session it was meant for writes
-//                                        └────take────▶ whoever begins a write first; `onTaken` asks anew
+//     offerTurn waits for the lock ──▶ offered ──accept──▶ the session it was meant for writes
+//                                        └────take────▶ the next thread to begin a write; `onTaken` asks again
 //
-// A thread that begins a write must never wait for a turn that is offered to itself. So a turn is only offered while
-// nobody waits at the gate, and whoever comes while it is offered takes it.
+// A thread that begins a write must never wait for a lock that is offered to itself. So the lock is only offered while
+// no thread waits for it, and the first thread that asks for it while it is offered takes it.
 
 import RegnumSystem
 
-/// Any thread. State: `waiting` and `offer`, guarded by the mutex, which is never held while `onTaken` runs.
+/// Thread-safe. State: `waiting` and `offer`, guarded by the mutex, which is never held while `onTaken` runs.
 final class TurnOffers: Sendable {
     private struct Offer {
         let number: UInt64
@@ -21,8 +21,8 @@ final class TurnOffers: Sendable {
     }
     private let state = Lock(State())
 
-    /// True where a turn was offered, which is the caller's now. Else the caller waits at the gate, and tells with
-    /// `hasEntered` when it is through.
+    /// Takes an offered writer lock; true if there was one, and the caller holds it now. Otherwise the caller must wait
+    /// for the lock, and call `hasEntered` when it has it.
     func take() -> Bool {
         let offer = state.withLock { state -> Offer? in
             defer { state.offer = nil }
@@ -36,7 +36,7 @@ final class TurnOffers: Sendable {
 
     func hasEntered() { state.withLock { $0.waiting -= 1 } }
 
-    /// Offers the turn that the caller has; false where somebody waits at the gate.
+    /// Offers the writer lock that the caller holds; false if a thread is waiting for it.
     fileprivate func make(_ number: UInt64, _ onTaken: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.waiting == 0 else { return false }
@@ -45,7 +45,7 @@ final class TurnOffers: Sendable {
         }
     }
 
-    /// True where the turn of that number was still offered: it is the caller's now.
+    /// Takes the lock offered as `number`; true if it was still offered, and the caller holds it now.
     func accept(_ number: UInt64) -> Bool {
         state.withLock { state in
             guard state.offer?.number == number else { return false }
@@ -56,9 +56,9 @@ final class TurnOffers: Sendable {
 }
 
 extension Database {
-    /// Waits for the writer's turn and leaves it offered under `number`, for `Session.beginWrite(acceptingTurn:)` or
-    /// `declineTurn`. Whoever begins a write first has it: where that is another one, `onTaken` is called on that
-    /// thread. Any thread; one turn is offered at a time.
+    /// Waits for the writer lock and leaves it offered as `number`, for `Session.beginWrite(acceptingTurn:)` or
+    /// `declineTurn`. If another thread begins a write first, it takes the lock and calls `onTaken`. Any thread; only
+    /// one offer exists at a time.
     package func offerTurn(_ number: UInt64, onTaken: @escaping @Sendable () -> Void) throws(EngineError) {
         while true {
             try enterWriter()
@@ -68,7 +68,7 @@ extension Database {
         }
     }
 
-    /// Gives an offered turn back; false where it is not offered any more.
+    /// Releases an offered writer lock; false if it is no longer offered.
     package func declineTurn(_ number: UInt64) -> Bool {
         guard offers.accept(number) else { return false }
         leaveWriter()

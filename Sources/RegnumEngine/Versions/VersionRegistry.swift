@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which committed version is the newest, and which older ones somebody still reads: in this process by count, in
-// other processes through the shared file.
+// The newest committed version, and the older ones that are still read: in this process by pin count, in other
+// processes through the lock file.
 
 import RegnumSystem
 import Synchronization
@@ -24,7 +24,7 @@ package struct Version: Sendable, Equatable {
     }
 }
 
-/// Where in a program a session was made.
+/// The source location where a session was opened or frozen.
 package struct SessionOrigin: Sendable {
     package enum Act: Sendable { case opened, frozen }
     package var act: Act
@@ -38,26 +38,26 @@ package struct SessionOrigin: Sendable {
 
     var frozen: SessionOrigin { SessionOrigin(.frozen, fileID: fileID, line: line) }
 
-    /// That of a session which is opened for the sake of this one, whether that was frozen or not.
+    /// The origin of a session opened on behalf of this one, whether this one was opened or frozen.
     package var opened: SessionOrigin { SessionOrigin(.opened, fileID: fileID, line: line) }
 }
 
-/// A session of this process and the version that it keeps readable.
+/// A session of this process and the version that it keeps.
 package struct SessionPin: Sendable {
     package var version: UInt64
     package var origin: SessionOrigin?
-    /// `MonotonicClock` when the session came to the version.
+    /// The `MonotonicClock` time at which the session moved to the version.
     package var since: UInt64
 }
 
-/// Any thread. State: the newest version known here, pin counts and sessions, guarded by the mutex.
+/// Thread-safe. State: the newest version known here, pin counts and sessions, guarded by the mutex.
 package final class VersionRegistry: Sendable {
     private struct State {
         var newest: Version
         var pins: [UInt64: Int] = [:]
-        /// Pinned versions that are not yet published, nor shown as pinned to other processes.
+        /// Pinned versions that are neither published nor shown as pinned to other processes yet.
         var unshown: [UInt64] = []
-        /// Pinned versions that will never be published, and that other processes keep clear of.
+        /// Pinned versions that will never be published and whose pages other processes avoid.
         var failed: [UInt64] = []
         /// By the address of the session's state.
         var sessions: [UInt: SessionPin] = [:]
@@ -65,14 +65,15 @@ package final class VersionRegistry: Sendable {
 
     private let state: Lock<State>
     private let newestNumber: Atomic<UInt64>
-    /// Nil where no other process can have the file open.
+    /// Nil if no other process can have the file open.
     private let shared: SharedFile?
-    /// Reads a version that another process has committed from its slot; nil where it is no longer the newest.
+    /// Reads a version committed by another process from its slot; nil if it is no longer the newest.
     private let load: @Sendable (UInt64) throws(EngineError) -> Version?
-    /// Finishes a commit of which only the number is missing, unless somebody is at it: then it lets some time pass. The
-    /// number is that of the version of which there is no slot. Set once, before anybody else sees this object.
+    /// Publishes a commit whose slot is written but whose number is not; if another process is doing so, it only waits
+    /// for a moment. The argument is the number of the version that has no slot any more. Set once, before this object
+    /// is shared.
     nonisolated(unsafe) var finish: (UInt64) throws(EngineError) -> Void = { _ in }
-    /// Called when nobody shows a version any more that was never published. Set as `finish`.
+    /// Called when the last pin of a version that was never published is released. Set once, like `finish`.
     nonisolated(unsafe) var onUnpinnedUnpublished: () -> Void = {}
 
     private let mutant: ProtocolMutant?
@@ -88,24 +89,24 @@ package final class VersionRegistry: Sendable {
         self.load = load
     }
 
-    /// Number of the newest version. Where the shared file is damaged, or somebody has put an older one in its place, of
-    /// the newest that this process knows.
+    /// The number of the newest version. If the lock file is damaged or was replaced by an older one, that of the
+    /// newest version known to this process.
     package var latestNumber: UInt64 {
         let known = newestNumber.load(ordering: .acquiring)
         guard let shown = shared?.newest else { return known }
-        // That bug has no effect but for what others are shown.
+        // This seeded bug affects only what other processes are shown.
         return mutant == .unfinishedNotPublished ? shown : max(shown, known)
     }
 
-    /// The newest version that this process knows.
+    /// The newest version known to this process.
     package var newest: Version { state.withLock { $0.newest } }
 
-    /// Keeps the newest version readable until `unpin`.
+    /// Pins the newest version: it stays readable until `unpin`.
     package func pinNewest() throws(EngineError) -> Version {
         while true {
             let number = latestNumber
             if let version = try tryPinNewest() { return version }
-            // Its slot is written over and the next number is not there: a process is at it, or has ended there.
+            // Its slot is overwritten and the next number is not published: a process is doing so, or ended before.
             try finish(number)
         }
     }
@@ -136,7 +137,7 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Keeps a version readable that is not published yet, or has been by now.
+    /// Pins a version that is not published yet, or has been published by now.
     func pin(_ number: UInt64) {
         state.withLock { state in
             if state.pins[number] == nil {
@@ -150,7 +151,7 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Takes notice of the newest version that another process has made. Guard: the gate.
+    /// Records the newest version that another process has committed. Requires the writer lock.
     func learn(_ version: Version) {
         state.withLock { state in
             state.newest = version
@@ -158,7 +159,7 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Keeps a version readable that is pinned already.
+    /// Adds a pin to a version that is pinned already.
     package func pinAgain(_ version: Version) {
         state.withLock { state in
             precondition(state.pins[version.number, default: 0] > 0, "pinning a version that nobody holds")
@@ -186,12 +187,12 @@ package final class VersionRegistry: Sendable {
         if isUnpublished { onUnpinnedUnpublished() }
     }
 
-    /// True while a session shows a version that other processes know nothing of.
+    /// True while a session shows a version unknown to other processes.
     var isUnpublishedPinned: Bool { state.withLock { !$0.unshown.isEmpty } }
 
-    /// Lets other processes know of what they know nothing of and is pinned, which has failed and will never be
-    /// published: that they keep clear of it, whose pages end before `end`. False where they cannot be told. Below the
-    /// writer's lock.
+    /// Publishes the pinned versions that have failed, and so will never be published as commits: other processes then
+    /// avoid their pages, which end before `end`. Returns false if other processes cannot be informed. Requires the
+    /// writer lock.
     func showFailed(end: UInt64) -> Bool {
         state.withLock { state in
             guard let shared, let last = state.unshown.max(),
@@ -205,13 +206,13 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Shows a new version to readers, pinned once for its writer.
+    /// Publishes a new version, pinned once for its writer.
     package func publishPinned(_ version: Version) {
         pin(version.number)
         publish(version, isDurable: false)
     }
 
-    /// Shows a new version to readers.
+    /// Publishes a new version to readers.
     func publish(_ version: Version, isDurable: Bool) {
         state.withLock { state in
             state.newest = version
@@ -222,15 +223,15 @@ package final class VersionRegistry: Sendable {
         }
     }
 
-    /// Writes what the processes share again after somebody has damaged it. Below the writer's lock.
+    /// Rewrites the shared state after it was damaged. Requires the writer lock.
     func restore(_ header: FileHeader, newest number: UInt64) {
         state.withLock { state in shared?.restore(header, newest: number, pins: state.pins.keys) }
     }
 
-    /// Numbers of the versions that are pinned in this process, ascending.
+    /// Numbers of the versions pinned in this process, ascending.
     package var pinned: [UInt64] { state.withLock { $0.pins.keys.sorted() } }
 
-    /// The oldest version that is pinned in this process, by somebody else than one that pins `number` once.
+    /// The oldest version pinned in this process, not counting one pin of `number`.
     func oldestPinned(but number: UInt64) -> UInt64? {
         state.withLock { state in
             var oldest: UInt64?
@@ -243,7 +244,7 @@ package final class VersionRegistry: Sendable {
 
     // MARK: Who pins
 
-    /// Notes which version a session is at; nil: the session ends.
+    /// Records the version that a session is at; nil: the session ends.
     func note(_ session: UInt, at version: UInt64?, _ origin: SessionOrigin?) {
         state.withLock { state in
             state.sessions[session] = version.map {

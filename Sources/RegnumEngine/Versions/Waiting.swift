@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long processes and threads wait for each other, and what the error says of those who were waited for.
+// How long processes and threads wait for each other, and the error that names those that were waited for.
 
 import RegnumSystem
 
 extension Database.OpenOptions {
-    /// How long an opening waits for others who open, compact or delete the file, unless something else is set.
+    /// Nanoseconds that an opening waits for processes that open, compact or delete the file, if `busyTimeout` is nil.
     static let openingTimeout: UInt64 = 30_000_000_000
 
-    /// `MonotonicClock` when an opening that begins now has waited long enough.
+    /// The `MonotonicClock` time at which an opening that starts now gives up.
     var openingDeadline: UInt64 { Self.deadline(busyTimeout ?? Self.openingTimeout) }
 
     /// As `openingDeadline`, for a write.
@@ -20,7 +20,7 @@ extension Database.OpenOptions {
 }
 
 extension SharedFile {
-    /// Who holds the lock of a byte of the database file, in words.
+    /// Describes the processes that hold the lock on a byte of the database file.
     func holders(of byte: Int) -> String {
         let holders = LockHolder.find(database.identity, byte: byte).map(\.words)
         return holders.isEmpty ? "a process that this one may not look into" : holders.joined(separator: ", ")
@@ -28,7 +28,7 @@ extension SharedFile {
 }
 
 extension Database {
-    /// Why a write that began to wait at `begin` does not wait any longer.
+    /// The error of a write that began to wait at `begin` and has timed out.
     func busyError(since begin: UInt64) -> EngineError {
         let now = MonotonicClock.now()
         func seconds(_ since: UInt64) -> String {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who has the writer's turn, for those who wait for it long.
+// The holder of the writer lock, reported to those that wait for it for long.
 
 import RegnumSystem
 
-/// Who writes, as far as it is known.
+/// The holder of the writer lock, as far as known.
 package struct WriterNote: Sendable {
     package enum Holder: Sendable {
         /// A thread of this process, by `CurrentThread.id`.
         case thread(UInt)
-        /// Nobody yet: the turn is offered to an asynchronous write.
+        /// No thread yet: the lock is offered to an asynchronous write.
         case offered
         /// Another process, by its identifier.
         case process(UInt64)
     }
     package var holder: Holder
-    /// Where the session was made.
+    /// The source location where the session was opened.
     package var origin: SessionOrigin?
-    /// `MonotonicClock` when it got the turn.
+    /// The `MonotonicClock` time at which the lock was acquired.
     package var since: UInt64
 
     init(_ holder: Holder, origin: SessionOrigin? = nil, since: UInt64 = MonotonicClock.now()) {
@@ -26,29 +26,29 @@ package struct WriterNote: Sendable {
     }
 }
 
-/// Where whoever waits for the writer's turn can be watched. Any thread.
+/// A hook that observes threads waiting for the writer lock. Any thread.
 package final class WriterWait: Sendable {
-    /// That of the process.
+    /// The instance of this process.
     package static let shared = WriterWait()
 
     private struct Watch {
-        // A struct, because a function that is read from a lock through `inout` is wrapped once more at each reading:
-        // each wait would take more of the stack than the one before.
+        // A struct, because a function that is read from a lock through `inout` is wrapped once more at each read: each
+        // wait would take more stack than the one before.
         let begin: @Sendable (Database) -> (@Sendable () -> Void)
     }
     private let watch = Lock<Watch?>(nil)
 
-    /// Nanoseconds that a thread of this process waits for another one before that is watched, which costs more than most
-    /// waits take.
+    /// Nanoseconds that a thread waits for another thread of this process before `begin` is called, which costs more
+    /// than most waits take.
     static let patience: UInt64 = 10_000_000
 
-    /// Sets what is called where a thread has waited for a moment and goes on waiting, on that thread; it returns what is
-    /// called at the end.
+    /// Sets the function that is called on a thread that has waited for a moment and keeps waiting. The function that
+    /// it returns is called when the wait ends.
     package func set(_ begin: @escaping @Sendable (Database) -> (@Sendable () -> Void)) {
         watch.withLock { $0 = Watch(begin: begin) }
     }
 
-    /// Runs `body`, which waits.
+    /// Runs `body`, which waits, between the two functions.
     func during<R, Failure: Error>(
         _ database: Database, _ body: () throws(Failure) -> R
     ) throws(Failure) -> R {
@@ -59,9 +59,9 @@ package final class WriterWait: Sendable {
 }
 
 extension Database {
-    /// To be called with the turn.
+    /// Requires the writer lock.
     func noteWriter(_ note: WriterNote?) { writer.withLock { $0 = note } }
 
-    /// Who has the turn; nil where nobody has it, or it cannot be known.
+    /// The holder of the writer lock; nil if nobody holds it or the holder is unknown.
     package var writerNote: WriterNote? { shared?.otherWriter ?? writer.withLock { $0 } }
 }
