@@ -2,7 +2,7 @@
 // An ordered sequence of keys in chunks. Finding, inserting and removing an element costs O(log n + chunk), and its
 // position is known without counting. Each element takes the 8 bytes of its key, and at most as much again if chunks
 // are half empty. The mark of the first element of each chunk is cached once requested, so that most of a search does
-// not visit objects, which are scattered over the file.
+// not visit the objects, which are scattered.
 
 import RegnumEngine
 import RegnumQuery

@@ -35,7 +35,7 @@ package final class ObservedQuery {
     private let reads: QueryRegion?
     /// Nil for key order.
     private let order: RowOrder?
-    /// The current result; empty for a whole table.
+    /// The latest result; empty for a whole table.
     private var keys = KeyChunks([])
     private let chunkLength: Int
     /// The row stamps of all tables that the result depends on, at the version last delivered.
@@ -139,7 +139,7 @@ package final class ObservedQuery {
         return try session.table(table)?.key(atPosition: position)
     }
 
-    // MARK: Another thread's look
+    // MARK: Background diff
 
     /// True if the changes require the whole query to run again, at a cost that grows with the table.
     package func runsAgain(behind walk: RegionWalk) throws(EngineError) -> Bool {
@@ -164,7 +164,7 @@ package final class ObservedQuery {
         told = twin.told
     }
 
-    // MARK: What came, went and moved
+    // MARK: Insertions, deletions and moves
 
     private func deciding(_ reads: QueryRegion, _ walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
         if decidedWalk === walk { return decided }
@@ -173,7 +173,7 @@ package final class ObservedQuery {
         return decided
     }
 
-    /// True if each deciding object is to be evaluated by itself.
+    /// True if each deciding object is evaluated by itself.
     private func isOneByOne(_ deciding: Set<ObjectKey>, _ reads: QueryRegion) -> Bool {
         reads.isEachForItself && deciding.count <= Self.fewest + keys.count / 32
     }
@@ -271,7 +271,7 @@ package final class ObservedQuery {
         return changes
     }
 
-    // MARK: What stayed and counts as changed
+    // MARK: Modifications
 
     /// Old positions of the modified elements. All elements are at their new positions already.
     private func modifications(_ modified: Set<ObjectKey>, _ walk: RegionWalk) throws(EngineError) -> [Int] {

@@ -184,7 +184,6 @@ extension RealmCollection {
     /// Calls `block` once with the current collection, and then after each change to it.
     ///
     /// - Parameters:
-    /// - Parameters:
     ///   - keyPaths: properties of the elements, such as "name" or "owner.name": only changes to these count as
     ///     modifications. Nil: all properties, and those of linked objects to depth 4. Insertions and deletions always
     ///     count.

@@ -286,7 +286,7 @@ final class RealmNotifier: @unchecked Sendable {
         if !entries.isEmpty { schedule() }
     }
 
-    // MARK: Another thread's look
+    // MARK: Background diff
 
     /// Advances to the version to deliver and returns whether the Realm has moved; nil if the diff was handed to
     /// another thread and the Realm stays at its version.
@@ -405,7 +405,7 @@ final class RealmNotifier: @unchecked Sendable {
         return true
     }
 
-    // MARK: Telling
+    // MARK: Delivery
 
     private func tellChange(_ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
         owesChange = false
@@ -557,7 +557,7 @@ final class RealmNotifier: @unchecked Sendable {
             return nearWalk.walk
         }
         let watched = watchedTables(core.session)
-        // Empty if the versions are equal and only an observer with an older baseline is to be asked.
+        // Empty if the versions are equal and only an observer with an older baseline has to be asked.
         let changes = try core.session.changes(since: baseline) { watched.contains($0) }
         return RegionWalk(older: baseline, newer: core.session, changes: changes)
     }

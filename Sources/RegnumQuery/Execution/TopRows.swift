@@ -42,7 +42,7 @@ struct TopRows {
         self.limit = limit
         self.isTail = isTail
         capacity = max(512, limit * 4)
-        // Keys behind links, and keys that are not ordered by their bytes, are only compared in the sort.
+        // Keys reached through links, and keys that are not ordered by their bytes, are only compared in the sort.
         coarse = Array(
             self.keys.prefix {
                 $0.links.isEmpty && !$0.isFolded && $0.type != .decimal128 && $0.type != .mixed

@@ -35,7 +35,7 @@ package struct PredicateParser {
         self.arguments = arguments
     }
 
-    // MARK: Words
+    // MARK: Tokens
 
     private mutating func advance() throws(QueryError) {
         position = lexer.skipBlanks()

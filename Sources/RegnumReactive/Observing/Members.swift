@@ -5,7 +5,7 @@
 #if canImport(Combine) || Publishers
     public import Regnum
 
-    // MARK: Telling that there was a change
+    // MARK: Change signals
 
     extension Realm {
         /// Sends after each commit that becomes visible in this Realm.
@@ -165,7 +165,7 @@
         }
     }
 
-    // MARK: By functions
+    // MARK: Free functions
 
     /// Sends the object after each change to its properties, or to those that the key paths name. Finishes when the
     /// object is deleted.

@@ -86,7 +86,7 @@
         }
 
         func cancel() {
-            // Released outside the lock: both deinitializers may run user code.
+            // Released outside the lock: releasing the state may run user code.
             let ended = state.withLock { state -> State in
                 let ended = state
                 state.subscriber = nil

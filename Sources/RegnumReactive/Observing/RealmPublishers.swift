@@ -11,8 +11,8 @@
 
     /// The publishers of Realms, objects and collections.
     public enum RealmPublishers {
-        /// A publisher of changes. The observation begins and ends with the subscription; it runs on the current thread
-        /// or, with `subscribe(on:)`, on a queue, and values arrive there.
+        /// A publisher of changes. The observation begins and ends with the subscription; it runs on the subscribing
+        /// thread or, with `subscribe(on:)`, on a queue, and values arrive there.
         ///
         /// The number of values never exceeds the subscriber's demand. Values without demand are buffered: all changes,
         /// in order, but only the latest collection, object or plain signal.
@@ -130,7 +130,7 @@
             SectionedResultsChangesetWithToken<Collection, T>
     }
 
-    /// The queue behind a scheduler; nil for other schedulers.
+    /// The dispatch queue of a scheduler; nil for other schedulers.
     func dispatchQueue<S: Scheduler>(of scheduler: S) -> DispatchQueue? {
         #if !canImport(Combine)
             if let wrapper = scheduler as? DispatchQueue.OCombine { return wrapper.queue }
