@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses text and arguments into a predicate: the part of NSPredicate's grammar that RealmSwift supports.
 
-/// Conditions are parsed without recursion. Operands, of which a SUBQUERY contains conditions, are parsed by recursive
-/// descent up to a limit, so that no text overflows the stack. O(length of the text).
+/// Conditions are parsed without recursion. Operands are parsed by recursive descent, because a SUBQUERY contains
+/// conditions; a nesting limit ensures that no text overflows the stack. O(length of the text).
 package struct PredicateParser {
     /// The maximum nesting of parentheses and NOT.
     package static let nestingLimit = 20_000
