@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a delivery needs to know, found out on another thread: what has changed between two versions, where the
-// elements of observed queries are now, and what queries find that are to be observed from now on.
+// The data that a delivery needs, computed on another thread: the changes between two versions, the current elements of
+// observed queries, and the results of queries that are about to be observed.
 //
-//     Realm's thread: init, with what is observed ──▶ any thread: run ──▶ Realm's thread: adopt
+//     Realm's thread: init, with the observed queries ──▶ any thread: run ──▶ Realm's thread: adopt
 //
-// It works in frozen sessions on copies of its own; what is observed stays where it is until `adopt`.
+// It works in frozen sessions on its own copies; the observed queries stay at their version until `adopt`.
 
 package import RegnumEngine
 package import RegnumQuery
 
 package final class ChangePreparation: @unchecked Sendable {
-    // Sendable: everything but `newer` and `older` is touched by one thread at a time, in the order above; who goes
-    // over from one to the next sees to that.
+    // Sendable: everything except `newer` and `older` is used by one thread at a time, in the order above; the callers
+    // synchronize the hand-over from one to the next.
 
-    /// What observers were told of last; nil where all of them are to begin.
+    /// The version last delivered to observers; nil if none of them has begun.
     package let older: Session?
-    /// What they are to be told of.
+    /// The version to deliver.
     package let newer: Session
     private let tables: Set<TableKey>?
     private let regions: [Region]
     private var twins: [(query: ObservedQuery, twin: ObservedQuery)] = []
     private var known: Set<ObjectIdentifier> = []
-    /// With the query as it is observed, which is held because its address may be its key.
+    /// With the query as it is observed, which is retained because its address may be its key.
     private var firsts: [ObservedQueries.Key: (table: TableKey, query: ObjectQuery, original: ObjectQuery)] = [:]
     private var found: [ObservedQueries.Key: ObservedQuery] = [:]
     private var walk: RegionWalk?
     private var failure: EngineError?
 
     /// - Parameters:
-    ///   - older: frozen, as `newer`, which has the same schema.
-    ///   - tables: those to be compared; nil for all.
-    ///   - regions: what is to count as changed.
+    ///   - older: frozen, like `newer`, and of the same schema.
+    ///   - tables: the tables to compare; nil for all.
+    ///   - regions: the regions in which changes count.
     package init(older: Session?, newer: Session, tables: Set<TableKey>?, regions: [Region]) {
         self.older = older
         self.newer = newer
@@ -38,24 +38,24 @@ package final class ChangePreparation: @unchecked Sendable {
         self.regions = regions
     }
 
-    /// One that is observed, at the version of `older`.
+    /// Adds a query that is observed, at the version of `older`.
     package func add(_ query: ObservedQuery) {
         if !known.insert(ObjectIdentifier(query)).inserted { return }
         twins.append((query, query.twin(in: newer)))
     }
 
-    /// One that is to be observed.
+    /// Adds a query that is about to be observed.
     package func add(_ query: ObjectQuery, of table: TableKey, in queries: ObservedQueries) {
         firsts[queries.key(query, of: table)] = (table, ObjectQuery(query, in: newer), query)
     }
 
-    /// True where changes of these tables, nil for all, would have been found.
+    /// True if changes to these tables, nil for all, are part of the comparison.
     package func covers(_ watched: Set<TableKey>?) -> Bool {
         guard let tables else { return true }
         return watched?.isSubset(of: tables) ?? false
     }
 
-    /// Looks. Any thread; once.
+    /// Computes the results. May be called from any thread, once.
     package func run() {
         do throws(EngineError) {
             if let older {
@@ -74,8 +74,8 @@ package final class ChangePreparation: @unchecked Sendable {
         }
     }
 
-    /// Brings what is observed to the newer version, and offers the rest to those who begin; nil where it could not be
-    /// found out: then nothing has moved. To be held while observers are asked.
+    /// Moves the observed queries to the newer version, and offers the results of new queries to the observers that
+    /// begin; nil if `run` failed, in which case nothing has moved. Must be kept alive while observers are asked.
     package func adopt(in queries: ObservedQueries) -> RegionWalk? {
         if failure != nil { return nil }
         queries.offer(found)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The difference of two orders of elements as positions: what users get as a change set. There are no moves: an
-// element that changes its place among those that stay is a deletion and an insertion. The longest increasing
-// subsequence of old positions is what stays (Fredman 1975: O(n log n)), looked for only between the common
-// beginning and the common end.
+// The difference between two orders of elements, as positions: the change set that users receive. There are no moves:
+// an element that moves among the elements that stay is a deletion and an insertion. The elements that stay are the
+// longest increasing subsequence of old positions (Fredman 1975: O(n log n)), computed only between the common prefix
+// and the common suffix.
 
 package import RegnumEngine
 
-/// Positions ascend. `deletions` and `modifications` count in the old order, `insertions` in the new one.
+/// Positions are ascending. `deletions` and `modifications` are positions in the old order, `insertions` in the new
+/// one.
 package struct CollectionChanges: Equatable, Sendable {
     package var deletions: [Int] = []
-    /// The objects at `deletions`, where the elements are objects and who found the changes has noted them.
+    /// The objects at `deletions`, if the elements are objects and the code that computed the changes recorded them.
     package var deletedKeys: [ObjectKey] = []
     package var insertions: [Int] = []
     package var modifications: [Int] = []
@@ -22,14 +23,14 @@ package struct CollectionChanges: Equatable, Sendable {
 
     package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 
-    /// Of elements that stay, where they are now. `positions` ascend and are none of `deletions`.
+    /// The new positions of elements that stay. `positions` are ascending and contain none of `deletions`.
     package func newPositions(of positions: [Int]) -> [Int] {
         if deletions.isEmpty, insertions.isEmpty { return positions }
         var deleted = 0
         var inserted = 0
         return positions.map { position in
             while deleted < deletions.count, deletions[deleted] < position { deleted += 1 }
-            // The number of elements in front of it that stay.
+            // The number of staying elements before it.
             let rank = position - deleted
             while inserted < insertions.count, insertions[inserted] - inserted <= rank { inserted += 1 }
             return rank + inserted
@@ -38,8 +39,8 @@ package struct CollectionChanges: Equatable, Sendable {
 }
 
 package enum CollectionDiff {
-    /// What leads from `old` to `new`. `isModified` is asked for each element that stays. Equal elements are paired
-    /// in their order.
+    /// The changes from `old` to `new`. `isModified` is called for each element that stays. Equal elements are paired
+    /// in order.
     package static func between<Element: Hashable>(
         _ old: [Element], _ new: [Element], isModified: (Element) -> Bool = { _ in false }
     ) -> CollectionChanges {
@@ -71,8 +72,8 @@ package enum CollectionDiff {
         return changes
     }
 
-    /// As `between` for a list whose elements are assigned to: where as many elements went as came between two that
-    /// stay, they were replaced, which is a modification.
+    /// Like `between`, for a list whose elements can be assigned to: if the number of elements deleted between two
+    /// staying elements equals the number inserted there, they were replaced, which is a modification.
     package static func ofList<Element: Hashable>(
         _ old: [Element], _ new: [Element], isModified: (Element) -> Bool = { _ in false }
     ) -> CollectionChanges {
@@ -85,7 +86,7 @@ package enum CollectionDiff {
         var oldAt = 0
         var newAt = 0
         while d < plain.deletions.count || i < plain.insertions.count {
-            // On to the next gap between elements that stay.
+            // Advance to the next gap between elements that stay.
             let toDeletion = d < plain.deletions.count ? plain.deletions[d] - oldAt : Int.max
             let toInsertion = i < plain.insertions.count ? plain.insertions[i] - newAt : Int.max
             let step = min(toDeletion, toInsertion)
@@ -112,12 +113,12 @@ package enum CollectionDiff {
         return changes
     }
 
-    /// Positions of elements that stay: as many as can without any changing places.
+    /// Positions of the elements that stay: as many as possible without any changing their relative order.
     private static func kept<Element: Hashable>(
         _ old: [Element], _ oldRange: Range<Int>, _ new: [Element], _ newRange: Range<Int>
     ) -> (old: [Int], new: [Int]) {
         if oldRange.isEmpty || newRange.isEmpty { return ([], []) }
-        // Of equal elements the first in the new order gets the first of the old one.
+        // Among equal elements, the first in the new order is paired with the first in the old one.
         var last: [Element: Int] = [:]
         var earlier = [Int](repeating: -1, count: oldRange.count)
         for i in oldRange.reversed() {
@@ -135,9 +136,9 @@ package enum CollectionDiff {
         return (chosen.map { pairs[$0].old }, chosen.map { pairs[$0].new })
     }
 
-    /// Places of a longest increasing subsequence.
+    /// Indices of a longest increasing subsequence.
     static func longestIncreasing(_ values: [Int]) -> [Int] {
-        // tails[k]: the place of the smallest value that ends an increasing sequence of k + 1.
+        // tails[k]: the index of the smallest value that ends an increasing sequence of k + 1 values.
         var tails: [Int] = []
         var before = [Int](repeating: -1, count: values.count)
         for (place, value) in values.enumerated() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys in an order, in chunks: an element is found, put in and taken out in O(log n + chunk), and a position is
-// known without counting. What is kept of an element is its key: 8 bytes, and at most as much again where chunks are
-// half empty. Of the first element of each chunk the mark is kept too, once it was asked for, so that most of a search
-// does not visit objects, which lie anywhere.
+// An ordered sequence of keys in chunks. Finding, inserting and removing an element costs O(log n + chunk), and its
+// position is known without counting. Each element takes the 8 bytes of its key, and at most as much again if chunks
+// are half empty. The mark of the first element of each chunk is cached once requested, so that most of a search does
+// not visit the objects, which are scattered.
 
 import RegnumEngine
 import RegnumQuery
@@ -10,16 +10,16 @@ import RegnumQuery
 struct KeyChunks {
     static let usualLength = 256
 
-    /// Chunks are cut where they grow beyond twice this.
+    /// Chunks that grow beyond twice this length are split.
     private let chunkLength: Int
-    /// None is empty.
+    /// No chunk is empty.
     private var chunks: [[ObjectKey]] = []
-    /// Of the first key of each chunk; nil where it is not known. Beside the chunks, not in them: a search learns marks,
-    /// and would copy each chunk's reference where it holds the chunks itself.
+    /// The mark of the first key of each chunk; nil if not yet known. Stored separately from the chunks: a search
+    /// stores marks, and would otherwise copy the references to all chunks.
     private var marks: [OrderMark?] = []
-    /// Elements of each chunk: counted without a look at all chunks.
+    /// The number of elements of each chunk, so that counting does not read the chunks.
     private var lengths: [Int] = []
-    /// Elements in front of each chunk, and behind them of all.
+    /// The number of elements before each chunk; the last entry is the number of all elements.
     private var starts: [Int] = [0]
 
     init(_ keys: [ObjectKey], chunkLength: Int = usualLength) {
@@ -41,14 +41,14 @@ struct KeyChunks {
         return keys
     }
 
-    /// After chunks came or went.
+    /// Recounts everything; called after chunks were added or removed.
     private mutating func recount() {
         lengths = chunks.map(\.count)
         starts = [Int](repeating: 0, count: chunks.count + 1)
         count(from: 0)
     }
 
-    /// After elements came to or went from that chunk and chunks behind it.
+    /// Recounts from one chunk on; called after elements were added or removed there or after it.
     private mutating func count(from first: Int) {
         lengths.withUnsafeBufferPointer { lengths in
             starts.withUnsafeMutableBufferPointer { starts in
@@ -61,22 +61,22 @@ struct KeyChunks {
         }
     }
 
-    /// Bytes that are kept.
+    /// The bytes of memory in use.
     var byteCount: Int {
         chunks.reduce(chunks.capacity * MemoryLayout<[ObjectKey]>.stride) {
             $0 + $1.capacity * MemoryLayout<ObjectKey>.stride
         } + marks.capacity * MemoryLayout<OrderMark?>.stride + 8 * (lengths.capacity + starts.capacity)
     }
 
-    /// The element at a position in range. O(log n).
+    /// The element at a position, which must be in range. O(log n).
     subscript(position: Int) -> ObjectKey {
         let chunk = chunk(at: position)
         return chunks[chunk][position - starts[chunk]]
     }
 
-    /// How many elements come first, where `isBefore` is true of those and of no others. O(log n) calls.
+    /// The number of elements for which `isBefore` is true; they must come before all others. O(log n) calls.
     func partition<E: Error>(_ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
-        // The first chunk that does not begin with one of them.
+        // Find the first chunk whose first element is not one of them.
         var low = 0
         var high = chunks.count
         while low < high {
@@ -86,21 +86,21 @@ struct KeyChunks {
         return try partition(behind: low - 1, isBefore)
     }
 
-    /// Asks for all marks that are not known.
+    /// Loads all marks that are not yet known.
     mutating func learnMarks<E: Error>(_ markOf: (ObjectKey) throws(E) -> OrderMark) throws(E) {
         for i in chunks.indices where marks[i] == nil { marks[i] = try markOf(chunks[i][0]) }
     }
 
-    /// As above, where the elements are in the order of their marks, and those with a lesser mark than `mark` are the
-    /// ones that come first, but for those with the same. `markOf` is asked for marks that are not known yet.
+    /// Like `partition(_:)`, for elements in the order of their marks. Elements with a mark less than `mark` come
+    /// first; among those with the same mark `isBefore` decides. `markOf` is called for marks that are not yet known.
     mutating func partition<E: Error>(
         _ mark: OrderMark, markOf: (ObjectKey) throws(E) -> OrderMark, _ isBefore: (ObjectKey) throws(E) -> Bool
     ) throws(E) -> Int {
         try partition(behind: try chunksBeginning(before: mark, markOf, isBefore) - 1, isBefore)
     }
 
-    /// As above for an object that is likely to be an element, and is found by its key among those of its chunk: of the
-    /// objects there none is visited.
+    /// Like the method above, for an object that is probably an element. It is found by its key within its chunk, so
+    /// that no object of the chunk is visited.
     mutating func partition<E: Error>(
         at key: ObjectKey, _ mark: OrderMark, markOf: (ObjectKey) throws(E) -> OrderMark,
         _ isBefore: (ObjectKey) throws(E) -> Bool
@@ -111,7 +111,7 @@ struct KeyChunks {
         return try partition(behind: next - 1, isBefore)
     }
 
-    /// How many chunks begin with an element that comes first.
+    /// The number of chunks whose first element comes first.
     private mutating func chunksBeginning<E: Error>(
         before mark: OrderMark, _ markOf: (ObjectKey) throws(E) -> OrderMark,
         _ isBefore: (ObjectKey) throws(E) -> Bool
@@ -131,13 +131,13 @@ struct KeyChunks {
             let comes = first == mark ? try isBefore(chunks[middle][0]) : first < mark
             if comes { low = middle &+ 1 } else { high = middle }
         }
-        // Behind the search: where they were written between two reads, the compiler made all marks unique before the first
-        // read, which copied them each time, most often for nothing.
+        // Stored after the search: when it stored marks between two reads, the compiler made the array unique before
+        // the first read, which copied it each time, usually for nothing.
         for (chunk, mark) in learned { marks[chunk] = mark }
         return low
     }
 
-    /// As above within the chunk, whose first element is one of them; no chunk where it is -1.
+    /// Partitions within a chunk whose first element comes first; -1 means no chunk.
     private func partition<E: Error>(behind chunk: Int, _ isBefore: (ObjectKey) throws(E) -> Bool) throws(E) -> Int {
         if chunk < 0 { return 0 }
         var low = 1
@@ -159,7 +159,7 @@ struct KeyChunks {
         }
     }
 
-    /// Takes out the elements at these positions, which ascend. O(positions x (log n + chunk) + chunks).
+    /// Removes the elements at these positions, which are ascending. O(positions x (log n + chunk) + chunks).
     mutating func remove(at positions: [Int]) {
         guard let first = positions.first else { return }
         let firstChunk = chunk(at: first)
@@ -178,14 +178,14 @@ struct KeyChunks {
         } else {
             count(from: firstChunk)
         }
-        // Where chunks have become so small on the whole that there are too many of them.
+        // Rebuild if chunks have become so small on average that there are too many of them.
         if chunks.count >= 8, chunks.count * chunkLength > 4 * count {
             self = KeyChunks(all, chunkLength: chunkLength)
         }
     }
 
-    /// Puts keys in: each behind as many of the present elements as its `gap` says. The gaps ascend, and keys of the
-    /// same gap are in their order. O(keys x (log n + chunk) + chunks).
+    /// Inserts keys: `gap` is the number of present elements that come before the key. Gaps are ascending, and keys of
+    /// the same gap are in order. O(keys x (log n + chunk) + chunks).
     mutating func insert(_ new: [(gap: Int, key: ObjectKey)]) {
         guard let first = new.first else { return }
         if chunks.isEmpty {
@@ -194,7 +194,7 @@ struct KeyChunks {
         }
         let firstChunk = chunk(before: first.gap)
         var isAnyLong = false
-        // From the end, so that the gaps in front stay what they are.
+        // From the end, so that the gaps of earlier keys stay valid.
         for (gap, key) in new.reversed() {
             let chunk = chunk(before: gap)
             chunks[chunk].insert(key, at: gap - starts[chunk])
@@ -210,7 +210,7 @@ struct KeyChunks {
         }
     }
 
-    /// The chunk with the element at `position`.
+    /// The index of the chunk that contains the element at `position`.
     private func chunk(at position: Int) -> Int {
         var low = 0
         var high = chunks.count
@@ -221,8 +221,8 @@ struct KeyChunks {
         return low
     }
 
-    /// The chunk that takes what is put in behind so many elements: that of the last of them, so that the others keep
-    /// their first elements and their marks.
+    /// The index of the chunk that receives an element inserted after `gap` elements: the chunk of the last of these,
+    /// so that the other chunks keep their first elements and their marks.
     private func chunk(before gap: Int) -> Int { gap == 0 ? 0 : chunk(at: gap - 1) }
 
     private mutating func cutLong() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observed queries of one Realm: equal ones are one, so that ten observers of the same results cost one.
+// The observed queries of one Realm. Equal queries share one `ObservedQuery`, so ten observers of the same results cost
+// one.
 
 package import RegnumEngine
 package import RegnumQuery
@@ -8,7 +9,7 @@ package import RegnumQuery
 package final class ObservedQueries {
     struct Key: Hashable {
         var table: TableKey
-        /// Of a query that nobody else may share.
+        /// Set for a query that cannot be shared.
         var identity: ObjectIdentifier?
         var predicate: BoundPredicate?
         var orderings: [Ordering] = []
@@ -16,22 +17,22 @@ package final class ObservedQueries {
     private struct WeakQuery { weak var query: ObservedQuery? }
 
     private var queries: [Key: WeakQuery] = [:]
-    /// What another thread has found for queries that nobody observes yet; see `ChangePreparation`.
+    /// Results that another thread has computed for queries that are not observed yet; see `ChangePreparation`.
     private var offers: [Key: ObservedQuery] = [:]
-    /// Of the queries of less than whole tables.
+    /// The tables of queries that do not select a whole table.
     private var tables: Set<TableKey> = []
-    /// How many there may be before ended ones are dropped.
+    /// The number of entries at which ended ones are removed.
     private var most = 64
 
     package init() {}
 
-    /// What the query finds in the session's version of now; nil stands for all objects of the table. The caller holds
-    /// it as long as it observes.
+    /// Returns the observed query at the session's current version; nil stands for all objects of the table. The caller
+    /// retains it for as long as it observes.
     package func query(
         _ query: ObjectQuery?, of table: TableKey, in session: Session
     ) throws(EngineError) -> ObservedQuery {
         let key = key(query, of: table)
-        // One whose observers have ended stays behind.
+        // A query whose observers have ended stays at its old version.
         if let known = queries[key]?.query, known.isCurrent(in: session) { return known }
         let made: ObservedQuery
         if let offer = offers[key], offer.isCurrent(in: session) {
@@ -48,16 +49,16 @@ package final class ObservedQueries {
         return made
     }
 
-    /// When observers have ended: what nobody observes costs those nothing who ask for it.
+    /// Removes queries without observers, so that later lookups do not pay for them. Called when observers have ended.
     package func dropEnded() {
         queries = queries.filter { $0.value.query != nil }
         tables = Set(queries.keys.lazy.filter { $0 != Key(table: $0.table) }.map(\.table))
     }
 
-    /// What observers of an equal query have found, or another thread for some that begin, where that is what the session's version of now has; nil for a
-    /// whole table.
+    /// The result of an equal query, from its observers or from another thread that computed it for new observers, if
+    /// it matches the session's current version; nil for a whole table.
     package func known(_ query: ObjectQuery, of table: TableKey, in session: Session) -> ObservedQuery? {
-        // Most queries are asked once: a key of each would take as long as many of them.
+        // Most queries run once, and building a key for each would often cost as much as the query.
         if !tables.contains(table), offers.isEmpty { return nil }
         let key = key(query, of: table)
         if let known = queries[key]?.query, known.isCurrent(in: session) { return known }
@@ -65,7 +66,7 @@ package final class ObservedQueries {
         return nil
     }
 
-    /// True where there are observers of an equal query.
+    /// True if an equal query has observers.
     package func isObserved(_ query: ObjectQuery, of table: TableKey) -> Bool {
         tables.contains(table) && queries[key(query, of: table)]?.query != nil
     }
@@ -84,6 +85,6 @@ package final class ObservedQueries {
 
     func offer(_ found: [Key: ObservedQuery]) { offers = found }
 
-    /// When the observations that wait for what was found have begun.
+    /// Called when the observations that the results were computed for have begun.
     package func endOffers() { if !offers.isEmpty { offers = [:] } }
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observed objects of a table: what a query found in the version that observers were told of last, and how it
-// differs now. All observers of equal queries share one.
+// The observed objects of a table: the result of a query in the version last delivered to observers, and how it differs
+// now. All observers of equal queries share one instance.
 //
-//     objects that decide (changed in what the query reads, inserted, deleted)
-//       ├─ each for itself ──▶ taken out where they were, put in where they belong now
+//     deciding objects (inserted, deleted, or changed in a column the query reads)
+//       ├─ evaluated one by one ──▶ removed from their old positions, inserted at their new ones
 //       └─ distinct, slices, too many ──▶ the query runs again and the two orders are compared
 //
-// The work follows the change: an object's place is found by O(log n) comparisons in the chunks of `KeyChunks`, the
-// place of an object of a whole table by the counts of the table's tree. Kept are 8 to 16 bytes an object, of a
-// whole table nothing.
+// The cost grows with the change: the position of an object is found by O(log n) comparisons in the chunks of
+// `KeyChunks`, that of an object of a whole table by the counts in the table's tree. Memory is 8 to 16 bytes an object,
+// and none for a whole table.
 
 package import RegnumEngine
 package import RegnumQuery
 
-/// What was looked at, for tests that hold the work independent of the number of objects.
+/// Counters of work, for tests that prove it independent of the number of objects.
 package struct ObservedWork: Equatable, Sendable {
-    /// Runs of the whole query, the first one too.
+    /// The number of runs of the whole query, including the first.
     package var runs = 0
-    /// Objects that the predicate was asked about outside of runs.
+    /// The number of objects for which the predicate was evaluated outside of runs.
     package var evaluated = 0
-    /// Objects that were compared with others to find a place.
+    /// The number of objects compared with others to find a position.
     package var compared = 0
-    /// Passes over all elements.
+    /// The number of passes over all elements.
     package var passes = 0
 
     package init() {}
@@ -33,31 +33,32 @@ package final class ObservedQuery {
     /// Nil for all objects of the table, in key order.
     private let query: ObjectQuery?
     private let reads: QueryRegion?
-    /// Nil for the order of keys.
+    /// Nil for key order.
     private let order: RowOrder?
-    /// What was found last; of a whole table nothing.
+    /// The latest result; empty for a whole table.
     private var keys = KeyChunks([])
     private let chunkLength: Int
-    /// The rows of all tables that decide, as they were when observers were told last.
+    /// The row stamps of all tables that the result depends on, at the version last delivered.
     private var rows: [BlockRef?] = []
     package private(set) var work = ObservedWork()
 
-    /// The walk that led here, while it is there; what it moved, and what was last told of it.
+    /// The traversal that led to this version, while it exists; then the moves it caused, and the last change set
+    /// returned for it.
     private weak var walk: RegionWalk?
     private var moves = CollectionChanges()
-    /// Of objects that were put back, where; nil of those that were left out.
+    /// New positions of objects that were inserted again; nil for those that were left out.
     private var places: [ObjectKey: Int?] = [:]
     private var told: (modified: Set<ObjectKey>, changes: CollectionChanges)?
-    /// What decided in the walk that was looked at last.
+    /// The deciding objects of the last traversal examined.
     private weak var decidedWalk: RegionWalk?
     private var decided: Set<ObjectKey> = []
 
-    /// Runs the query on the session's version of now.
+    /// Runs the query on the session's current version.
     package convenience init(table: TableKey, query: ObjectQuery?, in session: Session) throws(EngineError) {
         try self.init(table: table, query: query, in: session, chunkLength: KeyChunks.usualLength)
     }
 
-    /// With chunks of `KeyChunks` of another length, for tests of few objects.
+    /// Uses another chunk length for `KeyChunks`, for tests with few objects.
     init(table: TableKey, query: ObjectQuery?, in session: Session, chunkLength: Int) throws(EngineError) {
         self.chunkLength = chunkLength
         self.table = table
@@ -68,7 +69,7 @@ package final class ObservedQuery {
         rows = rows(in: session)
     }
 
-    /// Takes over what `other`, an equal query, has found in the session's version of now.
+    /// Copies the result of `other`, an equal query, at the session's current version.
     init(table: TableKey, query: ObjectQuery?, as other: ObservedQuery) {
         chunkLength = other.chunkLength
         self.table = table
@@ -80,7 +81,7 @@ package final class ObservedQuery {
         work = other.work
     }
 
-    /// True where what was found is what the session's version of now has.
+    /// True if the result matches the session's current version.
     package func isCurrent(in session: Session) -> Bool { rows == rows(in: session) }
 
     private func rows(in session: Session) -> [BlockRef?] {
@@ -88,19 +89,19 @@ package final class ObservedQuery {
         return [session.table(table)?.rowsStamp] + reads.otherTables.map { session.table($0)?.rowsStamp }
     }
 
-    /// Bytes kept for the elements.
+    /// The bytes of memory used for the elements.
     package var byteCount: Int { keys.byteCount }
 
-    /// How many were found; of a whole table, of which nothing is kept, 0.
+    /// The number of elements; 0 for a whole table, for which none are stored.
     package var count: Int { keys.count }
-    /// All keys in order, as `count`. O(n).
+    /// All keys in order; empty for a whole table. O(n).
     package var allKeys: [ObjectKey] { keys.all }
-    /// The first keys in order, as `count`.
+    /// The first keys in order; empty for a whole table.
     package func keys(first limit: Int) -> [ObjectKey] { (0..<min(limit, keys.count)).map { keys[$0] } }
-    /// The last key in order, as `count`.
+    /// The last key in order; nil for a whole table.
     package var lastKey: ObjectKey? { keys.count == 0 ? nil : keys[keys.count - 1] }
 
-    /// In the session that the query is of.
+    /// Runs the query in its own session.
     private func run(_ query: ObjectQuery, in session: Session) throws(EngineError) -> KeyChunks {
         work.runs += 1
         var keys = KeyChunks(try query.keys(), chunkLength: chunkLength)
@@ -115,8 +116,8 @@ package final class ObservedQuery {
         return keys
     }
 
-    /// What a delivery tells, and moves on to the newer version; once for all observers. `modified` are the objects
-    /// that count as changed.
+    /// Computes the change set and advances to the newer version; the work is done once for all observers. `modified`:
+    /// the objects that count as changed.
     package func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
         if self.walk !== walk {
             places = [:]
@@ -132,27 +133,27 @@ package final class ObservedQuery {
         return changes
     }
 
-    /// The object at a position in the version that observers were told of last, which `session` shows.
+    /// The object at a position in the version last delivered, which `session` shows.
     package func key(at position: Int, in session: Session) throws(EngineError) -> ObjectKey? {
         if query != nil { return keys[position] }
         return try session.table(table)?.key(atPosition: position)
     }
 
-    // MARK: Another thread's look
+    // MARK: Background diff
 
-    /// True where what the walk found makes the whole query run again, so that the work follows the table.
+    /// True if the changes require the whole query to run again, at a cost that grows with the table.
     package func runsAgain(behind walk: RegionWalk) throws(EngineError) -> Bool {
         guard let reads else { return false }
         let deciding = try deciding(reads, walk)
         return !deciding.isEmpty && !isOneByOne(deciding, reads)
     }
 
-    /// The same where it is, to come to the version of `session`, which is frozen, on whatever thread.
+    /// Returns a copy at the same version that can advance to the version of `session`, a frozen one, on any thread.
     func twin(in session: Session) -> ObservedQuery {
         ObservedQuery(table: table, query: query.map { ObjectQuery($0, in: session) }, as: self)
     }
 
-    /// Comes to where the twin has come, by its walk.
+    /// Takes over the version and the results of the twin, including its traversal.
     func adopt(_ twin: ObservedQuery) {
         keys = twin.keys
         rows = twin.rows
@@ -163,7 +164,7 @@ package final class ObservedQuery {
         told = twin.told
     }
 
-    // MARK: What came, went and moved
+    // MARK: Insertions, deletions and moves
 
     private func deciding(_ reads: QueryRegion, _ walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
         if decidedWalk === walk { return decided }
@@ -172,7 +173,7 @@ package final class ObservedQuery {
         return decided
     }
 
-    /// True where each object that decides is to be looked at by itself.
+    /// True if each deciding object is evaluated by itself.
     private func isOneByOne(_ deciding: Set<ObjectKey>, _ reads: QueryRegion) -> Bool {
         reads.isEachForItself && deciding.count <= Self.fewest + keys.count / 32
     }
@@ -192,7 +193,7 @@ package final class ObservedQuery {
         return changes
     }
 
-    /// Up to so many objects are always looked for one by one.
+    /// Up to this many objects are always evaluated one by one.
     private static let fewest = 64
 
     private func followTable(_ walk: RegionWalk) throws(EngineError) -> CollectionChanges {
@@ -209,24 +210,24 @@ package final class ObservedQuery {
         return result
     }
 
-    /// Takes the objects out and puts those that belong in back where they belong.
+    /// Removes the objects and inserts those that match at their new positions.
     private func move(
         _ deciding: Set<ObjectKey>, _ query: ObjectQuery, _ walk: RegionWalk
     ) throws(EngineError) -> CollectionChanges {
         let finder = Finder(table: table, order: order, walk: walk, deciding: deciding)
         defer { work.compared += finder.compared }
-        // Where they were, by position.
+        // Find their old positions.
         var old: [(position: Int, key: ObjectKey)] = []
         for key in deciding {
             guard let gap = try finder.gap(of: key, in: &keys, wasThere: true) else { continue }
             if gap < keys.count, keys[gap] == key { old.append((gap, key)) }
         }
-        // Where they belong.
+        // Find their new positions.
         work.evaluated += deciding.count
         var matches = try query.matches(among: deciding.sorted())
         var moving = deciding
         if order == nil {
-            // In the order of keys who is found again has not moved.
+            // In key order an object that matches again has not moved.
             let staying = Set(matches).intersection(old.map(\.key))
             moving.subtract(staying)
             matches.removeAll { staying.contains($0) }
@@ -249,7 +250,7 @@ package final class ObservedQuery {
         return Self.moves(before, after)
     }
 
-    /// An object that is among the same neighbours, in the same order, has not moved.
+    /// An object between the same neighbours, in the same order, has not moved.
     private static func moves(_ before: [Placed], _ after: [Placed]) -> CollectionChanges {
         let oldGaps = Dictionary(before.map { ($0.key, $0.gap) }, uniquingKeysWith: { first, _ in first })
         let newGaps = Dictionary(after.map { ($0.key, $0.gap) }, uniquingKeysWith: { first, _ in first })
@@ -270,9 +271,9 @@ package final class ObservedQuery {
         return changes
     }
 
-    // MARK: What stayed and counts as changed
+    // MARK: Modifications
 
-    /// Old positions. All elements are in their new places already.
+    /// Old positions of the modified elements. All elements are at their new positions already.
     private func modifications(_ modified: Set<ObjectKey>, _ walk: RegionWalk) throws(EngineError) -> [Int] {
         if modified.isEmpty { return [] }
         var positions: [Int] = []
@@ -302,7 +303,7 @@ package final class ObservedQuery {
 }
 
 extension CollectionChanges {
-    /// Of elements now at these positions, which ascend, where they were; without those that came.
+    /// The old positions of elements at these new positions, which are ascending; inserted elements are left out.
     func oldPositions(of positions: [Int]) -> [Int] {
         if deletions.isEmpty, insertions.isEmpty { return positions }
         var old: [Int] = []
@@ -311,7 +312,7 @@ extension CollectionChanges {
         for position in positions {
             while inserted < insertions.count, insertions[inserted] < position { inserted += 1 }
             if inserted < insertions.count, insertions[inserted] == position { continue }
-            // The number of elements in front of it that stay.
+            // The number of staying elements before it.
             let rank = position - inserted
             while deleted < deletions.count, deletions[deleted] - deleted <= rank { deleted += 1 }
             old.append(rank + deleted)
@@ -320,14 +321,14 @@ extension CollectionChanges {
     }
 }
 
-/// An object that decides, and the number of others in front of it that do not.
+/// A deciding object, and the number of other objects before it that are not deciding.
 private struct Placed {
     var key: ObjectKey
     var gap: Int
 }
 
-/// Looks for places in an order. Objects that do not decide are the same in both versions, so that they are read in the
-/// newer one only, whose blocks are at hand.
+/// Finds positions in an order. Objects that are not deciding are equal in both versions, so they are only read in the
+/// newer one, whose blocks are cached.
 private final class Finder {
     private let table: TableKey
     private let order: RowOrder?
@@ -342,8 +343,8 @@ private final class Finder {
         self.deciding = deciding
     }
 
-    /// How many elements come before an object as it was, or as it is; nil where it was not, or is not, there. With
-    /// `wasThere` those that decide are among the elements as they were.
+    /// The number of elements before an object, in its old or its new state; nil if it does not exist in that state.
+    /// With `wasThere` the deciding elements are read in their old state.
     func gap(of key: ObjectKey, in keys: inout KeyChunks, wasThere: Bool) throws(EngineError) -> Int? {
         guard let order else {
             return keys.partition { other in
@@ -365,7 +366,7 @@ private final class Finder {
         return try keys.partition(mark, markOf: markOf, isBefore)
     }
 
-    /// One of the elements as they were or are.
+    /// An element in its old or new state.
     private func row(_ key: ObjectKey, _ wasThere: Bool) throws(EngineError) -> OrderedRow {
         let isOld = wasThere && deciding.contains(key)
         guard let row = try OrderedRow(key, table, in: isOld ? walk.older : walk.newer) else {
@@ -374,7 +375,7 @@ private final class Finder {
         return row
     }
 
-    /// Objects of the newer version in its order. Those between the same neighbours are compared with each other.
+    /// Sorts objects of the newer version. Only objects between the same neighbours are compared with each other.
     func sorted(_ placed: [Placed]) throws(EngineError) -> [Placed] {
         guard let order, placed.count > 1 else { return placed }
         var rows: [ObjectKey: OrderedRow] = [:]

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the result of a query depends on: which columns of its own table decide about membership and order, through
-// which links other tables do, and whether each object decides for itself.
+// The data that the result of a query depends on: the columns of its own table that determine membership and order, the
+// links through which other tables do, and whether each object is decided by itself.
 
 package import RegnumEngine
 package import RegnumQuery
 
 package struct QueryRegion: Sendable {
-    /// Columns of the query's table that decide about membership.
+    /// Columns of the query's table that determine membership.
     package let filterColumns: ColumnSet
-    /// Columns of the query's table that decide about order.
+    /// Columns of the query's table that determine order.
     package let orderColumns: ColumnSet
-    /// Other tables that decide about either; backlinks make it that of their origin.
+    /// Other tables that determine either; for backlinks, the table of their origin.
     package let otherTables: Set<TableKey>
-    /// The objects that may have come, gone or moved where nothing was inserted or deleted.
+    /// The objects that may have entered, left or moved although none was inserted or deleted.
     package let region: Region
-    /// True where an object's membership does not depend on other objects of the table: no distinctness, no slices.
+    /// True if membership of an object does not depend on other objects of the table: no distinct, no slices.
     package let isEachForItself: Bool
-    /// True where the query names keys of dictionaries: those are told apart more finely than `==` of strings does.
+    /// True if the query names keys of dictionaries, which storage distinguishes more finely than `==` on strings.
     package let namesKeys: Bool
 
     package init(_ query: ObjectQuery) {
@@ -29,13 +29,13 @@ package struct QueryRegion: Sendable {
         region = .keyPaths(query.tableKey, paths.paths)
     }
 
-    /// `otherTables` alone.
+    /// `otherTables`, without computing the rest.
     package static func otherTables(of query: ObjectQuery) -> Set<TableKey> {
         query.asksOwnColumnsOnly ? [] : Paths(query).otherTables
     }
 
-    /// What decides about the objects that a walk found: those that came or went, and those that may be in another
-    /// place. They may be gone, or not have been there.
+    /// The objects of a diff that may have entered, left or moved in the result. They may no longer exist, or may not
+    /// have existed before.
     package func deciding(in walk: RegionWalk) throws(EngineError) -> Set<ObjectKey> {
         var found = try walk.modified(region)
         if let changes = walk.changes[region.table] {
@@ -54,7 +54,7 @@ private struct Paths {
     var otherTables: Set<TableKey> = []
     var namesKeys = false
     var isEachForItself = true
-    /// What leads to the objects for which SUBQUERYs ask about others, innermost last.
+    /// The steps to the objects on which enclosing SUBQUERYs are evaluated, innermost last.
     private var scopes: [[Region.Step]] = []
 
     init(_ query: ObjectQuery) {
@@ -106,7 +106,7 @@ private struct Paths {
         }
     }
 
-    /// What leads to the object at which the steps of the path begin.
+    /// The steps to the object at which the path begins.
     private func start(of path: BoundPath, behind steps: [Region.Step]) -> [Region.Step] {
         path.outer == 0 ? steps : scopes[scopes.count - path.outer]
     }

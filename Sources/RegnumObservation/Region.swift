@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which changes count as a change of an observed object: those of its own properties, and those of objects that it
-// links to. Without key paths all links are followed to a depth; with key paths only they are.
+// The changes that count as a change of an observed object: those of its own properties, and those of objects it links
+// to. Without key paths all links are followed to a depth; with key paths only the links they name.
 //
-// Walked backwards: from the objects that changed over the backlinks to those that are observed, so the cost follows
-// the change and what links to it, not the number of observed objects.
+// The traversal runs backwards: from the changed objects over their backlinks to the observed ones. Its cost grows with
+// the change and the objects that link to it, not with the number of observed objects.
 
 package import RegnumEngine
 
-/// A part of the schema below an observed class.
+/// A part of the schema, rooted at an observed class.
 package final class Region: Sendable {
-    /// Links followed where no key paths are given.
+    /// The number of links followed if no key paths are given.
     package static let depth = 4
 
     package enum Step: Sendable, Hashable {
@@ -19,12 +19,12 @@ package final class Region: Sendable {
     }
 
     let table: TableKey
-    /// Columns whose change counts; nil for all.
+    /// Columns whose changes count; nil for all.
     let columns: ColumnSet?
-    /// Those of `columns` that key paths only lead through.
+    /// The columns that key paths only pass through.
     package let passedColumns: ColumnSet
     let steps: [(step: Step, region: Region)]
-    /// Links to follow besides `steps`, through any column.
+    /// The number of links to follow in addition to `steps`, through any column.
     let remainingDepth: Int
 
     private init(
@@ -38,7 +38,7 @@ package final class Region: Sendable {
         self.remainingDepth = remainingDepth
     }
 
-    /// False where a walk finds what is modified as fast as it would find it again.
+    /// True if a traversal caches the modified objects. False if computing them again is just as fast.
     var isKept: Bool { columns == nil || !steps.isEmpty }
 
     /// Every property, and links to `depth`.
@@ -46,8 +46,8 @@ package final class Region: Sendable {
         Region(table, nil, [], depth)
     }
 
-    /// Only what the key paths lead through. Each is a list of steps and at its end a column, or nothing more than
-    /// the last step.
+    /// Only the columns that the key paths name or pass through. Each path is a list of steps followed by a column, or
+    /// by nothing if it ends with its last step.
     package static func keyPaths(_ table: TableKey, _ paths: [(steps: [Step], column: Int?)]) -> Region {
         var columns = ColumnSet()
         var forward: Set<Int> = []
@@ -76,7 +76,8 @@ package final class Region: Sendable {
         return Region(table, columns, steps, 0, passed: passed)
     }
 
-    /// The tables whose changes may count, as the session's schema links them: all where a link may lead to any class.
+    /// The tables whose changes may count, following the links of the session's schema; all tables if a link may point
+    /// to any class.
     package func tables(in session: Session) -> Set<TableKey> {
         var found: Set<TableKey> = [table]
         for (_, below) in steps { found.formUnion(below.tables(in: session)) }
@@ -85,7 +86,7 @@ package final class Region: Sendable {
             var next: Set<TableKey> = []
             for key in last {
                 for column in session.table(key)?.definition.columns ?? [] {
-                    // Links to objects of any class come and go without a change of the schema.
+                    // Links to objects of any class are added and removed without a change of the schema.
                     if column.type == .mixed { return Set(session.tables.map(\.definition.key)) }
                     if let target = column.target, found.insert(target).inserted { next.insert(target) }
                 }
@@ -96,13 +97,13 @@ package final class Region: Sendable {
         return found
     }
 
-    /// The columns of the observed objects through which a change was reached, for those that changed.
+    /// The columns of an observed object that have changed or lead to a change.
     package func columns(of key: ObjectKey, in walk: RegionWalk) throws(EngineError) -> ColumnSet {
         try walk.columns(of: key, self)
     }
 }
 
-/// The changes between two versions as regions see them. Used by one thread at a time, for one delivery.
+/// The changes between two versions, evaluated for regions. Used by one thread at a time, for one delivery.
 package final class RegionWalk {
     package let older: Session
     package let newer: Session
@@ -112,18 +113,18 @@ package final class RegionWalk {
         let depth: Int
     }
 
-    /// What `Region.everything` was asked for.
+    /// The results for `Region.everything`.
     private var reached: [Asked: Set<ObjectKey>] = [:]
-    /// Objects whose backlinks were asked for. For tests.
+    /// The number of objects whose backlinks were read, for tests.
     private(set) var backlinkCount = 0
-    /// Modified objects of regions with key paths; held, as another one could come to its address.
+    /// Modified objects of regions with key paths; the region is retained so that its address is not reused.
     private var pathed: [ObjectIdentifier: (region: Region, modified: Set<ObjectKey>)] = [:]
     private struct AskedStep: Hashable {
         let region: ObjectIdentifier
         let step: Region.Step
     }
 
-    /// Objects from which a step of such a region, which is in `pathed`, leads to a change.
+    /// Objects from which a step of a region in `pathed` leads to a change.
     private var stepped: [AskedStep: Set<ObjectKey>] = [:]
     private var retargetedObjects: [Region.Step: Set<ObjectKey>] = [:]
 
@@ -133,7 +134,7 @@ package final class RegionWalk {
         self.changes = Dictionary(changes.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The objects of the region's table that count as modified. They may have been inserted, never deleted.
+    /// The objects of the region's table that count as modified. They may have been inserted, but not deleted.
     package func modified(_ region: Region) throws(EngineError) -> Set<ObjectKey> {
         if region.columns == nil { return try everything(region.table, region.remainingDepth) }
         if let known = pathed[ObjectIdentifier(region)] { return known.modified }
@@ -163,10 +164,11 @@ package final class RegionWalk {
         return found
     }
 
-    /// The objects of the table from which at most `depth` links lead to one that changed: from those that changed over
-    /// one link after the other, but not to where too few links are left to come to the table.
+    /// The objects of the table from which at most `depth` links lead to a changed object. Goes backwards from the
+    /// changed objects, one link at a time, and skips steps from which the table cannot be reached with the links left.
     private func reach(_ table: TableKey, _ depth: Int) throws(EngineError) -> Set<ObjectKey> {
-        /// `linksLeft`: those that may lie behind the target where the table is as near to the origin as can be.
+        /// `linksLeft`: the number of links that may follow after the target, if the origin is as near to the table as
+        /// possible.
         var steps: [(origin: TableKey, column: Int, target: TableKey, linksLeft: Int)] = []
         var tables: Set<TableKey> = [table]
         var open = [table]
@@ -199,7 +201,7 @@ package final class RegionWalk {
         return objects[table] ?? []
     }
 
-    /// Links of the table that are in use.
+    /// The links of the table that are in use.
     private func forwardSteps(_ key: TableKey) -> [(column: Int, target: TableKey)] {
         guard let table = newer.table(key) else { return [] }
         return table.definition.columns.indices.compactMap { column in
@@ -208,7 +210,7 @@ package final class RegionWalk {
         }
     }
 
-    /// Links to objects of any class that the table has: each may lead to all others.
+    /// The links to objects of any class that the table contains: each may lead to any other table.
     private func anySteps(_ table: TableKey) -> [(column: Int, target: TableKey)] {
         guard let table = newer.table(table) else { return [] }
         let columns = table.definition.columns.indices.filter {
@@ -219,8 +221,8 @@ package final class RegionWalk {
         return columns.flatMap { column in targets.map { (column: column, target: $0.definition.key) } }
     }
 
-    /// Of the objects that the values link to, where they are of any class, those that count as modified with all that
-    /// they link to. Tables without one are left out.
+    /// For values that are links to objects of any class: the objects of their tables that count as modified, including
+    /// changes of objects they link to. Tables without such objects are left out.
     package func modified(linkedBy values: some Sequence<Value>) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
         var found: [TableKey: Set<ObjectKey>] = [:]
         for case .typedLink(let table, _) in values where found[table] == nil {
@@ -248,13 +250,13 @@ package final class RegionWalk {
         return found
     }
 
-    /// The objects from which a step of a region with key paths leads to a change. Found once for all observers.
+    /// The objects from which a step of a region with key paths leads to a change. Computed once for all observers.
     private func reached(by step: Region.Step, _ region: Region) throws(EngineError) -> Set<ObjectKey> {
         _ = try modified(region)
         return stepped[AskedStep(region: ObjectIdentifier(region), step: step)] ?? []
     }
 
-    /// The objects whose backlinks by that step differ between the versions.
+    /// The objects whose backlinks of that step differ between the versions.
     private func retargeted(_ step: Region.Step) throws(EngineError) -> Set<ObjectKey> {
         guard case .backlinks(let origin, let column) = step else { return [] }
         if let known = retargetedObjects[step] { return known }
@@ -276,7 +278,7 @@ package final class RegionWalk {
         return found
     }
 
-    /// What an object links to by a column.
+    /// The objects that an object links to through a column.
     private func targets(
         of key: ObjectKey, _ origin: TableKey, _ column: Int, _ session: Session
     ) throws(EngineError) -> Set<ObjectKey> {
@@ -306,7 +308,7 @@ package final class RegionWalk {
 }
 
 extension RegionWalk {
-    /// True where the object's backlinks by that step count as changed in the region.
+    /// True if the object's backlinks of that step count as changed in the region.
     package func isReached(_ key: ObjectKey, by step: Region.Step, _ region: Region) throws(EngineError) -> Bool {
         guard case .backlinks = step, region.steps.contains(where: { $0.step == step }) else { return false }
         if try retargeted(step).contains(key) { return true }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the publishers stand on: Combine where the system has it, OpenCombine where the trait `Publishers` asks for
-// it. Without either the module holds one declaration, which says how to get the rest.
+// The reactive framework in use: Combine if the platform has it, OpenCombine if the trait `Publishers` is enabled.
+// Without either, the module contains one declaration, whose message says how to enable publishers.
 
 #if canImport(Combine)
     @_exported public import Combine
@@ -8,7 +8,7 @@
     @_exported public import OpenCombine
     @_exported public import OpenCombineDispatch
 #else
-    /// Needs the trait `Publishers` of the package.
+    /// Requires the trait `Publishers` of the package.
     @available(
         *, unavailable,
         message: """

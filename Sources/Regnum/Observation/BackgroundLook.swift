@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A look at what observers are to be told that takes long, by a thread of its own: the Realm's own thread goes on at
-// its version meanwhile.
+// Computes an expensive change set on another thread, while the Realm's own thread continues at its version.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -8,27 +7,27 @@ internal import RegnumObservation
 internal import Synchronization
 
 final class BackgroundLook: @unchecked Sendable {
-    // Sendable: `preparation` is run by the thread that claims it, and changed behind that.
+    // Sendable: `preparation` is run by the thread that claims it, and changed only after that.
     private var preparation: ChangePreparation?
-    /// The Realm may be gone before the thread is done with its file.
+    /// Marks the file as about to be released: the Realm may be gone before the thread has finished reading it.
     private let lettingGo: LettingGo
     private let isClaimed = Atomic(false)
     private let done = DispatchGroup()
     private let isOver = Atomic(false)
 
-    /// Begins. `whenDone` is called on any thread.
+    /// Starts the diff. `whenDone` is called on any thread.
     init(_ made: ChangePreparation, whenDone: @escaping @Sendable () -> Void) {
         preparation = made
         lettingGo = made.newer.database.lettingGo()
         done.enter()
-        // It captures nothing that reads the file but this.
+        // Captures nothing that reads the file except this object.
         DispatchQueue.global(qos: .userInitiated).async { [self] in
             runIfFirst()
             whenDone()
         }
     }
 
-    // The file is let go of behind what reads it.
+    // Release the readers of the file before `lettingGo`.
     deinit { preparation = nil }
 
     private func runIfFirst() {
@@ -38,7 +37,7 @@ final class BackgroundLook: @unchecked Sendable {
         done.leave()
     }
 
-    /// What is being looked at. Not behind `letGo`.
+    /// The diff. Must not be used after `letGo`.
     var versions: ChangePreparation {
         guard let preparation else { preconditionFailure("a look that has ended") }
         return preparation
@@ -46,31 +45,31 @@ final class BackgroundLook: @unchecked Sendable {
 
     var isDone: Bool { isOver.load(ordering: .acquiring) }
 
-    /// What was found. Waits for it, and looks itself where no thread has begun to: who holds a lock must not wait for
-    /// one that others may keep busy.
+    /// Returns the finished diff. Waits for it, and computes it on this thread if no other thread has begun: a caller
+    /// that holds a lock must not depend on threads that others may keep busy.
     func result() -> ChangePreparation {
         runIfFirst()
         done.wait()
         return versions
     }
 
-    /// Waits, and keeps nothing open any more.
+    /// Waits for the diff and releases everything that keeps the file open.
     func letGo() {
         _ = result()
         preparation = nil
     }
 }
 
-/// What the Realm's own thread looks at by itself.
+/// The largest diffs that the Realm's own thread computes itself.
 package struct LookLimits: Sendable {
-    /// Objects of a table that have changed: what is made of one takes up to some microseconds.
+    /// The number of changed objects of a table; each takes up to a few microseconds.
     package var changes = 1024
-    /// Objects of a table that a query runs over.
+    /// The number of objects of a table that a query reads.
     package var rows = 8192
 
     package init() {}
 
-    /// Everything is looked at elsewhere, for tests.
+    /// Leaves every diff to another thread, for tests.
     package static var none: LookLimits {
         var limits = LookLimits()
         (limits.changes, limits.rows) = (0, 0)

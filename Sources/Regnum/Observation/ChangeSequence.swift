@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observation by `for await`: changes of collections, maps, objects and Realms, one after the other.
+// Observation with `for await`: sequences of changes to collections, maps, objects and Realms.
 
 internal import RegnumEngine
 
-/// What changes, as it changes. One task goes through it; it ends when that task is cancelled, and the observation
-/// ends with it.
+/// An asynchronous sequence of changes. One task iterates over it; the sequence and the observation end when that task
+/// is cancelled.
 ///
 /// ```swift
 /// for await change in realm.objects(Dog.self).changes() { ... }
 /// ```
 ///
-/// It begins with the call that made it, where the observed thing is confined to: go through it there too, on the
-/// actor or the main actor. What comes while the loop body runs waits for the next turn; only `ChangeBuffering.latest`
-/// and `versions` leave anything out.
+/// The observation begins when the sequence is created, on the actor or thread that the observed value is confined to:
+/// iterate there too. Changes that arrive while the loop body runs are delivered at the next turn; only
+/// `ChangeBuffering.latest` and `versions` skip any.
 public struct ChangeSequence<Element>: AsyncSequence {
     public typealias Failure = Never
 
     fileprivate struct Parcel: @unchecked Sendable {
-        // Sendable: what is confined checks itself where it is used.
+        // Sendable: confined values check their own confinement when used.
         let value: Element
     }
     fileprivate let stream: AsyncStream<Parcel>
@@ -26,10 +26,10 @@ public struct ChangeSequence<Element>: AsyncSequence {
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var base: AsyncStream<Parcel>.Iterator
 
-        /// The next change; nil once the task is cancelled.
+        /// Returns the next change; nil once the task is cancelled.
         public mutating func next() async -> Element? { await base.next()?.value }
 
-        /// The next change; nil once the task is cancelled.
+        /// Returns the next change; nil once the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await base.next(isolation: actor)?.value
         }
@@ -37,7 +37,8 @@ public struct ChangeSequence<Element>: AsyncSequence {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: stream.makeAsyncIterator()) }
 
-    /// `begin` starts an observation that hands over what it is told of; nothing follows what `isLast` names.
+    /// `begin` starts an observation that passes each notification to its argument. The sequence ends after the element
+    /// for which `isLast` is true.
     init(
         latestOnly: Bool = false, isLast: @escaping (Element) -> Bool = { _ in false },
         _ begin: (@escaping (Element) -> Void) -> NotificationToken
@@ -45,7 +46,7 @@ public struct ChangeSequence<Element>: AsyncSequence {
         self.init(latestOnly: latestOnly, isLast: isLast) { take, _ in begin(take) }
     }
 
-    /// `begin` is given what hands over an element, and what ends the sequence without one.
+    /// `begin` receives a function that appends an element, and one that ends the sequence without an element.
     private init(
         latestOnly: Bool, isLast: @escaping (Element) -> Bool = { _ in false },
         _ begin: (@escaping (Element) -> Void, @escaping () -> Void) -> NotificationToken
@@ -61,7 +62,7 @@ public struct ChangeSequence<Element>: AsyncSequence {
         self.stream = stream
     }
 
-    /// Frozen forms, the newest only, until what is observed is gone.
+    /// A sequence of frozen values that buffers only the newest and ends when the observed value is deleted.
     fileprivate static func versions(
         _ begin: (@escaping (Element) -> Void) -> NotificationToken
     ) -> ChangeSequence where Element: ThreadConfined {
@@ -71,18 +72,18 @@ public struct ChangeSequence<Element>: AsyncSequence {
     }
 }
 
-/// What a sequence keeps of what comes while nobody takes it.
+/// The changes that a sequence buffers until they are consumed.
 public enum ChangeBuffering: Sendable, Hashable {
-    /// Everything, in order. Memory grows with what is not taken.
+    /// All changes, in order. Memory grows with the number of changes not yet consumed.
     case unbounded
-    /// The newest only: enough to know that something has changed. Places in a change set count from the change before
-    /// it, which may have been left out: look at the collection instead.
+    /// Only the newest change: enough to learn that something has changed. Positions in a change set refer to the state
+    /// before it, which may have been skipped, so read the collection instead.
     case latest
 }
 
 extension RealmCollection {
-    /// The collection as it is, then each change of it. See `ChangeSequence`; misuse as with
-    /// `observe(keyPaths:on:_:)`.
+    /// A sequence of the current collection and then each change to it. See `ChangeSequence`; the same calls are
+    /// programmer errors as for `observe(keyPaths:on:_:)`.
     @_disfavoredOverload
     public func changes(
         keyPaths: [String]? = nil, buffering: ChangeBuffering = .unbounded
@@ -90,8 +91,9 @@ extension RealmCollection {
         ChangeSequence(latestOnly: buffering == .latest) { observe(keyPaths: keyPaths, on: nil, $0) }
     }
 
-    /// The collection as it is, and again whenever it has changed: frozen, so that it may be used anywhere. What
-    /// nobody has taken when the next one comes is left out. Ends where the object that a list is of was deleted.
+    /// A sequence of frozen versions: the current collection, and the collection after each change. Frozen values may
+    /// be used on any thread. A version that has not been consumed when the next one arrives is skipped. Ends when the
+    /// object that owns the list is deleted.
     @_disfavoredOverload
     public func versions(keyPaths: [String]? = nil) -> ChangeSequence<Self> {
         .versions { take in
@@ -106,7 +108,7 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// As `changes(keyPaths:buffering:)`, with key paths of the element class.
+    /// Like `changes(keyPaths:buffering:)`, with key paths of the element class.
     @_disfavoredOverload
     public func changes(
         keyPaths: [PartialKeyPath<Element>], buffering: ChangeBuffering = .unbounded
@@ -114,7 +116,7 @@ extension RealmCollection where Element: ObjectBase {
         changes(keyPaths: keyPaths.map { _name(for: $0) }, buffering: buffering)
     }
 
-    /// As `versions(keyPaths:)`, with key paths of the element class.
+    /// Like `versions(keyPaths:)`, with key paths of the element class.
     @_disfavoredOverload
     public func versions(keyPaths: [PartialKeyPath<Element>]) -> ChangeSequence<Self> {
         versions(keyPaths: keyPaths.map { _name(for: $0) })
@@ -122,7 +124,7 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 extension RealmKeyedCollection {
-    /// The map as it is, then each change of it. See `ChangeSequence`.
+    /// A sequence of the current map and then each change to it. See `ChangeSequence`.
     @_disfavoredOverload
     public func changes<K, V>(
         keyPaths: [String]? = nil, buffering: ChangeBuffering = .unbounded
@@ -130,8 +132,8 @@ extension RealmKeyedCollection {
         ChangeSequence(latestOnly: buffering == .latest) { observe(keyPaths: keyPaths, on: nil, $0) }
     }
 
-    /// The map as it is, and again whenever it has changed: frozen. What nobody has taken when the next one comes is
-    /// left out. Ends where the object of the map was deleted.
+    /// A sequence of frozen versions: the current map, and the map after each change. A version that has not been
+    /// consumed when the next one arrives is skipped. Ends when the object that owns the map is deleted.
     @_disfavoredOverload
     public func versions<K, V>(keyPaths: [String]? = nil) -> ChangeSequence<Self> where Self == Map<K, V> {
         .versions { take in
@@ -146,7 +148,7 @@ extension RealmKeyedCollection {
 }
 
 extension ThreadConfined where Self: ObjectBase {
-    /// Each change of the object's properties; the last one is `.deleted`. See `ChangeSequence`.
+    /// A sequence of changes to the object's properties; the last one is `.deleted`. See `ChangeSequence`.
     @_disfavoredOverload
     public func changes(
         keyPaths: [String]? = nil, buffering: ChangeBuffering = .unbounded
@@ -158,7 +160,7 @@ extension ThreadConfined where Self: ObjectBase {
             }, { observe(keyPaths: keyPaths, on: nil, $0) })
     }
 
-    /// As `changes(keyPaths:buffering:)`, with key paths of the class.
+    /// Like `changes(keyPaths:buffering:)`, with key paths of the class.
     @_disfavoredOverload
     public func changes(
         keyPaths: [PartialKeyPath<Self>], buffering: ChangeBuffering = .unbounded
@@ -166,8 +168,9 @@ extension ThreadConfined where Self: ObjectBase {
         changes(keyPaths: keyPaths.map { _name(for: $0) }, buffering: buffering)
     }
 
-    /// The object as it is, and again whenever one of its properties has changed: frozen, so that it may be used
-    /// anywhere. What nobody has taken when the next one comes is left out; nil, at last, where it was deleted.
+    /// A sequence of frozen versions: the current object, and the object after each change to a property. Frozen values
+    /// may be used on any thread. A version that has not been consumed when the next one arrives is skipped. The last
+    /// element is nil, if the object is deleted.
     @_disfavoredOverload
     public func versions(keyPaths: [String]? = nil) -> ChangeSequence<Self?> {
         ChangeSequence(latestOnly: true, isLast: { $0 == nil }) { take in
@@ -185,7 +188,7 @@ extension ThreadConfined where Self: ObjectBase {
 }
 
 extension RealmSectionedResult {
-    /// The sections as they are, then each change of them. See `ChangeSequence`.
+    /// A sequence of the current sections and then each change to them. See `ChangeSequence`.
     @_disfavoredOverload
     public func changes(
         keyPaths: [String]? = nil, buffering: ChangeBuffering = .unbounded
@@ -193,8 +196,8 @@ extension RealmSectionedResult {
         ChangeSequence(latestOnly: buffering == .latest) { observe(keyPaths: keyPaths, on: nil, $0) }
     }
 
-    /// The sections as they are, and again whenever they have changed: frozen. What nobody has taken when the next one
-    /// comes is left out.
+    /// A sequence of frozen versions: the current sections, and the sections after each change. A version that has not
+    /// been consumed when the next one arrives is skipped.
     @_disfavoredOverload
     public func versions(keyPaths: [String]? = nil) -> ChangeSequence<Self> {
         .versions { take in
@@ -208,7 +211,7 @@ extension RealmSectionedResult {
 }
 
 extension ProjectionObservable {
-    /// Each change of the projected properties; the last one is `.deleted`. See `ChangeSequence`.
+    /// A sequence of changes to the projected properties; the last one is `.deleted`. See `ChangeSequence`.
     @_disfavoredOverload
     public func changes(
         keyPaths: [String]? = nil, buffering: ChangeBuffering = .unbounded
@@ -222,14 +225,15 @@ extension ProjectionObservable {
 }
 
 extension RealmCare where Self == Realm {
-    /// What observers of the Realm are told; what nobody has taken when the next one comes is left out.
+    /// A sequence of the notifications that observers of the Realm receive. A notification that has not been consumed
+    /// when the next one arrives is skipped.
     @_disfavoredOverload
     public func changes() -> ChangeSequence<Realm.Notification> {
         ChangeSequence(latestOnly: true) { take in self.observe { notification, _ in take(notification) } }
     }
 
-    /// The Realm as it is, and again whenever it shows another version: frozen. What nobody has taken when the next one
-    /// comes is left out.
+    /// A sequence of frozen versions: the current Realm, and the Realm whenever it shows another version. A version
+    /// that has not been consumed when the next one arrives is skipped.
     @_disfavoredOverload
     public func versions() -> ChangeSequence<Realm> {
         ChangeSequence(latestOnly: true) { take in

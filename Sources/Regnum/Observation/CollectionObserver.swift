@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Observers of ordered collections and of maps.
+// Observers of ordered collections and maps.
 
 internal import RegnumEngine
 internal import RegnumObservation
 internal import RegnumQuery
 
-/// What the block of an observed collection gets.
+/// A change passed to the block that observes a collection.
 @frozen
 public enum RealmCollectionChange<CollectionType> {
-    /// The first call: the collection as it is.
+    /// The initial call, with the current collection.
     case initial(CollectionType)
-    /// The collection has changed. `deletions` and `modifications` are positions in the collection before, ascending;
-    /// `insertions` are positions in the collection now. What has changed its place is in both.
+    /// The collection has changed. `deletions` and `modifications` are ascending positions in the collection before the
+    /// change; `insertions` are positions in the collection after it. An element that has moved is in both.
     case update(CollectionType, deletions: [Int], insertions: [Int], modifications: [Int])
     /// Never sent: kept for switches that name it.
     case error(any Error)
 }
 
-/// What the block of an observed map gets.
+/// A change passed to the block that observes a map.
 @frozen
 public enum RealmMapChange<MapType: RealmKeyedCollection> {
-    /// The first call: the map as it is.
+    /// The initial call, with the current map.
     case initial(MapType)
-    /// Keys that went, came, and have another value.
+    /// Keys that were removed, keys that were added, and keys whose value has changed.
     case update(MapType, deletions: [MapType.Key], insertions: [MapType.Key], modifications: [MapType.Key])
     /// Never sent: kept for switches that name it.
     case error(any Error)
 }
 
-/// The objects of a change set by the identities that `ObjectKeyIdentifiable.id` has; each list in the order of its
-/// positions. Empty for collections of values.
+/// The objects of a change set as values of `ObjectKeyIdentifiable.id`, each list in the order of its positions. Empty
+/// for collections of values.
 package struct ChangedIdentities: Hashable, Sendable {
     package var deleted: [UInt64] = []
     package var inserted: [UInt64] = []
@@ -87,7 +87,7 @@ final class CollectionObserver<C: RealmCollection>: ChangeObserver {
         }
     }
 
-    /// O(changes * log n).
+    /// The ids of the changed objects. O(changes * log n).
     private func identities(
         of changes: CollectionChanges, in session: Session
     ) throws(EngineError) -> ChangedIdentities? {
@@ -111,7 +111,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
     private let region: Region?
     private let block: (RealmMapChange<Map<Key, Element>>) -> Void
     private var entries: [DictionaryEntry] = []
-    /// True where one of them is a link to an object of any class.
+    /// True if one of the values is a link to an object of any class.
     private var linksAnywhere = false
 
     init(
@@ -151,7 +151,7 @@ final class MapObserver<Key: _MapKey, Element: RealmCollectionValue>: ChangeObse
         if modified.isEmpty, anywhere.isEmpty, !walk.touches(place) { return nil }
         let old = entries
         load()
-        // Swift would take keys for one that differ in their bytes.
+        // Not keyed by `String`, because Swift considers canonically equivalent keys with different bytes equal.
         let before = Dictionary(
             old.map { (TextKey($0.key), GroupKey($0.value)) }, uniquingKeysWith: { first, _ in first })
         let after = Set(entries.map { TextKey($0.key) })

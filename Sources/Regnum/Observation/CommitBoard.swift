@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the observed Realms of this process hear of each other's commits, and of those of other processes: a thread
-// for each observed file waits until another process has written to the file that they share.
+// Notifies the observed Realms of this process of commits by each other and by other processes. For each observed file,
+// one thread waits until another process has written to the lock file.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Mutable state: `places`, guarded by its mutex, which is never held while a notifier runs.
+/// Mutable state: `places`, guarded by its lock, which is never held while a notifier runs.
 enum CommitBoard {
     private struct WeakNotifier: Sendable { weak var notifier: RealmNotifier? }
     private struct Place: Sendable {
@@ -15,7 +15,8 @@ enum CommitBoard {
     }
 
     private static let places = Lock<[ObjectIdentifier: Place]>([:])
-    /// How long a commit of another process may go unnoticed where the system does not tell.
+    /// The longest time in milliseconds for which a commit of another process may go unnoticed if the system sends no
+    /// event.
     private static let longestWait: Int32 = 1000
 
     static func add(_ notifier: RealmNotifier, _ database: Database) {
@@ -28,7 +29,7 @@ enum CommitBoard {
         }
     }
 
-    /// To be called when a notifier has ended: nobody is waited for any more behind the last one.
+    /// Called when a notifier has ended. Stops waiting for other processes after the last one.
     static func remove(_ database: Database) {
         let key = ObjectIdentifier(database)
         places.withLock { places in
@@ -36,12 +37,12 @@ enum CommitBoard {
             guard let place = places[key], place.notifiers.isEmpty else { return }
             places[key] = nil
             place.watch?.stop()
-            // Where the watch could not begin, others were asked to tell all the same.
+            // Other processes were asked for notifications even if the watch could not start.
             database.listen(false)
         }
     }
 
-    /// Any thread: every other observed Realm of the database gets a turn.
+    /// Schedules a turn for every other observed Realm of the database. May be called from any thread.
     static func committed(_ database: Database, by own: RealmNotifier?) {
         tell(ObjectIdentifier(database), but: own)
     }
@@ -53,15 +54,15 @@ enum CommitBoard {
         }
     }
 
-    /// Begins to wait for other processes; nil where there can be none. The thread makes what it needs of the system by
-    /// itself: who opens a Realm does not wait for that.
+    /// Starts waiting for other processes; nil if there can be none. The thread itself sets up what it needs from the
+    /// system, so that opening a Realm does not wait for it.
     private static func watch(_ database: Database, _ key: ObjectIdentifier) -> FileWatch? {
         guard let path = database.sharedPath else { return nil }
         let watch = FileWatch()
-        // What this process has seen: what comes between that and the first look is told too.
+        // The version this process has seen: a commit between it and the first check is reported too.
         let seen = database.versions.newest.number
         database.listen(true)
-        // Not the database: it must not stay open for this.
+        // Does not capture the database, which must not stay open for this.
         let versions = database.versions
         Thread.detachNewThread {
             guard watch.begin(path: path) else {
@@ -71,7 +72,7 @@ enum CommitBoard {
             }
             var known = seen
             repeat {
-                // Below the mutex: who closes the database takes the watch away before the memory goes.
+                // Under the lock: closing the database removes the watch before its memory is unmapped.
                 let newest = places.withLock { $0[key]?.watch === watch ? versions.latestNumber : known }
                 if newest == known { continue }
                 known = newest

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the callbacks of a Realm run: the queue, the actor or the run loop that it is confined to.
+// Schedules the callbacks of a Realm on the queue, actor or run loop that it is confined to.
 
 internal import Dispatch
 internal import Foundation
 internal import RegnumSystem
 
-/// Any thread may ask for work to be done there.
+/// A callback scheduler. Any thread may schedule work.
 enum DeliveryPlace: Sendable {
     case main
     case queue(DispatchQueue)
     case actor(ActorMailbox)
     case runLoop(WakeableLoop)
-    /// A thread that has no turns: calls come only where the test kit asks for them.
+    /// A thread without a scheduler: callbacks run only when the test kit asks for them.
     case none
 
-    /// That of the calling thread; nil where no run loop runs that could call back.
+    /// The scheduler of the calling thread; nil if it runs no run loop that could call back.
     static func ofCaller(_ queue: DispatchQueue?) -> DeliveryPlace? {
         if let queue { return QueueConfinement.isMain(queue) ? .main : .queue(queue) }
         if QueueConfinement.isMain { return .main }
         return RunLoop.current.currentMode == nil ? nil : .runLoop(WakeableLoop())
     }
 
-    /// False where work that is asked for is never done.
+    /// False if scheduled work never runs.
     var hasTurns: Bool { if case .none = self { false } else { true } }
 
-    /// In the order of the calls.
+    /// Schedules the work. Work runs in the order of the calls.
     func perform(_ work: @escaping @Sendable () -> Void) {
         switch self {
         case .main: MainTurns.perform(work)
@@ -37,7 +37,7 @@ enum DeliveryPlace: Sendable {
 }
 
 extension RealmCore {
-    /// Where its callbacks run; nil where nothing could call back.
+    /// The scheduler of this Realm's callbacks; nil if none could run.
     var deliveryPlace: DeliveryPlace? {
         if let notifier { return notifier.place }
         if let mailbox = settings.mailbox { return .actor(mailbox) }
@@ -45,14 +45,14 @@ extension RealmCore {
     }
 }
 
-/// Work for the main thread. The main queue does it, or the main run loop: that goes on while a block of the main queue
-/// waits in it, and then no other block of the queue can run.
+/// Schedules work on the main thread. Either the main queue or the main run loop runs it: the run loop keeps running
+/// while a block of the main queue waits in it, and no other block of that queue can run then.
 private enum MainTurns {
     private struct State {
-        /// In the order of the calls; those before `done` have been taken.
+        /// The scheduled work, in the order of the calls; entries before `done` have been taken.
         var work: [(@Sendable () -> Void)?] = []
         var done = 0
-        /// True where the run loop has been asked for a turn. Many programs never run it: so it is asked once only.
+        /// True if the run loop has been asked for a turn. Many programs never run it, so it is asked only once.
         var isLoopAsked = false
     }
     private static let state = Lock(State())
@@ -66,7 +66,7 @@ private enum MainTurns {
         DispatchQueue.main.async { runNext() }
         if asksLoop {
             WakeableLoop.main.perform {
-                // What comes from now on asks for another turn.
+                // Work scheduled from now on asks for another turn.
                 var left = state.withLock { state in
                     state.isLoopAsked = false
                     return state.work.count - state.done
@@ -79,7 +79,7 @@ private enum MainTurns {
         }
     }
 
-    /// The first one who comes does it.
+    /// Runs the next piece of work, whether the queue or the run loop got here first.
     private static func runNext() {
         let work = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.done < state.work.count else { return nil }
@@ -95,20 +95,20 @@ private enum MainTurns {
     }
 }
 
-/// A run loop to be woken by other threads: `RunLoop.perform` alone does not wake it (tried: the block came a second
+/// A run loop that other threads can wake. `RunLoop.perform` alone does not wake it (measured: the block ran a second
 /// later).
 struct WakeableLoop: @unchecked Sendable {
-    // Sendable: a loop is only asked to perform blocks and to wake up, which any thread may do.
+    // Sendable: the loop is only asked to perform blocks and to wake up, which any thread may do.
     private let loop: RunLoop
     private let handle: UnsafeRawPointer
 
-    /// The calling thread's.
+    /// The run loop of the calling thread.
     init() {
         loop = .current
         handle = currentRunLoopHandle()
     }
 
-    /// The main thread's.
+    /// The run loop of the main thread.
     static let main = WakeableLoop(.main, mainRunLoopHandle())
 
     private init(_ loop: RunLoop, _ handle: UnsafeRawPointer) {
@@ -122,7 +122,7 @@ struct WakeableLoop: @unchecked Sendable {
     }
 }
 
-// Foundation exports them on every system, without a declaration on Linux.
+// Exported by Foundation on every platform, but not declared on Linux.
 @_silgen_name("CFRunLoopGetCurrent") private func currentRunLoopHandle() -> UnsafeRawPointer
 @_silgen_name("CFRunLoopGetMain") private func mainRunLoopHandle() -> UnsafeRawPointer
 @_silgen_name("CFRunLoopWakeUp") private func wakeRunLoop(_ handle: UnsafeRawPointer)

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests ask about deliveries to observers, and turns that they make themselves.
+// Counters of deliveries to observers, and turns started by tests.
 
 internal import RegnumEngine
 
-/// What deliveries have done, for tests that hold what observers cost of commits that do not concern them.
+/// Counters of the work of deliveries, for tests that bound the cost of commits that do not concern an observer.
 package struct DeliveryWork: Equatable, Sendable {
-    /// Observers that were looked at, to be asked or passed over.
+    /// The number of observers visited, whether they were asked or skipped.
     package var visited = 0
-    /// Tables of which something had changed for an observer.
+    /// The number of tables in which something had changed for an observer.
     package var comparedTables = 0
-    /// Observers that were asked what they make of a version.
+    /// The number of observers asked for their change set.
     package var asked = 0
-    /// Looks that were left to another thread.
+    /// The number of diffs handed to another thread.
     package var lookedElsewhere = 0
 }
 
 extension Realm {
-    /// Confined to the Realm.
+    /// The counters so far. Confined to the Realm.
     package var deliveryWork: DeliveryWork { core.notifier?.work ?? DeliveryWork() }
 
-    /// What happens at a turn of the place of delivery, for tests. Confined to the Realm.
+    /// Performs a turn of the callback scheduler, for tests. Confined to the Realm.
     package func startTurn() { core.notifier?.turn() }
 
-    /// Turns of the place of delivery so far, for tests. Confined to the Realm.
+    /// The number of turns of the callback scheduler so far, for tests. Confined to the Realm.
     package var turnCount: Int { core.notifier?.turns ?? 0 }
 
-    /// Delivers by turns as the place of delivery makes them, where what takes longer than `limits` allow is left to
-    /// another thread, from now on; waits for that. For tests. Confined to the Realm.
+    /// Delivers in turns, as the callback scheduler does, with `limits` from now on: diffs that exceed them are handed
+    /// to another thread, and this call waits for the result. For tests. Confined to the Realm.
     package func deliverByTurns(_ limits: LookLimits) {
         core.notifier?.limits = limits
         startTurn()

@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name under which an observation is kept alive and ended.
+// The token that keeps an observation alive and ends it.
 
 internal import RegnumSystem
 
-/// Keeps an observation alive; ends it with its last reference or by `invalidate`.
+/// Keeps an observation alive. The observation ends when the last reference to the token is released or `invalidate` is
+/// called.
 ///
-/// It also keeps the Realm of the observed thing open. Any thread may end it; a call that has begun elsewhere comes
-/// to its end, later ones do not come.
+/// The token also keeps the observed Realm open. Any thread may end the observation; a call that is already running on
+/// another thread completes, and no later call is made.
 public class NotificationToken: @unchecked Sendable {
-    // Sendable: what it holds is exchanged under the mutex.
+    // Sendable: the state is only replaced under the lock.
     private enum State {
-        /// To be attached once the queue or actor has come round to it; a queue finds here what it is to begin.
+        /// Waits for the queue or actor to attach an entry; a queue finds here how to begin the observation.
         case waiting(Beginning?)
         case active(ObservationEntry)
         case ended
     }
     private let state: Lock<State>
 
-    /// How an observation begins on the queue that it is wanted on.
+    /// Begins the observation on the queue it was requested for.
     struct Beginning: @unchecked Sendable {
-        // Sendable: runs on the queue only, which is what the caller has asked for.
+        // Sendable: runs only on the queue, as the caller requested.
         let run: () -> ObservationEntry?
     }
 
-    /// One that is to be attached. Only the token keeps `beginning`: what the queue waits for must not keep a user's
-    /// block, which may hold the Realm that is waited for.
+    /// Creates a token to be attached later. Only the token retains `beginning`: the work item on the queue must not
+    /// retain a user's block, which may retain the Realm that the work item waits for.
     init(_ beginning: Beginning?) { state = Lock(State.waiting(beginning)) }
 
-    /// A token of no observation, for a variable that gets a real one later.
+    /// Creates a token without an observation, for a variable that is assigned a real one later.
     public init() { state = Lock(State.waiting(nil)) }
 
-    /// One that has ended.
+    /// Returns a token that has already ended.
     static func ended() -> NotificationToken {
         let token = NotificationToken()
         token.invalidate()
         return token
     }
 
-    /// Ends the observation; false where it had ended.
+    /// Ends the observation. Returns false if it had already ended.
     @discardableResult
     public func invalidate() -> Bool {
         let last = state.withLock { state -> State in
@@ -53,7 +54,7 @@ public class NotificationToken: @unchecked Sendable {
         }
     }
 
-    /// Starts it; where it was ended meanwhile ends the entry.
+    /// Attaches the entry; ends the entry instead if the token has been invalidated in the meantime.
     func attach(_ entry: ObservationEntry) {
         let isEnded = state.withLock { state -> Bool in
             guard case .waiting = state else { return true }
@@ -63,7 +64,7 @@ public class NotificationToken: @unchecked Sendable {
         if isEnded { entry.end() }
     }
 
-    /// On the queue: begins the observation, unless it has ended.
+    /// Begins the observation on the queue, unless the token has been invalidated.
     func begin() {
         let beginning = state.withLock { state -> Beginning? in
             guard case .waiting(let beginning) = state else { return nil }
@@ -81,7 +82,7 @@ public class NotificationToken: @unchecked Sendable {
         }
     }
 
-    /// What it stands for; nil where it has ended or not begun.
+    /// The entry of the running observation; nil if the observation has ended or not begun.
     var entry: ObservationEntry? {
         state.withLock { state in
             if case .active(let entry) = state { return entry }
@@ -103,7 +104,7 @@ public class NotificationToken: @unchecked Sendable {
 }
 
 extension NotificationToken: Hashable {
-    /// Equal to itself alone.
+    /// True only for the same token.
     public static func == (left: NotificationToken, right: NotificationToken) -> Bool { left === right }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -7,12 +7,12 @@ internal import RegnumObservation
 
 /// A property of an observed object that has changed.
 public struct PropertyChange {
-    /// Its name in Swift.
+    /// The name of the property in Swift.
     public let name: String
-    /// The value before; nil where the change was made through the same Realm, for collections, and for links whose
-    /// objects the observer's key paths go on to.
+    /// The value before the change. Nil if the change was made through the same Realm, for collections, and for links
+    /// that the observer's key paths follow.
     public let oldValue: Any?
-    /// The value now; nil for collections, and for links whose objects the observer's key paths go on to.
+    /// The value after the change. Nil for collections, and for links that the observer's key paths follow.
     public let newValue: Any?
 
     package init(name: String, oldValue: Any?, newValue: Any?) {
@@ -22,7 +22,7 @@ public struct PropertyChange {
     }
 }
 
-/// What the block of an observed object gets.
+/// A change passed to the block that observes an object.
 @frozen
 public enum ObjectChange<T> {
     /// Never sent: kept for switches that name it.
@@ -34,7 +34,7 @@ public enum ObjectChange<T> {
 }
 
 extension ObjectChange {
-    /// The same change for a block that takes changes of a base class.
+    /// Returns the same change for a block that takes changes of a base class.
     func seen<Base>(as type: Base.Type) -> ObjectChange<Base> {
         switch self {
         case .error(let error): return .error(error)
@@ -94,7 +94,7 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
     private func change(
         of property: ClassProperty, _ column: Int, _ walk: RegionWalk, isLocal: Bool
     ) throws(EngineError) -> PropertyChange {
-        // What key paths lead through is told without values, however it was reached.
+        // Links that key paths follow are reported without values, however the change was reached.
         let isOwn =
             !region.passedColumns.contains(column)
             && (walk.changes[object.binding.tableKey]?.columns(of: object.rowKey)?.contains(column) ?? false)
@@ -111,8 +111,8 @@ final class ObjectObserver<T: ObjectBase>: ChangeObserver {
 }
 
 extension ClassProperty {
-    /// What the column of the object has held, as a subscript shows it. Links to objects that are gone are nil, and so
-    /// are the collections of mixed values, which can only be read where they lie.
+    /// Returns the value that the column of the object held, as a subscript would show it. Nil for links to objects
+    /// that no longer exist, and for collections inside mixed values, which can only be read at their location.
     func dynamicValue(_ value: Value, of object: ObjectBase, _ column: Int) -> Any? {
         let core = object.core
         var raw = _RawValue(value)
@@ -133,7 +133,7 @@ extension ClassProperty {
         return (fieldType as? any AnyRealmProperty.Type).flatMap { open($0.valueType) }
     }
 
-    /// The class that the links of the column lead to; of a dynamic object that of the table.
+    /// The class that the links of the column point to; for a dynamic object, the class of the target table.
     private func linkedClass(_ type: ObjectBase.Type, of object: ObjectBase, _ column: Int) -> ClassBinding? {
         type == DynamicObject.self
             ? object.core.dynamicTarget(of: object.binding, column) : object.core.bindingIfAny(for: type)
@@ -141,6 +141,6 @@ extension ClassProperty {
 }
 
 extension ClassBinding {
-    /// True where the object exists now.
+    /// True if the object currently exists.
     fileprivate func holds(_ key: ObjectKey) -> Bool { locate(key, rollbacks: rollbackFloors.count) != nil }
 }

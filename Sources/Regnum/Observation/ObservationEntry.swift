@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// One observation of one Realm: what its token holds, and what its notifier tells of new versions.
+// One observation of one Realm: the object that its token retains and that the notifier calls.
 
 internal import RegnumEngine
 internal import RegnumObservation
 internal import RegnumQuery
 internal import Synchronization
 
-/// What an observer makes of a new version. Confined to the Realm.
+/// Computes change sets and calls a user's block. Confined to the Realm.
 protocol ChangeObserver: AnyObject {
-    /// The tables of which a change may have to be told; nil for all. Of commits to others the observer is not asked.
+    /// The tables whose changes may have to be reported; nil for all. The observer is not asked about other commits.
     func tables(in session: Session) -> Set<TableKey>?
-    /// Looks at the version shown now, for the first call; nil where there is none. The caller calls what is
-    /// returned.
+    /// Reads the version shown now and returns the initial call, which the caller makes; nil if there is none.
     func begin() throws(EngineError) -> (() -> Void)?
-    /// What is to be told of the new version, or nil. The caller calls what is returned when all observers have
-    /// looked. `isLocal`: the change was made through this Realm.
+    /// Returns the call that reports the changes of the new version, or nil. The caller makes it after all observers
+    /// have been asked. `isLocal`: the change was made through this Realm.
     func advance(_ walk: RegionWalk, isLocal: Bool) throws(EngineError) -> (() -> Void)?
-    /// What may take long to look at, before and after `begin`: see `Watching`.
+    /// The expensive parts of the observer's work, before and after `begin`: see `Watching`.
     var watching: Watching { get }
-    /// After `Realm.invalidate`: goes on with accessors made anew in the same Realm, whose old ones are invalid.
+    /// Continues after `Realm.invalidate` with new accessors of the same Realm, because the old ones are invalid.
     func revive(in home: _RealmHome)
 }
 
-/// What of an observer another thread can look at.
+/// The parts of an observer's work that another thread can do.
 struct Watching {
-    /// That finds its elements, once it has begun.
+    /// The query that finds its elements, once it has begun.
     var query: ObservedQuery?
-    /// That it is to begin with; of others than whole tables.
+    /// The query to begin with; nil for whole tables.
     var first: (query: ObjectQuery, table: TableKey)?
-    /// What counts as changed.
+    /// The objects and properties that count as changed.
     var region: Region?
 }
 
@@ -38,16 +37,16 @@ extension ChangeObserver {
 
 /// Keeps the Realm open while its token lives.
 final class ObservationEntry: @unchecked Sendable {
-    // Sendable: `isEnded` is atomic; the rest is only touched by the Realm's own thread.
+    // Sendable: `isEnded` is atomic; everything else is used on the Realm's own thread only.
     let core: RealmCore
     let observer: any ChangeObserver
-    /// Set once the first call has been made.
+    /// Set once the initial call has been made.
     var hasBegun = false
-    /// What `tables(in:)` said, once asked.
+    /// The result of `tables(in:)`, once asked.
     var tables: Set<TableKey>?
-    /// The version it began with, where the first comparison is with another one than that of the others.
+    /// The baseline of the first diff, if it differs from that of the other observers.
     var start: Session?
-    /// True for tokens of a Realm, which RealmSwift warns about.
+    /// True for tokens of a Realm, for which RealmSwift logs a warning.
     let warnsWhenDropped: Bool
     private let ended = Atomic(false)
 
@@ -62,12 +61,13 @@ final class ObservationEntry: @unchecked Sendable {
 
     var isEnded: Bool { ended.load(ordering: .acquiring) }
 
-    /// No call begins after this. Any thread; the notifier lets go of it at its next turn.
+    /// Ends the observation: no call begins after this. May be called from any thread; the notifier releases the entry
+    /// at its next turn.
     func end() {
         if ended.exchange(true, ordering: .acquiringAndReleasing) { return }
         core.observationCount.subtract(1, ordering: .relaxed)
     }
 }
 
-/// As an entry, not kept alive.
+/// A weak reference to an entry.
 struct WeakEntry { weak var entry: ObservationEntry? }

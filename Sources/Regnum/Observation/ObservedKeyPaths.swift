@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the key paths that users write to the parts of the schema that count.
+// Converts users' key paths to regions of the schema.
 
 internal import RegnumEngine
 internal import RegnumObservation
 
 extension ClassBinding {
-    /// What counts as a change of an object of the class. Without key paths: its properties, and links to `depth`.
-    /// Misuse for a name that is none.
+    /// The region that counts as a change of an object of the class. Without key paths: all its properties, and links
+    /// to `depth`. Reports a programmer error if a name is not a property.
     func region(_ keyPaths: [String]?, depth: Int) -> Region {
         guard let keyPaths else { return .everything(tableKey, depth: depth) }
-        // Observers that ask for the same share what a delivery finds out for one of them.
+        // Observers with the same key paths share one region, so that a delivery traverses it once for all of them.
         if let known = regions[keyPaths] { return known }
         let made = Region.keyPaths(tableKey, keyPaths.map { path($0) })
         if regions.count >= 64 { regions.removeAll() }
@@ -31,7 +31,7 @@ extension ClassBinding {
             let isLast = i == names.count - 1
             let step = at.step(property, at.columns[place])
             if isLast {
-                // Backlinks have no column: their step alone tells of objects that come and go.
+                // Backlinks have no column: their step alone reports objects that are added or removed.
                 if case .backlinks? = step?.step { return (steps + [step.unsafelyUnwrapped.step], nil) }
                 let column = at.columns[place]
                 return (steps, column < 0 ? nil : column)
@@ -47,7 +47,7 @@ extension ClassBinding {
         return (steps, nil)
     }
 
-    /// Where a property leads to; nil for values.
+    /// The step that follows the property, and its target class; nil for values.
     func step(_ property: ClassProperty, _ column: Int) -> (step: Region.Step, target: ClassBinding)? {
         if property.isComputed {
             guard let origin = originClass(of: property), let name = property.originProperty,
@@ -59,17 +59,18 @@ extension ClassBinding {
         return (.forward(column: column, target: target.tableKey), target)
     }
 
-    /// The class whose links a property of linking objects goes back; nil where this Realm does not know it.
+    /// The class whose links a linking objects property follows backwards; nil if this Realm does not know the class.
     private func originClass(of property: ClassProperty) -> ClassBinding? {
         guard let type = property.shape.target else { return nil }
-        // All targets of dynamic objects are of one type: only the name tells which class is meant.
+        // Dynamic objects all have the same type, so only the name identifies the class.
         if type == DynamicObject.self { return property.targetName.flatMap { core.dynamicBinding(named: $0) } }
         return core.bindingIfAny(for: type)
     }
 }
 
 extension _Watched {
-    /// What counts as a change of the elements; nil for values. Misuse for key paths that lead to nothing.
+    /// The region that counts as a change of the elements; nil for values. Reports a programmer error if a key path
+    /// does not resolve.
     func region(_ keyPaths: [String]?) -> Region? {
         if let elements { return elements.region(keyPaths, depth: Region.depth) }
         switch kind {
@@ -82,8 +83,8 @@ extension _Watched {
 }
 
 extension ManagedPlace {
-    /// What counts as a change of the values of a map; nil where they are no objects. Misuse for key paths that lead to
-    /// nothing.
+    /// The region that counts as a change of the values of a map; nil if they are not objects. Reports a programmer
+    /// error if a key path does not resolve.
     func region(_ keyPaths: [String]?) -> Region? {
         if let elementBinding { return elementBinding.region(keyPaths, depth: Region.depth) }
         refuseOfValues(keyPaths)
@@ -91,7 +92,7 @@ extension ManagedPlace {
     }
 }
 
-/// Misuse for key paths of elements that are no objects.
+/// Reports a programmer error for key paths of elements that are not objects.
 private func refuseOfValues(_ keyPaths: [String]?) {
     guard let name = keyPaths?.first else { return }
     misuse(

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// `observe` of Realms, collections, maps and objects, on the Realm's own thread or on a queue.
+// `observe` for Realms, collections, maps and objects, with callbacks on the Realm's own thread or on a queue.
 
 public import Dispatch
 internal import RegnumEngine
 internal import RegnumObservation
 
 extension RealmCore {
-    /// Gets a turn after each commit of others from now on, where the calling thread can have turns at all: then
-    /// the Realm moves on by itself, and tells observers.
+    /// Starts following commits made elsewhere, if callbacks can be scheduled on the calling thread: from then on the
+    /// Realm advances by itself and notifies its observers.
     func listen() {
         guard let place = deliveryPlace else { return }
         listen(at: place)
     }
 
-    /// As `listen`; on a thread without turns observers are told at `deliverChanges` only.
+    /// Like `listen`, but on a thread without a scheduler observers are notified only by `deliverChanges`.
     package func listenWithoutTurns() { listen(at: deliveryPlace ?? .none) }
 
-    /// Moves on where the Realm may, and tells observers now what they would be told at the next turn. Confined to the
-    /// Realm; does nothing inside a write.
+    /// Advances the Realm if it may advance, and makes now the calls that the next turn would make. Confined to the
+    /// Realm; does nothing inside a write transaction.
     package func deliverChanges() {
         check()
         notifier?.turn(isWhole: true)
@@ -30,14 +30,14 @@ extension RealmCore {
         CommitBoard.add(made, settings.database)
     }
 
-    /// Misuse where nothing ever changes.
+    /// Reports a programmer error if the Realm is frozen or read-only, and so never changes.
     func requireChanging() {
         check()
         if isFrozen { misuse("Frozen Realms do not change and do not have change notifications. Observe a live one.") }
         if isReadOnly { misuse("Read-only Realms do not change and do not have change notifications.") }
     }
 
-    /// The notifier, made on first use. Misuse where nothing could ever be delivered.
+    /// The notifier, created on first use. Reports a programmer error if no callback could ever be delivered.
     private func notifierForObserving() -> RealmNotifier {
         requireChanging()
         listen()
@@ -49,10 +49,11 @@ extension RealmCore {
         return notifier
     }
 
-    /// True where the running write has changed something already.
+    /// True if the running write transaction has already changed something.
     var hasUncommittedChanges: Bool { isWriting && changeCount != writeStart }
 
-    /// Misuse where a write has changed something already: there is no version to begin with.
+    /// Reports a programmer error if a write transaction has already changed something: there is then no committed
+    /// version to start from.
     private func requireUnchanged() {
         if hasUncommittedChanges {
             misuse(
@@ -69,7 +70,7 @@ extension RealmCore {
         return entry
     }
 
-    /// Observers of objects have no first call, so they look from now on.
+    /// Observers of objects get no initial call, so they compare against the version shown now.
     func observeFromNow(_ observer: any ChangeObserver) -> ObservationEntry {
         let notifier = notifierForObserving()
         requireUnchanged()
@@ -86,7 +87,7 @@ extension RealmCore {
     }
 }
 
-/// The observer of a Realm as a whole: it looks at nothing, and is told of every commit.
+/// The observer of a Realm as a whole. It watches no tables and is called for every commit.
 final class RealmObserver: ChangeObserver {
     let block: (Realm.Notification, Realm) -> Void
 
@@ -99,10 +100,10 @@ final class RealmObserver: ChangeObserver {
 }
 
 extension Realm {
-    /// Calls `block` after each commit that this Realm comes to see: at once after its own, and when it moves on to
-    /// those of others. With `autorefresh` off, others' commits are told as `.refreshRequired`: the block may
-    /// call `refresh()` then. Hold the token.
-    /// Misuse on a thread without a running run loop, on a queue none.
+    /// Calls `block` after each commit that becomes visible in this Realm: immediately after its own commits, and for
+    /// commits made elsewhere when the Realm advances. With `autorefresh` off, a commit made elsewhere is reported as
+    /// `.refreshRequired`, and the block may call `refresh()`. Keep the token for as long as calls are wanted. It is a
+    /// programmer error to call this on a thread that is not running a run loop and without a queue.
     public func observe(_ block: @escaping NotificationBlock) -> NotificationToken {
         let token = NotificationToken()
         token.attach(core.observeRealm(block))
@@ -110,9 +111,10 @@ extension Realm {
     }
 }
 
-/// Begins an observation of something confined, where it is or on a queue. `checking` comes to the misuse, if there is
-/// any, that `begin` would come to on the queue, where the caller could not tell what it is about. `tellsEnd`: an
-/// observer of an object, which is told where that is gone by then.
+/// Begins an observation of a thread-confined value, on the current thread or on a queue. `checking` triggers on the
+/// calling thread any programmer error that `begin` would otherwise trigger on the queue, where the message could not
+/// point at the caller. `tellsEnd`: the observer is of an object, and is notified if the object no longer exists when
+/// the observation begins.
 func observing<Confined: ThreadConfined>(
     _ confined: Confined, on queue: DispatchQueue?, tellsEnd: Bool = false, checking: (Confined) -> Void,
     _ begin: @escaping (Confined) -> ObservationEntry
@@ -138,39 +140,40 @@ func observing<Confined: ThreadConfined>(
             }
             return wanted.begin(in: core, begin)
         })
-    // What a running write has made cannot be found before its end.
+    // Objects created by a running write transaction cannot be resolved before it commits.
     realm.core.afterWrite { [weak token] in
         queue.async { [weak token] in token?.begin() }
     }
     return token
 }
 
-/// What is to be observed in another Realm of the file, with the version that it was asked for at: what has changed
-/// since is told, however far that Realm has come by then.
+/// A value to be observed in another Realm of the same file, together with the version at which the observation was
+/// requested: changes since then are reported, no matter how far that Realm has advanced.
 struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
     // Sendable: the Realm is frozen.
     private let reference: ThreadSafeReference<Confined>
-    /// Of a running write the version before it.
+    /// In a write transaction, the version before it.
     private let version: RealmCore
-    /// Of a running write that had changed something: what it leads to is what the observer knows.
+    /// Set if the running write transaction had changed something: its result is the observer's baseline.
     private let fate: WriteFate?
     private let tellsEnd: Bool
 
-    /// `tellsEnd`: an observer of an object. `followsWrite`: it begins behind the running write, not within.
+    /// `tellsEnd`: the observer is of an object. `followsWrite`: it begins after the running write transaction, not
+    /// inside it.
     init(_ confined: Confined, _ core: RealmCore, tellsEnd: Bool, followsWrite: Bool) {
         reference = ThreadSafeReference(to: confined)
         version = core.frozen()
-        // Others begin with what there is then.
+        // Other observers get an initial call with the current state.
         fate = tellsEnd && followsWrite && core.hasUncommittedChanges ? core.writeFate() : nil
         fate?.wantOutcome()
         self.tellsEnd = tellsEnd
     }
 
-    /// Begins in that Realm, where the caller is; nil where it does not show what is to be observed.
+    /// Begins in `core`, on the calling thread; nil if that Realm does not contain the observed value.
     func begin(in core: RealmCore, _ begin: (Confined) -> ObservationEntry) -> ObservationEntry? {
         guard let confined = reference.resolve(in: core, mayBeMissing: tellsEnd) else { return nil }
         let entry = begin(confined)
-        // What is gone by now may have gone in the write itself, and is told of all the same.
+        // An object that is gone may have been deleted by the write transaction itself; its deletion is still reported.
         let known = confined.isInvalidated ? version : fate?.outcome ?? version
         core.notifier?.backdate(entry, to: known)
         return entry
@@ -178,20 +181,22 @@ struct ObservedElsewhere<Confined: ThreadConfined>: @unchecked Sendable {
 }
 
 extension RealmCollection {
-    /// Calls `block` once with the collection as it is, and then after each change of it.
+    /// Calls `block` once with the current collection, and then after each change to it.
     ///
     /// - Parameters:
-    ///   - keyPaths: of the elements, as in "name" or "owner.name": only changes of these count as modifications.
-    ///     Nil: all properties, and those of linked objects to depth 4. Insertions and deletions always count.
-    ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
+    ///   - keyPaths: properties of the elements, such as "name" or "owner.name": only changes to these count as
+    ///     modifications. Nil: all properties, and those of linked objects to depth 4. Insertions and deletions always
+    ///     count.
+    ///   - queue: the serial queue to call `block` on; nil: the collection's own thread, which must run a run loop, or
     ///     the queue of its Realm.
-    ///   - block: gets the collection, and with each change where it is.
-    /// - Returns: the token to hold as long as calls are wanted.
+    ///   - block: receives the collection; after a change, also the positions that changed.
+    /// - Returns: a token; keep it for as long as calls are wanted.
     ///
-    /// Calls come after commits when the Realm moves on: at the next turn of its thread, in `refresh`, and when a write
-    /// begins, which `isInWriteTransaction` tells then. Misuse where the collection is unmanaged or frozen, or a write
-    /// has changed something already. The work of a call follows the change and not the collection, except for distinct
-    /// and limited results; observers of equal results share it.
+    /// Calls follow commits when the Realm advances: at the next turn of its thread, in `refresh`, and when a write
+    /// transaction begins; in the last case `isInWriteTransaction` is true during the call. It is a programmer error if
+    /// the collection is unmanaged or frozen, or if a write transaction has already changed something. The cost of a
+    /// call grows with the size of the change and not of the collection, except for distinct and limited results.
+    /// Observers of equal results share the work.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
@@ -200,10 +205,10 @@ extension RealmCollection {
         return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Reports a programmer error if a key path does not resolve.
     func check(keyPaths: [String]?) { _ = _watched.region(keyPaths) }
 
-    /// Observes where the collection is.
+    /// Observes the collection on the current thread.
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (RealmCollectionChange<Self>) -> Void
     ) -> ObservationEntry {
@@ -213,7 +218,8 @@ extension RealmCollection {
         return core.observe(CollectionObserver(self, watched, region: region) { change, _ in block(change) })
     }
 
-    /// As `observe(keyPaths:on:_:)`, with the identities of the objects; nil with the first call and for values.
+    /// Like `observe(keyPaths:on:_:)`, but also passes the ids of the changed objects; nil in the initial call and for
+    /// collections of values.
     package func observeIdentified(
         keyPaths: [String]?, on queue: DispatchQueue?,
         _ block: @escaping (RealmCollectionChange<Self>, ChangedIdentities?) -> Void
@@ -234,7 +240,7 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the element class.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
@@ -244,7 +250,7 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 extension RealmCollection where Element: ProjectionObservable {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe(
         keyPaths: [PartialKeyPath<Element>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmCollectionChange<Self>) -> Void
@@ -254,7 +260,7 @@ extension RealmCollection where Element: ProjectionObservable {
 }
 
 extension Map {
-    /// Calls `block` once with the map as it is, and then after each change of it. See `RealmCollection.observe`.
+    /// Calls `block` once with the current map, and then after each change to it. See `RealmCollection.observe`.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (RealmMapChange<Map>) -> Void
     ) -> NotificationToken {
@@ -262,10 +268,10 @@ extension Map {
         return observing(self, on: queue, checking: { $0.check(keyPaths: keyPaths) }) { $0.entry(keyPaths, block) }
     }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Reports a programmer error if a key path does not resolve.
     func check(keyPaths: [String]?) { _ = place?.region(keyPaths) }
 
-    /// Observes where the map is.
+    /// Observes the map on the current thread.
     func entry(_ keyPaths: [String]?, _ block: @escaping (RealmMapChange<Map>) -> Void) -> ObservationEntry {
         guard let place else { preconditionFailure("a managed map has a place") }
         return place.core.observe(MapObserver(self, place, region: place.region(keyPaths), block))
@@ -273,7 +279,7 @@ extension Map {
 }
 
 extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the class of the values.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the class of the values.
     public func observe(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on queue: DispatchQueue? = nil,
         _ block: @escaping (RealmMapChange<Map>) -> Void
@@ -282,17 +288,18 @@ extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
     }
 }
 
-// A protocol, so that `block` gets the object in its own class.
+// A protocol extension, so that `block` receives the object as its own class.
 extension ThreadConfined where Self: ObjectBase {
-    /// Calls `block` after each change of the object's properties, and once when it is deleted.
+    /// Calls `block` after each change to the object's properties, and once when the object is deleted.
     ///
     /// - Parameters:
-    ///   - keyPaths: as in "name" or "dog.name": only these count. Nil: the object's own properties; changes of
-    ///     linked objects and of what collections hold elsewhere do not.
-    ///   - queue: a serial queue to be called on; nil: the thread of the object. What changes between this call and the
-    ///     queue's next turn is told too.
-    ///   - block: gets the properties that have changed.
-    /// - Returns: the token to hold as long as calls are wanted. Misuse where the object is unmanaged or frozen.
+    ///   - keyPaths: properties such as "name" or "dog.name": only changes to these are reported. Nil: the object's own
+    ///     properties; changes inside linked objects and inside objects of its collections are not reported.
+    ///   - queue: the serial queue to call `block` on; nil: the object's own thread. Changes made between this call and
+    ///     the queue's next turn are reported too.
+    ///   - block: receives the properties that have changed.
+    /// - Returns: a token; keep it for as long as calls are wanted. It is a programmer error if the object is unmanaged
+    ///   or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {
@@ -303,10 +310,10 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Reports a programmer error if a key path does not resolve.
     func check(keyPaths: [String]?) { _ = binding.region(keyPaths, depth: 0) }
 
-    /// As `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's.
+    /// Like `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's class.
     @_disfavoredOverload
     public func observe<T: ObjectBase>(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<T>) -> Void
@@ -323,13 +330,13 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
-    /// Observes where the object is, or has been.
+    /// Observes the object on the current thread, even if it has been deleted.
     func entry(_ keyPaths: [String]?, _ block: @escaping (ObjectChange<Self>) -> Void) -> ObservationEntry {
         let region = binding.region(keyPaths, depth: 0)
         return core.observeFromNow(ObjectObserver(self, region: region, block))
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of the class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the class.
     public func observe(
         keyPaths: [PartialKeyPath<Self>], on queue: DispatchQueue? = nil,
         _ block: @escaping (ObjectChange<Self>) -> Void

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// `observe` with calls on an actor: a Realm of the actor observes there, so calls come in order, one after the other.
+// `observe` with callbacks on an actor. A Realm confined to the actor observes, so calls are ordered and never overlap.
 
 internal import RegnumEngine
 
-/// How an observation begins, for the actor.
+/// Begins an observation on the actor.
 private struct Beginning<Confined>: @unchecked Sendable {
-    // Sendable: runs on the actor only; what it holds of the caller's is the user's Sendable block and values.
+    // Sendable: runs on the actor only; of the caller's state it holds only the user's Sendable block and values.
     let run: (Confined) -> ObservationEntry
 }
 
-/// Begins an observation on the actor. `begin` gets what the actor's Realm shows; `checking` comes to the misuse that
-/// it would come to there. `tellsEnd`: an observer of an object, which is told where that is gone by then.
+/// Begins an observation on the actor. `begin` receives the value as shown by the actor's Realm; `checking` triggers on
+/// the caller's side any programmer error that `begin` would trigger there. `tellsEnd`: the observer is of an object,
+/// and is notified if the object no longer exists when the observation begins.
 private func observing<Confined: ThreadConfined, A: Actor>(
     _ confined: Confined, on actor: A, _isolation: isolated (any Actor)?, tellsEnd: Bool = false,
     checking: (Confined) -> Void, _ begin: @escaping (Confined) -> ObservationEntry
@@ -27,8 +28,8 @@ private func observing<Confined: ThreadConfined, A: Actor>(
     return token
 }
 
-/// Misuse for what the running write has made: no other Realm can find it, and the caller, whom the write waits for,
-/// waits for the actor.
+/// Reports a programmer error if the value was created by the running write transaction. No other Realm can resolve it,
+/// and waiting for the commit would deadlock: the write waits for the caller, and the caller waits for the actor.
 private func requireCommitted<Confined: ThreadConfined>(_ confined: Confined, _ core: RealmCore) {
     guard core.isWriting else { return }
     if confined._moved(to: _RealmHome(core: core.frozen()), mayBeMissing: false) == nil {
@@ -58,11 +59,11 @@ private func attach<Confined: ThreadConfined, A: Actor>(
     token.attach(entry)
 }
 
-/// Calls `block` on the actor, where the caller runs already.
+/// Calls `block` on the actor. The caller must already be running on it.
 private func call<A: Actor, Change>(
     _ actor: A, _ block: @Sendable (isolated A, Change) -> Void, _ change: Change
 ) {
-    // The caller's word, which `RealmCore.check` has tested: isolation is no part of how a function is called.
+    // Isolation is not part of the calling convention. `RealmCore.check` has tested that the caller is on the actor.
     withoutActuallyEscaping(block) { block in
         typealias Plain = (A, Change) -> Void
         unsafeBitCast(block, to: Plain.self)(actor, change)
@@ -70,8 +71,8 @@ private func call<A: Actor, Change>(
 }
 
 extension RealmCollection {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`, which gets its own collection of the same
-    /// elements. In a task that is cancelled already there is no observation, and the token has ended.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`, which receives its own collection of the same
+    /// elements. If the current task is already cancelled, nothing is observed and the returned token has ended.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
@@ -88,7 +89,7 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the element class.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void
@@ -98,7 +99,7 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 extension Map {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmMapChange<Map>) -> Void
@@ -115,7 +116,7 @@ extension Map {
 }
 
 extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the class of the values.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the class of the values.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Value.Wrapped>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmMapChange<Map>) -> Void
@@ -125,7 +126,7 @@ extension Map where Value: OptionalProtocol, Value.Wrapped: ObjectBase {
 }
 
 extension ThreadConfined where Self: ObjectBase {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
@@ -140,7 +141,7 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
-    /// As `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's.
+    /// Like `observe(keyPaths:on:_:)`, for a block that takes changes of a base class of the object's class.
     @_disfavoredOverload
     public func observe<A: Actor, T: ObjectBase>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
@@ -152,7 +153,7 @@ extension ThreadConfined where Self: ObjectBase {
         }
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of the class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the class.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
@@ -162,7 +163,7 @@ extension ThreadConfined where Self: ObjectBase {
 }
 
 extension ProjectionObservable {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
@@ -177,7 +178,7 @@ extension ProjectionObservable {
         }
     }
 
-    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Self>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, ObjectChange<Self>) -> Void
@@ -187,7 +188,7 @@ extension ProjectionObservable {
 }
 
 extension ProjectedCollection {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<ProjectedCollection>) -> Void
@@ -204,7 +205,7 @@ extension ProjectedCollection {
 }
 
 extension RealmSectionedResult {
-    /// As `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
+    /// Like `observe(keyPaths:on:_:)` on a queue, with calls on `actor`.
     public func observe<A: Actor>(
         keyPaths: [String]? = nil, on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
@@ -220,7 +221,7 @@ extension RealmSectionedResult {
 }
 
 extension RealmSectionedResult where SectionElement: ObjectBase {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the element class.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the element class.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<SectionElement>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, SectionedResultsChange<Self>) -> Void
@@ -230,7 +231,7 @@ extension RealmSectionedResult where SectionElement: ObjectBase {
 }
 
 extension RealmCollection where Element: ProjectionObservable {
-    /// As `observe(keyPaths:on:_:)`, with key paths of the projection.
+    /// Like `observe(keyPaths:on:_:)`, with key paths of the projection.
     public func observe<A: Actor>(
         keyPaths: [PartialKeyPath<Element>], on actor: A, _isolation: isolated (any Actor)? = #isolation,
         _ block: @Sendable @escaping (isolated A, RealmCollectionChange<Self>) -> Void

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the observers of one open Realm of new versions. Confined to the Realm, but for `schedule`.
+// Notifies the observers of one open Realm of new versions. Confined to the Realm, except `schedule`.
 //
 //     commit elsewhere ──▶ schedule ──▶ (queue, run loop) turn: refresh, deliver
-//     own commit       ──▶ Realm observers at once, the others at the next turn
-//     refresh, beginWrite ──▶ deliver at once, within the write that begins: also what own commits have left for
-//                             the next turn
-//     first calls due     ──▶ before a write begins, with what there is before it
+//     own commit       ──▶ observers of the Realm immediately, all others at the next turn
+//     refresh, beginWrite ──▶ deliver immediately, inside the write transaction that begins, with own commits too
+//     initial calls due   ──▶ before a write transaction begins, with the state before it
 //
-// `baseline` shows the version that observers were told of last. A delivery compares it with the Realm's version,
-// asks every observer what it makes of the difference, moves on, and only then calls users' blocks: a block may
-// write, refresh, or end any observation. What takes long to look at is looked at by another thread first: the turn ends
-// with the Realm where it was, and the next one comes when that is done (see BackgroundLook). Versions are not compared while a write has changed something: in one that
-// begins everything is looked at before the first block is called, and what comes later waits for its end.
+// `baseline` is the version that was last delivered to observers. A delivery computes the changes between it and the
+// Realm's version, asks each observer for its change set, moves `baseline`, and only then calls users' blocks: a block
+// may write, refresh, or end any observation. Expensive diffs are computed by another thread first: the turn ends with
+// the Realm at its old version, and the next turn comes when the diff is ready (see BackgroundLook). No diff is
+// computed while a write transaction has uncommitted changes: when one begins, all diffs are computed before the first
+// block is called, and later changes wait for its end.
 
 internal import RegnumEngine
 internal import RegnumObservation
@@ -19,49 +19,49 @@ internal import RegnumQuery
 internal import Synchronization
 
 final class RealmNotifier: @unchecked Sendable {
-    // Sendable: other threads call `schedule` only, which touches `place`, `isScheduled` and the weak core.
+    // Sendable: other threads only call `schedule`, which uses `place`, `isScheduled` and the weak core.
     private weak var core: RealmCore?
     let place: DeliveryPlace
     private let isScheduled = Atomic(false)
-    // On the Realm's own thread, and asked at every refresh.
+    // Used only on the Realm's own thread, and read at every refresh: hence no exclusivity check.
     @exclusivity(unchecked) private var entries: [WeakEntry] = []
-    /// Those of them that have not begun.
+    /// The entries that have not begun.
     private var beginners: [WeakEntry] = []
-    /// Observers of the Realm as a whole. Their blocks may hold the Realm, so only the tokens keep them.
+    /// Observers of the Realm as a whole. Their blocks may retain the Realm, so only the tokens retain the entries.
     private var realmEntries: [WeakEntry] = []
-    /// With so many of them those that have ended are dropped.
+    /// Ended entries are removed when this count is reached.
     private var realmEntryLimit = 16
-    /// Nil while nobody observes.
+    /// Nil while there are no observers.
     private var baseline: Session?
-    /// Equal queries of several observers are one.
+    /// Shares one query among observers of equal queries.
     let queries = ObservedQueries()
-    /// Which of `entries` look at which tables; nil after observers came or went.
+    /// Which of `entries` watch which tables; nil after observers were added or removed.
     private var watched: WatchedTables?
     var work = DeliveryWork()
-    /// True where all changes since `baseline` were made through this Realm.
+    /// True if all changes since `baseline` were made through this Realm.
     private var isLocal = true
-    /// True where the Realm has moved on and its observers have not heard of it.
+    /// True if the Realm has advanced and its observers have not been notified.
     private var owesChange = false
-    /// True where one of `entries` has begun at another version than `baseline`.
+    /// True if one of `entries` began at a version other than `baseline`.
     private var hasLatecomer = false
-    /// The version that such observers share.
+    /// The version that such entries share.
     private var lateStart: Session?
-    /// Calls that are due, in their order. A block that writes adds to them while they are gone through.
+    /// Calls that are due, in order. A block that writes appends to it during iteration.
     private var pending: [DueCall] = []
     private var isDelivering = false
-    /// What another thread looks at, or has looked at, for the next delivery.
+    /// The diff that another thread computes or has computed for the next delivery.
     private var background: BackgroundLook?
-    /// The walk with which a turn has found that it need not, if any: good for the versions that it compares.
+    /// The traversal by which a turn found that no background diff is needed; valid for its two versions only.
     private var nearWalk: (walk: RegionWalk, older: UInt64, newer: UInt64)?
-    /// What this thread looks at by itself.
+    /// The largest diff that this thread computes itself.
     var limits = LookLimits()
-    /// Turns so far, for tests.
+    /// The number of turns so far, for tests.
     private(set) var turns = 0
-    /// How many calls of observers of the Realm are on the stack.
+    /// The number of calls to observers of the Realm that are on the stack.
     private var tellings = 0
-    /// True while observers of the Realm are told `.refreshRequired`.
+    /// True while observers of the Realm are notified of `.refreshRequired`.
     private var isAsking = false
-    /// True where a turn came while a block ran its run loop: nothing was done in it.
+    /// True if a turn occurred while a block ran its run loop, and was skipped.
     private var hasMissedTurn = false
 
     private let database: Database
@@ -73,7 +73,7 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     deinit {
-        // In the child of a fork the watch is the parent's, and a thread of the parent may have had the lock.
+        // In a forked child the watch belongs to the parent, and a thread of the parent may have held the lock.
         if database.isForked { return }
         dropBackground()
         CommitBoard.remove(database)
@@ -81,7 +81,7 @@ final class RealmNotifier: @unchecked Sendable {
 
     // MARK: Observers
 
-    /// Begins to observe; the first call comes at the next turn.
+    /// Adds an observer; its initial call comes at the next turn.
     func add(_ entry: ObservationEntry) {
         append(entry)
         beginners.append(WeakEntry(entry: entry))
@@ -98,16 +98,16 @@ final class RealmNotifier: @unchecked Sendable {
         watched?.add(entries.count - 1, entry.tables)
     }
 
-    /// Begins to observe what differs from the version shown now.
+    /// Adds an observer that gets no initial call and is notified of changes since the version shown now.
     func addFromNow(_ entry: ObservationEntry) {
         guard let core else { return }
-        // The new one is counted already. Few ended ones wait for the next turn, so that n observers cost O(n).
+        // The count includes the new entry. Ended entries stay until they are half of all: n additions cost O(n).
         if core.livingObservations - 1 <= (entries.count + realmEntries.count) / 2 { dropEnded() }
         engine { () throws(EngineError) in
             if baseline == nil {
                 baseline = try shownVersion(core)
             } else if baseline?.version != core.session.version {
-                // The others are still behind; they are told at the next turn.
+                // The other entries are at an older version; they are notified at the next turn.
                 if lateStart?.shows(versionOf: core.session) != true { lateStart = try shownVersion(core) }
                 entry.start = lateStart
                 hasLatecomer = true
@@ -115,12 +115,13 @@ final class RealmNotifier: @unchecked Sendable {
         }
         entry.hasBegun = true
         append(entry)
-        // What was committed before this Realm was listening has asked for no turn.
+        // A commit made before this Realm was listening has not scheduled a turn.
         if core.settings.autorefresh, core.session.version < core.session.database.newestVersion { schedule() }
     }
 
-    /// What an observer is told begins with the version of `home`, where this Realm has come further: it was asked for
-    /// then, from elsewhere. Of observers with a first call nothing else is expected than to begin with what is there.
+    /// Sets the observer's baseline to the version of `home` if this Realm has advanced further: the observation was
+    /// requested at that version, in another Realm. Has no effect on observers that get an initial call, which begin
+    /// with the current state.
     func backdate(_ entry: ObservationEntry, to home: RealmCore) {
         guard let core, entry.hasBegun, home.session.version < core.session.version else { return }
         entry.start = engine { () throws(EngineError) in try version(of: home.session, core) }
@@ -138,7 +139,7 @@ final class RealmNotifier: @unchecked Sendable {
 
     /// Adds an entry whose observer is a `RealmObserver`.
     func add(ofRealm entry: ObservationEntry) {
-        // Without other observers no turn drops those that have ended: own commits tell these without a turn.
+        // Own commits notify observers of the Realm without a turn, so no turn would remove ended entries.
         if realmEntries.count >= realmEntryLimit {
             realmEntries.removeAll { $0.entry?.isEnded ?? true }
             realmEntryLimit = max(16, realmEntries.count * 2)
@@ -148,7 +149,7 @@ final class RealmNotifier: @unchecked Sendable {
     }
 
     private func dropEnded() {
-        // They are looked at where one has ended: not at every commit.
+        // The entries are only scanned if one has ended, not at every commit.
         let living = core?.livingObservations
         if living != entries.count + realmEntries.count {
             let count = entries.count
@@ -165,13 +166,13 @@ final class RealmNotifier: @unchecked Sendable {
             baseline = nil
             dropBackground()
             nearWalk = nil
-            // There is nothing that others could have changed since.
+            // Without a baseline there are no changes yet that were made elsewhere.
             isLocal = true
         }
     }
 
-    /// After `Realm.invalidate`, which may have brought the Realm to a newer version: observations go on with accessors
-    /// made anew, and tell at the next turn what has changed since they were told last.
+    /// Called after `Realm.invalidate`, which may have advanced the Realm: observations continue with new accessors,
+    /// and report at the next turn what has changed since the last delivery.
     func didInvalidate(hasMoved: Bool) {
         guard let core else { return }
         dropEnded()
@@ -183,20 +184,20 @@ final class RealmNotifier: @unchecked Sendable {
         if hasMoved || !entries.isEmpty { schedule() }
     }
 
-    /// True while a block of an observer is told of changes.
+    /// True while an observer's block is called with changes.
     var isSending: Bool { isDelivering || tellings > 0 }
-    /// Also while one is told that there are some.
+    /// Also true while a block is called with `.refreshRequired`.
     var isCalling: Bool { isSending || isAsking }
 
     // MARK: Turns
 
-    /// Any thread: asks for a turn, unless one has been asked for already.
+    /// Requests a turn, unless one has already been requested. May be called from any thread.
     func schedule() {
         if isScheduled.exchange(true, ordering: .acquiringAndReleasing) { return }
         place.perform { [weak self] in self?.turn() }
     }
 
-    /// What happens at a turn of the place of delivery. With `isWhole` it is not left to another thread and a later turn.
+    /// Performs one turn of the callback scheduler. With `isWhole`, no diff is left to another thread and a later turn.
     /// Confined to the Realm.
     func turn(isWhole: Bool = false) {
         isScheduled.store(false, ordering: .releasing)
@@ -204,13 +205,13 @@ final class RealmNotifier: @unchecked Sendable {
         guard let core else { return }
         core.check()
         dropEnded()
-        // The end of the write schedules again.
+        // The end of the write transaction schedules another turn.
         if core.isWriting { return }
         if isCalling {
             hasMissedTurn = true
             return
         }
-        // Its end brings a turn.
+        // Another turn is scheduled when it is done.
         if !isWhole, let background, !background.isDone { return }
         let wasLookedAt = background != nil
         let isFree = core.settings.autorefresh
@@ -225,12 +226,12 @@ final class RealmNotifier: @unchecked Sendable {
         let isBehind = core.session.version < core.session.database.newestVersion
         if !isFree, isBehind { askForRefresh(core) }
         deliver()
-        // Of what came while another thread looked. Not where the newest version cannot be read, which would go on.
+        // For commits that arrived during a background diff. An unreadable newest version would reschedule forever.
         if isFree, isBehind, wasLookedAt { schedule() }
     }
 
-    /// After the Realm came to a newer version that others have made: tells everybody at once. Where a block's own
-    /// write has led there, observers of the Realm are not told within their call.
+    /// Called after the Realm has advanced to a version committed elsewhere: notifies all observers immediately. If the
+    /// advance was caused by a write inside a block, observers of the Realm are not notified within that block.
     func didAdvance() {
         guard let core else { return }
         isLocal = false
@@ -238,34 +239,34 @@ final class RealmNotifier: @unchecked Sendable {
         deliver()
     }
 
-    /// Where a write begins at a newer version that others have made, before anybody is called: looks what is to be
-    /// told of it. Whoever is called first may change objects.
+    /// Called when a write transaction begins at a newer version committed elsewhere, before any block is called:
+    /// computes all change sets first, because the first block called may change objects.
     func lookBeforeWrite() {
         guard let core else { return }
         isLocal = false
         look(core, first: true)
     }
 
-    /// Behind `lookBeforeWrite`: as `didAdvance`, of what that has found.
+    /// Called after `lookBeforeWrite`: delivers the change sets that it computed, in the same way as `didAdvance`.
     func didBeginWrite() {
         guard let core else { return }
         if !isSending { tellChange(core) }
         send(core)
     }
 
-    /// Tells what own commits have changed and no turn has told yet: when a write has begun, so that what the write
-    /// changes, or keeps silent, is told apart from it. With `first` those that have begun to observe get their
-    /// first call too.
+    /// Delivers own commits that no turn has delivered yet. Called when a write transaction has begun, so that its
+    /// changes, which may be silenced for some observers, are reported separately. With `first`, new observers get
+    /// their initial call too.
     func settle(first: Bool) {
-        // Asked at every refresh: the weak reference is looked at only where somebody observes.
+        // Called at every refresh: loads the weak reference only if there are observers.
         guard !entries.isEmpty, let core else { return }
         let isBehind = baseline.map { $0.version != core.session.version } ?? false
         if isBehind || hasLatecomer || first { deliver(first: first) }
     }
 
-    /// Before a write changes anything: those that have begun to observe get their first call, with what there is before
-    /// the write. Where a block that is being called begins the write, they get it within that call: later they would
-    /// see the write already.
+    /// Called before a write transaction changes anything: new observers get their initial call with the state before
+    /// it. If a running block begins the write transaction, they are called within that block: a later call would
+    /// already show the transaction's changes.
     func beginBeforeWrite() {
         guard !beginners.isEmpty, let core else { return }
         let known = pending.count
@@ -276,7 +277,7 @@ final class RealmNotifier: @unchecked Sendable {
         for first in firsts where !first.entry.isEnded { first.call() }
     }
 
-    /// After a commit of this Realm. The observers of `silent` are not told of it.
+    /// Called after a commit of this Realm. The observers of `silent` are not notified of it.
     func didCommit(silent: [NotificationToken]) {
         guard let core else { return }
         let silent = Set(silent.compactMap { $0.entry.map { ObjectIdentifier($0) } })
@@ -285,13 +286,13 @@ final class RealmNotifier: @unchecked Sendable {
         if !entries.isEmpty { schedule() }
     }
 
-    // MARK: Another thread's look
+    // MARK: Background diff
 
-    /// Comes to the version that is to be told of, and says whether the Realm has moved; nil where another thread looks
-    /// at it first, and the Realm stays.
+    /// Advances to the version to deliver and returns whether the Realm has moved; nil if the diff was handed to
+    /// another thread and the Realm stays at its version.
     private func come(_ core: RealmCore, isFree: Bool, isWhole: Bool) -> Bool? {
         if let background {
-            // Also where there is newer by now: else those would wait for ever whose commits come fast.
+            // Accepted even if a newer version exists by now: else fast commits would defer delivery forever.
             let target = background.versions.newer
             if !isWhole, !target.isAbandoned {
                 if target.shows(versionOf: core.session) { return false }
@@ -302,14 +303,14 @@ final class RealmNotifier: @unchecked Sendable {
             return isFree && core.advance()
         }
         if isWhole || entries.isEmpty || !place.hasTurns { return isFree && core.advance() }
-        // The way back: nobody sees anything before it is decided.
+        // A way back to the old version: no callback runs before the decision.
         let (last, schema) = (baseline, core.session.schemaStamp)
         var back: Session?
         if isFree, core.session.version < core.session.database.newestVersion {
             back = last.flatMap { $0.shows(versionOf: core.session) ? $0 : nil } ?? (try? shownVersion(core))
         }
         let hasMoved = isFree && core.advance()
-        // Queries know the columns of the schema that they were made for.
+        // Queries are bound to the columns of the schema they were created for.
         guard core.session.schemaStamp == schema, let preparation = try? preparation(core) else { return hasMoved }
         if hasMoved {
             guard let back, (try? core.session.move(to: back)) != nil else { return true }
@@ -319,7 +320,7 @@ final class RealmNotifier: @unchecked Sendable {
         return nil
     }
 
-    /// What another thread is to look at where the Realm's own would need long; else nil.
+    /// The diff that another thread should compute because it is expensive; nil if it is not.
     private func preparation(_ core: RealmCore) throws(EngineError) -> ChangePreparation? {
         nearWalk = nil
         let baseline = baseline
@@ -349,7 +350,7 @@ final class RealmNotifier: @unchecked Sendable {
         return made
     }
 
-    /// True where much has changed, or a query of many objects has to run again.
+    /// True if much has changed, or if a query over many objects has to run again.
     private func isLongWalk(from baseline: Session, _ core: RealmCore) throws(EngineError) -> Bool {
         let watched = watchedTables(core.session)
         let near = try core.session.changes(
@@ -368,7 +369,7 @@ final class RealmNotifier: @unchecked Sendable {
         return false
     }
 
-    /// What another thread has found, or is about to, of just the versions that are to be compared.
+    /// The diff of another thread, if it compares exactly the versions to be compared. Waits for it if it is running.
     private func backgroundResult(_ core: RealmCore) -> ChangePreparation? {
         guard let background else { return nil }
         guard isOfNow(background.versions, core) else {
@@ -387,24 +388,24 @@ final class RealmNotifier: @unchecked Sendable {
         case (let baseline?, let older): if !(older ?? versions.newer).shows(versionOf: baseline) { return false }
         case (nil, _?): return false
         }
-        // Observers may have come that look at other tables.
+        // Observers of other tables may have been added.
         return versions.covers(watchedTables(core.session).tables)
     }
 
-    /// Of a database in memory only when nothing of it is read any more: it is to be gone with its last Realm.
+    /// For an in-memory database, waits until nothing reads it any more: it must be gone with its last Realm.
     private func dropBackground() {
         if database.isVolatile { background?.letGo() }
         background = nil
     }
 
-    /// Ends what another thread looks at, for tests: when this returns the next turn tells what it has found.
+    /// Waits for the background diff, for tests: the next turn delivers its result.
     func waitForBackground() -> Bool {
         guard let background else { return false }
         _ = background.result()
         return true
     }
 
-    // MARK: Telling
+    // MARK: Delivery
 
     private func tellChange(_ core: RealmCore, silent: Set<ObjectIdentifier> = []) {
         owesChange = false
@@ -416,14 +417,14 @@ final class RealmNotifier: @unchecked Sendable {
         call(.didChange, core, silent)
     }
 
-    /// Without autorefresh: asks the observers of the Realm to refresh it, which they may do within their call.
+    /// Called without autorefresh: asks the observers of the Realm to refresh it, which they may do within their call.
     private func askForRefresh(_ core: RealmCore) {
         isAsking = true
         defer {
             isAsking = false
             scheduleMissed()
         }
-        // The first one who refreshes has done it for all.
+        // The first observer that refreshes has done so for all.
         call(.refreshRequired, core, []) { core.session.version < core.session.database.newestVersion }
     }
 
@@ -439,23 +440,24 @@ final class RealmNotifier: @unchecked Sendable {
         }
     }
 
-    /// Another turn for the one that came while blocks ran.
+    /// Schedules a turn in place of the one that was skipped while blocks ran.
     private func scheduleMissed() {
         if !hasMissedTurn || isCalling { return }
         hasMissedTurn = false
         schedule()
     }
 
-    /// Tells the observers how the version shown differs from the one they know. Within a block's call it only looks:
-    /// what is to be told comes behind that call.
+    /// Notifies observers of the changes between their version and the version shown. Within a block's call it only
+    /// computes the change sets; the calls follow after that call.
     private func deliver(silent: Set<ObjectIdentifier> = [], first: Bool = true) {
         guard let core else { return }
         look(core, silent: silent, first: first)
         send(core)
     }
 
-    /// Comes to the version shown; what is to be told of it is due then. Where a block has left a write open and
-    /// changed something, that waits for the end of the write, which brings a turn.
+    /// Moves the baseline to the version shown and appends the resulting calls to `pending`. If a block has left a
+    /// write transaction open and has changed something, this waits for the end of the transaction, which brings a
+    /// turn.
     private func look(_ core: RealmCore, silent: Set<ObjectIdentifier> = [], first: Bool) {
         dropEnded()
         if entries.isEmpty || core.hasUncommittedChanges { return }
@@ -464,7 +466,7 @@ final class RealmNotifier: @unchecked Sendable {
         isLocal = true
     }
 
-    /// Makes the calls that are due, unless they are being made.
+    /// Makes the calls that are due, unless a caller on the stack is making them.
     private func send(_ core: RealmCore) {
         if isDelivering { return }
         isDelivering = true
@@ -473,7 +475,7 @@ final class RealmNotifier: @unchecked Sendable {
             let due = pending[next]
             next += 1
             if due.entry.isEnded { continue }
-            // It would show what may be rolled back, and be told of it again. So it begins behind the write.
+            // The call would show uncommitted changes, and they would be reported again: begin after the transaction.
             if due.isFirst, core.hasUncommittedChanges {
                 due.entry.hasBegun = false
                 beginners.append(WeakEntry(entry: due.entry))
@@ -483,7 +485,7 @@ final class RealmNotifier: @unchecked Sendable {
         pending = []
         isDelivering = false
         scheduleMissed()
-        // What a block has written, or the commits that came meanwhile.
+        // For writes of a block, or commits that arrived in the meantime.
         if let baseline, baseline.version != core.session.version, !core.isWriting { schedule() }
     }
 
@@ -492,7 +494,7 @@ final class RealmNotifier: @unchecked Sendable {
     ) throws(EngineError) -> [DueCall] {
         let found = backgroundResult(core)
         let walk = found?.adopt(in: queries)
-        // Held as long as its offers, which are found by addresses of what it holds.
+        // Kept alive as long as its offers, which are found by addresses of objects it retains.
         defer { withExtendedLifetime(found) { queries.endOffers() } }
         var calls: [DueCall] = []
         if let baseline {
@@ -514,12 +516,12 @@ final class RealmNotifier: @unchecked Sendable {
         return calls
     }
 
-    /// Asks the observers whose tables have changed, and looks at no others. Nothing is compared where there are none.
+    /// Asks only the observers whose tables have changed. Computes no diff if there are none.
     private func advance(
         _ baseline: Session, _ core: RealmCore, _ silent: Set<ObjectIdentifier>, _ made: RegionWalk?
     ) throws(EngineError) -> [DueCall] {
         var calls: [DueCall] = []
-        // A latecomer is asked whatever has changed.
+        // An observer with a baseline of its own is asked whatever has changed.
         let asksAll = hasLatecomer
         hasLatecomer = false
         lateStart = nil
@@ -527,7 +529,7 @@ final class RealmNotifier: @unchecked Sendable {
         let walk = if let made { made } else { try walk(from: baseline, core) }
         let changes = walk.changes
         work.comparedTables += changes.count
-        // A block of sections may begin to observe.
+        // A copy: a block of sections may add an observation.
         let entries = entries
         let places = asksAll ? Array(entries.indices) : watchedTables(core.session).places(of: changes.keys)
         work.visited += places.count
@@ -539,7 +541,7 @@ final class RealmNotifier: @unchecked Sendable {
                 if let tables = entry.tables, tables.isDisjoint(with: walk.changes.keys) { continue }
             }
             work.asked += 1
-            // What lies before the others' version others may have changed.
+            // Changes before the other observers' baseline may have been made elsewhere.
             let isLocal = isLocal && own.map { $0.older.version >= baseline.version } ?? true
             let call = try entry.observer.advance(own ?? walk, isLocal: isLocal)
             if let call, !silent.contains(ObjectIdentifier(entry)) {
@@ -555,12 +557,12 @@ final class RealmNotifier: @unchecked Sendable {
             return nearWalk.walk
         }
         let watched = watchedTables(core.session)
-        // None where only a latecomer does not know the version.
+        // Empty if the versions are equal and only an observer with an older baseline has to be asked.
         let changes = try core.session.changes(since: baseline) { watched.contains($0) }
         return RegionWalk(older: baseline, newer: core.session, changes: changes)
     }
 
-    /// An observer looks at other tables from now on.
+    /// Called when an observer has changed the set of tables it watches.
     func forgetTables() { watched = nil }
 
     private func watchedTables(_ session: Session) -> WatchedTables {
@@ -576,8 +578,8 @@ final class RealmNotifier: @unchecked Sendable {
         return found
     }
 
-    /// The first walk of an observer that began at another version than the others; nil for all others.
-    /// `last`: the one that was made last, which serves all that began at the same version.
+    /// The traversal for the first delivery to an observer with a baseline of its own; nil for all others. `last` is
+    /// the most recent such traversal, which all observers with the same baseline share.
     private func walkOf(
         _ entry: ObservationEntry, _ core: RealmCore, _ last: inout RegionWalk?
     ) throws(EngineError) -> RegionWalk? {
@@ -589,10 +591,10 @@ final class RealmNotifier: @unchecked Sendable {
     }
 }
 
-/// A call of a user's block that is due.
+/// A call to a user's block that is due.
 private struct DueCall {
     let entry: ObservationEntry
-    /// True for the call with which an observation begins.
+    /// True for the initial call of an observation.
     let isFirst: Bool
     let call: () -> Void
 }

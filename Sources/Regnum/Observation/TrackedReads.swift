@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// `withObservationTracking` over objects whose class declares `: Observable`, and over results of them: what is read
-// in a scope is remembered, and told when the Realm comes to a version in which it differs.
+// `withObservationTracking` for objects whose class declares `: Observable`, and for results of them: properties read
+// in a scope are recorded, and the scope is notified when the Realm advances to a version in which one differs.
 //
-// Objects are accessors that come and go, so not they carry registrars but the rows and tables behind them, and only
-// those read in a scope. Whether a scope is open cannot be asked. But a scope puts key paths into a set, so it asks
-// them for their hash: `TrackedColumn` notices that. Classes that are not observable never come here.
+// Objects are short-lived accessors, so the registrars belong to the rows and tables they refer to, and only to those
+// read in a scope. There is no API to ask whether a scope is open. But a scope inserts key paths into a set and
+// therefore hashes them: `TrackedColumn` detects that. Classes that are not observable never reach this code.
 
 internal import Observation
 internal import RegnumEngine
 internal import RegnumObservation
 internal import Synchronization
 
-/// Set where a key path was put into a set. Any thread; one that sets it in vain costs an entry.
+/// Set when a key path was inserted into a set. Any thread may set it; setting it without need costs one entry.
 private final class ScopeMark: Sendable {
     let isSet = Atomic(false)
 }
 
-/// What of a place is read: a column, or one of the numbers below 0.
+/// The part of a row or table that is read: a column, or one of the negative numbers below.
 private struct TrackedColumn: Hashable, Sendable {
     let number: Int
     let mark: ScopeMark
@@ -32,17 +32,17 @@ private struct TrackedColumn: Hashable, Sendable {
 /// A row or a table that was read in a scope.
 private final class TrackedPlace: Observable {
     let registrar = ObservationRegistrar()
-    /// What scopes wait for. A scope that ended for another reason leaves something behind until it changes.
+    /// The columns that scopes wait for. A scope that ended for another reason leaves columns here until they change.
     var pending: Set<Int> = []
 
     subscript(column: TrackedColumn) -> Void { () }
 }
 
-/// Of one Realm, confined to it.
+/// The tracked reads of one Realm, confined to it.
 final class ReadTracker {
-    /// Objects that come to a table or go.
+    /// Insertions and deletions of objects in a table.
     static let existence = -1
-    /// Any change of a table.
+    /// Any change to a table.
     static let anything = -2
 
     private struct Place: Hashable {
@@ -52,10 +52,10 @@ final class ReadTracker {
     }
 
     private unowned let core: RealmCore
-    /// The version that scopes know; nil while none waits.
+    /// The version that scopes have read; nil while no scope waits.
     private var baseline: Session?
     private var places: [Place: TrackedPlace] = [:]
-    /// For the next place, if it is read in a scope.
+    /// Used for the next row or table, if it is read in a scope.
     private var spare = TrackedPlace()
     private let mark = ScopeMark()
     private var keyPaths: [Int: KeyPath<TrackedPlace, Void>] = [:]
@@ -69,7 +69,7 @@ final class ReadTracker {
         return made
     }
 
-    /// To be called with each read; `key` is nil for a table. False outside of scopes.
+    /// Records a read; called for each one. `key` is nil for a table. Returns false outside of scopes.
     @discardableResult
     func read(_ table: TableKey, _ key: ObjectKey?, _ column: Int) -> Bool {
         let path = keyPath(column)
@@ -95,7 +95,7 @@ final class ReadTracker {
         return made
     }
 
-    /// To be called when the Realm shows another version.
+    /// Notifies scopes of changes; called when the Realm shows another version.
     func advance() {
         guard let last = baseline, last.version != core.session.version else { return }
         let changes = engine { () throws(EngineError) in
@@ -124,14 +124,15 @@ final class ReadTracker {
         return pending.filter { $0 >= 0 && own.contains($0) }
     }
 
-    /// After `invalidate`: nothing is what it was.
+    /// Notifies all scopes; called after `invalidate`, when every value may differ.
     func invalidated() {
         fire(places.values.map { ($0, Array($0.pending)) })
         places = [:]
         baseline = nil
     }
 
-    /// Scopes are told once: whoever wants to know more reads again. What they call may read and write.
+    /// Notifies each scope once: a scope that needs more notifications reads again. The code it calls may read and
+    /// write.
     private func fire(_ due: [(place: TrackedPlace, columns: [Int])]) {
         for (place, columns) in due { place.pending.subtract(columns) }
         places = places.filter { !$0.value.pending.isEmpty }
@@ -147,7 +148,7 @@ final class ReadTracker {
 }
 
 extension RealmCore {
-    /// Made with the first read of an object of an observable class.
+    /// Created with the first read of an object of an observable class.
     var readTracker: ReadTracker {
         if let tracker { return tracker }
         let made = ReadTracker(self)
@@ -155,19 +156,20 @@ extension RealmCore {
         return made
     }
 
-    /// To be called where the Realm shows another version, and nothing is half done.
+    /// Called when the Realm shows another version and no operation is incomplete.
     func didShowOtherVersion() { tracker?.advance() }
 }
 
-/// A read of a property of an object of an observable class.
+/// Records a read of a property of an object of an observable class.
 @inline(never)
 func trackRead(of object: ObjectBase, _ column: Int) {
-    // What linking objects hold is read through their results.
+    // Linking objects have no column; their content is tracked when it is read through their results.
     if column >= 0 { object.core.readTracker.read(object.binding.tableKey, object.rowKey, column) }
 }
 
 extension ResultsState {
-    /// A read of results of an observable class: of what decides about their objects and order.
+    /// Records a read of results of an observable class: of all columns and tables that determine their objects and
+    /// order.
     @inline(never)
     func trackRead() {
         guard let table = binding?.tableKey else { return }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The elements of an observed collection in the version that its observer was told of last, and what has become of
-// them since: one way for each kind of collection.
+// The elements of an observed collection in the version that was last delivered to its observer, and the changes since
+// then; one case for each kind of collection.
 
 internal import RegnumEngine
 internal import RegnumObservation
 internal import RegnumQuery
 
-/// What a collection says of itself to be observed.
+/// The properties of a collection that its observation needs.
 public struct _Watched {
     enum Kind {
         case results(ResultsState)
-        /// A list or a set by its owner's place.
+        /// A list or a set, by its location.
         case elements(ManagedPlace, CollectionKind)
         case unmanaged
     }
     let kind: Kind
 
-    /// The class whose objects are the elements; nil for values.
+    /// The class of the elements; nil for values.
     var elements: ClassBinding? {
         switch kind {
         case .results(let state): state.binding
@@ -25,7 +25,7 @@ public struct _Watched {
         }
     }
 
-    /// The query that finds the elements among all objects of a table; nil for all of them, and for others.
+    /// The query that selects the elements from all objects of a table; nil for whole tables and other sources.
     var tableQuery: (query: ObjectQuery, table: TableKey)? {
         guard case .results(let state) = kind, case .table = state.source, let query = state.query,
             let binding = state.binding
@@ -33,7 +33,7 @@ public struct _Watched {
         return (query, binding.tableKey)
     }
 
-    /// True where the elements are values that may be links to objects of any class.
+    /// True if the elements are values that may be links to objects of any class.
     var mayLinkAnywhere: Bool {
         switch kind {
         case .results(let state):
@@ -49,7 +49,7 @@ public struct _Watched {
 }
 
 extension ManagedPlace {
-    /// True where what it holds may be links to objects of any class.
+    /// True if the collection may contain links to objects of any class.
     var mayLinkAnywhere: Bool { binding.table.definition.columns[column].type == .mixed }
 }
 
@@ -81,14 +81,14 @@ enum WatchedElements {
         }
     }
 
-    /// That finds the elements; nil where none does.
+    /// The query that finds the elements; nil if there is none.
     var query: ObservedQuery? { if case .query(let query) = self { query } else { nil } }
 
     private static func values(_ place: ManagedPlace) -> WatchedValues {
         WatchedValues(place.locate() == nil ? [] : place.values())
     }
 
-    /// After `Realm.invalidate`: the same elements, of what stands for the collection now. A query knows nothing of it.
+    /// Continues after `Realm.invalidate` with the same elements and the new collection. A query does not depend on it.
     mutating func revive(_ watched: _Watched) {
         switch (self, watched.kind) {
         case (.keys(_, let keys), .results(let state)): self = .keys(state, keys)
@@ -98,7 +98,7 @@ enum WatchedElements {
         }
     }
 
-    /// What has changed, and moves on. `modified` are the objects that count as changed.
+    /// Returns the change set and moves to the newer version. `modified`: the objects that count as changed.
     mutating func advance(_ walk: RegionWalk, modified: Set<ObjectKey>) throws(EngineError) -> CollectionChanges {
         switch self {
         case .query(let query):
@@ -141,7 +141,7 @@ enum WatchedElements {
         }
     }
 
-    /// The object at a position in the version that was told of last, which `session` shows; nil for values.
+    /// The object at a position in the version last delivered, which `session` shows; nil for values.
     func key(at position: Int, in session: Session) throws(EngineError) -> ObjectKey? {
         switch self {
         case .query(let query): try query.key(at: position, in: session)
@@ -152,7 +152,7 @@ enum WatchedElements {
     }
 }
 
-/// Values, told apart as storage does, and whether there are links to objects of any class among them.
+/// The elements, compared as storage compares them, and whether they include links to objects of any class.
 struct WatchedValues {
     let values: [GroupKey]
     private let linksAnywhere: Bool
@@ -162,7 +162,7 @@ struct WatchedValues {
         linksAnywhere = values.contains { $0.isAnyLink }
     }
 
-    /// The objects of those links that count as changed.
+    /// Of the links to objects of any class, those whose objects count as changed.
     func modified(in walk: RegionWalk) throws(EngineError) -> [TableKey: Set<ObjectKey>] {
         try linksAnywhere ? walk.modified(linkedBy: values.lazy.map(\.value)) : [:]
     }
@@ -176,12 +176,12 @@ extension Value {
 }
 
 extension GroupKey {
-    /// The object that it links to, where all elements link to one class.
+    /// The object it links to, if all elements link to one class.
     fileprivate var linked: ObjectKey? {
         if case .link(let key) = value { key } else { nil }
     }
 
-    /// True for a link to one of the objects; `anywhere` has those of links to any class.
+    /// True for a link to one of the objects; `anywhere` contains the targets of links to any class.
     func isLink(toOneOf keys: Set<ObjectKey>, _ anywhere: [TableKey: Set<ObjectKey>]) -> Bool {
         switch value {
         case .link(let key): keys.contains(key)
@@ -192,7 +192,7 @@ extension GroupKey {
 }
 
 extension _Watched {
-    /// The tables whose changes may change the elements or their order.
+    /// The tables whose changes may affect the elements or their order.
     func tables() -> Set<TableKey> {
         var found: Set<TableKey> = []
         switch kind {
@@ -212,7 +212,7 @@ extension _Watched {
 }
 
 extension RegionWalk {
-    /// False where what the place holds is what it was.
+    /// False if the collection at the location is unchanged.
     func touches(_ place: ManagedPlace) -> Bool { touches(place.binding.tableKey, place.key, place.column) }
 
     private func touches(_ table: TableKey, _ key: ObjectKey, _ column: Int) -> Bool {
@@ -220,7 +220,7 @@ extension RegionWalk {
         return !changes.deleted.isEmpty || changes.columns(of: key)?.contains(column) ?? false
     }
 
-    /// False where the elements, and their order, are what they were.
+    /// False if the elements and their order are unchanged.
     func touches(_ state: ResultsState) throws(EngineError) -> Bool {
         if let query = state.query, try !QueryRegion(query).deciding(in: self).isEmpty { return true }
         switch state.source {
@@ -233,14 +233,14 @@ extension RegionWalk {
 }
 
 extension ManagedPlace {
-    /// The class that the links of the column lead to; nil where it holds values.
+    /// The class that the links of the column point to; nil if it holds values.
     var elementBinding: ClassBinding? {
         binding.target(of: column)
     }
 }
 
 extension ClassBinding {
-    /// The class that the links of the column lead to; nil for values.
+    /// The class that the links of the column point to; nil for values.
     func target(of column: Int) -> ClassBinding? {
         table.definition.columns[column].target.flatMap { target in
             core.binding(forTable: target) ?? core.session.table(target).map { core.dynamicBinding($0) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A predicate whose names are columns and whose constants have the columns' types: ready to run on any version of
-// the schema it was bound to.
+// A predicate bound to a schema: names are resolved to columns, and constants have the columns' types. It can run on
+// any version with that schema.
 
 package import RegnumEngine
 
@@ -9,18 +9,18 @@ package indirect enum BoundPredicate: Sendable, Hashable {
     case and([BoundPredicate])
     case or([BoundPredicate])
     case not(BoundPredicate)
-    /// Some value at the end of the path passes the test.
+    /// At least one value at the end of the path passes the test.
     case test(BoundPath, ValueTest)
     /// The aggregate over the collection at the end of the path passes the test.
     case aggregate(BoundAggregate, ValueTest)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
-    /// The aggregate compared with the value at the end of a path without collections.
+    /// The aggregate, compared with the value at the end of a path without collections.
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
     /// The number of objects at the end of the path for which the predicate holds passes the test.
     case subquery(BoundPath, BoundPredicate, ValueTest)
-    /// Some text at the end of the path, a column with a full-text index, fits the search.
+    /// At least one text at the end of the path, a column with a full-text index, matches the search.
     case text(BoundPath, TextSearch)
-    /// Some embedded object at the end of the path lies in the area.
+    /// At least one embedded object at the end of the path lies in the area.
     case geo(BoundPath, GeoTest)
     /// See `Condition`.
     case pieces([BoundPredicate])
@@ -46,8 +46,8 @@ extension BoundPredicate: Condition {
 }
 
 extension BoundPredicate {
-    /// It is made of tests of columns of the objects themselves. May be false for others that no other table decides
-    /// about.
+    /// True if it consists of tests of columns of the queried objects. May be false for other predicates that do not
+    /// depend on another table.
     var asksOwnColumnsOnly: Bool {
         switch self {
         case .constant, .piece: true
@@ -60,11 +60,11 @@ extension BoundPredicate {
 }
 
 package enum PathStep: Sendable, Hashable {
-    /// A to-one link; the table it leads to.
+    /// A to-one link and its target table.
     case link(column: Int, target: TableKey)
     /// A list or a set of links, or the values of a dictionary of links.
     case links(column: Int, target: TableKey)
-    /// The link of one key of a dictionary.
+    /// The link stored under one key of a dictionary.
     case entry(column: Int, key: String, target: TableKey)
     case backlinks(origin: TableKey, column: Int)
 
@@ -89,10 +89,10 @@ package enum PathEnd: Sendable, Hashable {
     case elements(Int, ColumnType)
     /// The keys of a dictionary.
     case keys(Int)
-    /// The value of one key of a dictionary; null where it has none.
+    /// The value stored under one key of a dictionary; null if there is none.
     case entry(Int, String, ColumnType)
-    /// What steps into the lists and dictionaries within a mixed value lead to, or those within the values of a
-    /// dictionary of such; null where they lead nowhere.
+    /// The value reached by steps into the lists and dictionaries within a mixed value, or within the values of a
+    /// dictionary of mixed values; null if the steps lead nowhere.
     case nested(Int, [NestedStep])
     /// The key of the object that the steps lead to.
     case object
@@ -102,15 +102,15 @@ package enum PathEnd: Sendable, Hashable {
 package enum NestedStep: Sendable, Hashable {
     case key(String)
     case index(Int64)
-    /// Each of its elements: some of them passes.
+    /// Each element: at least one of them passes.
     case any
 }
 
 package struct BoundPath: Sendable, Hashable {
     package var steps: [PathStep]
     package var end: PathEnd
-    /// Where the steps begin: 0 at the object that is asked about, else at the one for which so many SUBQUERYs ask
-    /// about others.
+    /// The object at which the steps begin: 0 for the object being evaluated, otherwise the number of SUBQUERY levels
+    /// outwards.
     package var outer = 0
 
     package init(steps: [PathStep] = [], end: PathEnd) {
@@ -118,7 +118,7 @@ package struct BoundPath: Sendable, Hashable {
         self.end = end
     }
 
-    /// A step of it is `#any`.
+    /// True if one of its steps is `#any`.
     var hasAny: Bool {
         if case .nested(_, let steps) = end { return steps.contains(.any) }
         return false
@@ -132,7 +132,7 @@ package struct BoundPath: Sendable, Hashable {
         return steps.contains { $0.isToMany }
     }
 
-    /// Leads to values of any type.
+    /// True if it leads to values of any type.
     var isMixed: Bool {
         switch end {
         case .column(_, let type), .entry(_, _, let type): type == .mixed
@@ -148,19 +148,19 @@ package enum AggregateKind: String, Sendable {
 
 package struct BoundAggregate: Sendable, Hashable {
     package var kind: AggregateKind
-    /// Leads to the elements: `.object` for objects whose `column` is taken, `.elements` for values. A list of
-    /// values whose `@count` is asked is `.elements` too.
+    /// The path to the elements: it ends with `.object` for objects whose `column` is aggregated, and with `.elements`
+    /// for values, including `@count` of a list of values.
     package var path: BoundPath
-    /// Column of the objects that is taken; nil for `@count` and lists of values.
+    /// The column of the objects that is aggregated; nil for `@count` and lists of values.
     package var column: Int?
-    /// Of the values that are taken.
+    /// The type of the aggregated values.
     package var type: ColumnType
 
-    /// Its sum and average are decimals.
+    /// True if its sum and average are decimals.
     var isDecimal: Bool { kind != .count && (type == .decimal128 || type == .mixed) }
 
-    /// True where binary numbers meet what the aggregate comes to by their shortest digits, as they do in a column of
-    /// decimals, whole ones too: those are what totals of values of any type are made of.
+    /// True if binary numbers, whole ones too, are compared with the result by their shortest decimal digits, as in a
+    /// column of decimals. This applies to decimals, and to sums and averages of values of any type.
     static func isOfDigits(_ kind: AggregateKind, _ type: ColumnType) -> Bool {
         switch kind {
         case .count: false
@@ -169,10 +169,10 @@ package struct BoundAggregate: Sendable, Hashable {
         }
     }
 
-    /// A property's value as the aggregate is compared with it: as with a constant of that worth.
+    /// Converts the value of a property for comparison with the aggregate, as a constant of the same value would be.
     func counterpart(_ other: Value) -> Value { Self.isOfDigits(kind, type) ? other.byDigits : other }
 
-    /// What it is where there are no objects.
+    /// The result if there are no objects.
     var empty: Value {
         switch kind {
         case .count: .int(0)
@@ -182,7 +182,7 @@ package struct BoundAggregate: Sendable, Hashable {
     }
 }
 
-/// A test of one value of the type of its column.
+/// A test of one value of its column's type.
 package indirect enum ValueTest: Sendable, Hashable {
     case isNull
     case isNotNull
@@ -198,12 +198,12 @@ package indirect enum ValueTest: Sendable, Hashable {
     case decimal(ComparisonOperator, DecimalBits)
     case mixed(MixedTest)
     case link(ComparisonOperator, ObjectKey)
-    /// String or data.
+    /// Strings and data.
     case bytes(BytesTest)
-    /// Int.
+    /// Integers.
     case intSet(IntegerSet)
     case bytesSet(ByteStringSet)
-    /// Date, double, float, object id, uuid: the words of `WideKey`.
+    /// Dates, doubles, floats, object ids and UUIDs, as `WideKey`.
     case wideSet(WideSet)
     case all([ValueTest])
     case any([ValueTest])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From constants to what a column holds.
+// Converts constants to the types of columns.
 
 import RegnumEngine
 
@@ -54,7 +54,7 @@ struct ConstantBinder {
         }
     }
 
-    /// Why an array may not have come as one.
+    /// The hint added to an error if an array may have been passed as several arguments.
     private static let spreads =
         "Swift passes an array of type [Any] as several arguments: write `array as NSArray` for one."
 
@@ -90,7 +90,7 @@ struct ConstantBinder {
         var strings: [[UInt8]] = []
         var wide: [WideKey] = []
         for constant in constants {
-            // Most sets are of these, and may be large: no test of its own for each value.
+            // Most sets contain these types and may be large: avoid a separate test for each value.
             switch (type, constant) {
             case (.int, .int(let value)):
                 integers.append(value)
@@ -184,7 +184,7 @@ struct ConstantBinder {
         }
         guard path.isNullable || path.isToMany && !path.bound.steps.isEmpty else { throw mismatch(.null) }
         if type == .string || type == .data {
-            // Null is less than every text and all data; other types have no order with it.
+            // Null is less than every string and all data; it has no order with values of other types.
             if comparison == .greater { return .isNotNull }
             if comparison == .greaterOrEqual { return .always }
         }
@@ -218,7 +218,8 @@ struct ConstantBinder {
         return .mixed(MixedTest(comparison, value, options))
     }
 
-    /// The constant as a value of any type. Nil where an object is in it that is in no Realm: no stored value has that.
+    /// The constant as a mixed value. Nil if it contains an object that is not in a Realm, which no stored value can
+    /// equal.
     private func mixedValue(_ constant: Constant) throws(QueryError) -> Value? {
         switch constant {
         case .object(let object):
@@ -289,7 +290,7 @@ struct ConstantBinder {
         }
     }
 
-    /// Numbers of all types, floating-point ones by their shortest digits, and text that is a number.
+    /// Converts numbers of all types, floating-point ones by their shortest digits, and text that represents a number.
     static func decimal(_ constant: Constant) -> DecimalBits? {
         switch constant {
         case .int(let value): return DecimalBits(value)
@@ -304,8 +305,8 @@ struct ConstantBinder {
         }
     }
 
-    /// The test of an aggregate's value. `@min` and `@max` have the type of what they run over, `@count` is an
-    /// integer, `@avg` a double and `@sum` integer or double.
+    /// The test of an aggregate's value. `@min` and `@max` have the type of the aggregated values, `@count` is an
+    /// integer, `@avg` a double, and `@sum` an integer or a double.
     static func aggregateTest(
         _ aggregate: ResolvedAggregate, _ comparison: ComparisonOperator, _ constant: Constant
     ) throws(QueryError) -> ValueTest {
@@ -356,7 +357,7 @@ struct ConstantBinder {
         }
         if aggregate.type == .mixed {
             guard double(constant) != nil, var value = constant.value else { throw bad }
-            // Only numbers count, so a Bool is one here, as it is for figures of integers.
+            // Only numbers count, so a Bool is a number here, as for aggregates of integers.
             if case .bool(let isOne) = value { value = .int(isOne ? 1 : 0) }
             if BoundAggregate.isOfDigits(kind, aggregate.type) { value = value.byDigits }
             return .mixed(MixedTest(comparison, value, []))
@@ -376,8 +377,8 @@ struct ConstantBinder {
 }
 
 extension Array where Element: Hashable {
-    /// The elements each once, in an order of this run of the program that is the same in whatever order they come: so
-    /// equal sets make equal predicates.
+    /// The distinct elements, in an order that does not depend on their order here and is stable within one run of the
+    /// program: equal sets make equal predicates.
     func inOneOrder() -> [Element] {
         if count < 2 { return self }
         return Set(self).map { (hash: $0.hashValue, element: $0) }.sorted { $0.hash < $1.hash }.map(\.element)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons with values that are stored as embedded objects: member by member, as two objects are never the same.
+// Comparisons with values stored as embedded objects. They compare members, because two embedded objects are never
+// identical.
 
 import RegnumEngine
 
 extension PredicateBinder {
-    /// Binds `path == value`, `path != value` and `path IN values`; nil where no value is stored as an embedded object.
+    /// Binds `path == value`, `path != value` and `path IN values`; nil if no value is stored as an embedded object.
     func memberwise(
         _ path: ResolvedPath, _ comparison: Comparison, _ constant: Constant
     ) throws(QueryError) -> BoundPredicate? {
@@ -26,7 +27,7 @@ extension PredicateBinder {
         }
     }
 
-    /// Of a path to many whether one and the same object at its end has the members, or lacks one of them.
+    /// For a to-many path: tests whether one object at its end has all members, or, inverted, differs in at least one.
     private func hasMembers(
         of value: EmbeddedArgument, _ path: ResolvedPath, isInverted: Bool = false
     ) throws(QueryError) -> BoundPredicate {
@@ -34,7 +35,7 @@ extension PredicateBinder {
             throw ConstantBinder(path: path, options: []).mismatch(.embedded(value))
         }
         if let flaw = value.flaw { throw QueryError(.value, flaw) }
-        // Behind the last of many, a link on the way may be nil.
+        // After the last to-many step, a link on the path may be nil.
         var start = path.bound
         var collection: BoundPath?
         if let last = path.bound.steps.lastIndex(where: \.isToMany) {
@@ -55,11 +56,11 @@ extension PredicateBinder {
         let holds = BoundPredicate.and(parts)
         guard let collection else { return isInverted ? .not(holds) : holds }
         let some = BoundPredicate.subquery(collection, isInverted ? .not(holds) : holds, .int(.greater, 0))
-        // Values of a map that are nil differ too.
+        // Nil values of a map differ too.
         return isInverted && isElement ? .or([some, .test(path.bound, .isNull)]) : some
     }
 
-    /// Binds a comparison of the queried elements themselves with values that are stored as embedded objects.
+    /// Binds a comparison of the queried elements themselves with values stored as embedded objects.
     func elementItself(
         _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
     ) throws(QueryError) -> BoundPredicate? {

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// `location IN %@` with an area: which columns of the embedded class have the point.
+// `location IN %@` with an area: finds the columns of the embedded class that store the point.
 
 import RegnumEngine
 
 /// A test of an embedded object: it is a point, and the point lies in the area.
 package struct GeoTest: Sendable, Hashable {
-    /// Holds "Point".
+    /// The column that contains "Point".
     package let typeColumn: Int
-    /// A list of longitude, latitude and what else there is.
+    /// The column with a list of longitude, latitude and optional further values.
     package let coordinatesColumn: Int
     let shape: GeoShape
 
-    /// `latitude` and `longitude` in degrees; what lies off the earth is nowhere.
+    /// `latitude` and `longitude` in degrees. Values outside their valid ranges never match.
     func matches(latitude: Double, longitude: Double) -> Bool {
         abs(latitude) <= 90 && abs(longitude) <= 180 && shape.contains(latitude, longitude)
     }
 }
 
 extension GeoTest {
-    /// Parts of the index of places that hold all objects of the area; nil where there is no index, or no bounds.
+    /// Ranges of the geospatial index that contain all matching objects; nil if there is no index, or if the area has
+    /// no bounds.
     func ranges(_ table: Table) -> [ClosedRange<UInt64>]? {
         guard table.hasPlaceIndex(coordinatesColumn), let bounds = shape.bounds else { return nil }
-        // The boxes lie apart, but the squares at their edges may not.
+        // The bounding boxes are disjoint, but the cells at their edges may overlap.
         var ranges: [ClosedRange<UInt64>] = []
         for range in bounds.flatMap({ PlaceCell.ranges(of: $0) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
             if let last = ranges.last, range.lowerBound <= last.upperBound {

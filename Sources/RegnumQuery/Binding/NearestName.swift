@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice for misspelt names.
+// Suggestions for misspelt names.
 
-/// The name that needs the fewest changes to become `name`, or nil where none is near. O(names x length squared).
+/// The name with the smallest edit distance to `name`, or nil if none is close. O(names x length squared).
 func nearestName(to name: String, in names: [String]) -> String? {
     let wanted = Array(name.lowercased().utf8.prefix(64))
     var best: (name: String, distance: Int)?
@@ -18,7 +18,7 @@ func nearestName(to name: String, in names: [String]) -> String? {
             }
         }
         let distance = row[other.count]
-        // Two letters in the wrong order are two changes.
+        // A transposition of two letters counts as two edits.
         if distance <= max(1, (wanted.count + 1) / 3), distance < best?.distance ?? .max {
             best = (candidate, distance)
         }

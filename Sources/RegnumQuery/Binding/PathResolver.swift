@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key paths against the schema.
+// Resolves key paths against the schema.
 
 import RegnumEngine
 
 struct ResolvedAggregate {
     var kind: AggregateKind
     var column: Int?
-    /// Of what is aggregated; `int` for @count.
+    /// The type of the aggregated values; `int` for @count.
     var type: ColumnType
-    /// As messages name it.
+    /// The name used in error messages.
     var property: String
 }
 
@@ -19,26 +19,26 @@ extension BoundAggregate {
 }
 
 struct ResolvedPath {
-    /// As it was written.
+    /// The segments as written.
     var segments: [KeyPathSegment]
     var bound: BoundPath
     var aggregate: ResolvedAggregate?
-    /// Name and class of the last property.
+    /// The name and the class of the last property.
     var property: String
     var className: String
     var type: ColumnType
     var isNullable: Bool
-    /// The class linked to, where the path ends at objects.
+    /// The linked class, if the path ends at objects.
     var targetClass: QueryClass?
-    /// The property has a full-text index.
+    /// True if the property has a full-text index.
     var isContentIndexed = false
-    /// The column of the dictionary that the path ends at.
+    /// The dictionary column at the end of the path, if it ends there.
     var dictionary: Int?
 
     var end: PathEnd { bound.end }
     var isToMany: Bool { bound.isToMany }
-    /// True where a collection is in it that must be asked with ANY or NONE. `@allKeys` and `@allValues` are collection
-    /// operators: they stand for any of a dictionary by themselves, and for the collections before them.
+    /// True if the path contains a collection that requires ANY or NONE. `@allKeys` and `@allValues` are collection
+    /// operators: they already mean any entry of the dictionary, and of the collections before it.
     var needsAny: Bool {
         guard isToMany else { return false }
         guard let last = segments.lastIndex(where: { $0.name == "@allKeys" || $0.name == "@allValues" }) else {
@@ -52,17 +52,17 @@ struct ResolvedPath {
         }
     }
     var typeName: String { targetClass?.name ?? type.shown }
-    /// For messages.
+    /// The path as written, for error messages.
     var written: String { segments.written }
 }
 
 extension [KeyPathSegment] {
-    /// The names joined by dots, for messages.
+    /// The names joined by dots, for error messages.
     var written: String { map(\.name).joined(separator: ".") }
 }
 
 extension PredicateBinder {
-    /// How many properties a key path may have. Evaluation follows links by recursion.
+    /// The maximum number of properties in a key path. Evaluation follows links by recursion.
     package static let pathLimit = 30
 
     func resolve(_ written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> ResolvedPath {
@@ -85,7 +85,7 @@ extension PredicateBinder {
                 .keyPath,
                 "Invalid keypath: it has \(segments.count) parts, and a key path may have \(Self.pathLimit) at most.")
         }
-        // SELF is the object queried, within a SUBQUERY too.
+        // SELF is the queried object, inside a SUBQUERY too.
         if written.variable == nil, let first = segments.first, first.subscripts.isEmpty,
             segments.count > 1 || !scopes.isEmpty, first.name.uppercased() == "SELF",
             start.properties[first.name] == nil
@@ -128,15 +128,16 @@ extension PredicateBinder {
         return Self.object("$" + variable, start)
     }
 
-    /// The object itself.
+    /// A path to the object itself.
     private static func object(_ name: String, _ queryClass: QueryClass) -> ResolvedPath {
         ResolvedPath(
             segments: [KeyPathSegment(name)], bound: BoundPath(end: .object), property: name,
             className: queryClass.name, type: .link, isNullable: false, targetClass: queryClass)
     }
 
-    /// The class that a path starts at, and how many SUBQUERYs outwards its objects are. Inside a SUBQUERY, paths start
-    /// with its variable or with that of one around it; a path without a variable starts at the object queried.
+    /// The class that a path starts at, and the number of SUBQUERY levels outwards. Inside a SUBQUERY, a path starts
+    /// with the variable of that SUBQUERY or of an enclosing one; a path without a variable starts at the queried
+    /// object.
     private func origin(of written: KeyPathOperand, _ start: QueryClass) throws(QueryError) -> (QueryClass, Int) {
         guard let variable = written.variable else { return (root ?? start, scopes.count) }
         guard let place = scopes.lastIndex(where: { $0.variable == variable }) else {
@@ -145,7 +146,7 @@ extension PredicateBinder {
         return (scopes[place].queryClass, scopes.count - 1 - place)
     }
 
-    /// One more property of a path that is written as `segments`.
+    /// Appends one property to a path that is written as `segments`.
     func step(
         _ segment: KeyPathSegment, _ current: QueryClass, _ segments: [KeyPathSegment], _ steps: inout [PathStep]
     ) throws(QueryError) -> ResolvedPath {
@@ -210,7 +211,7 @@ extension PredicateBinder {
                 dictionary: dictionary)
         }
         let end: PathEnd = isMany ? .elements(number, definition.type) : .column(number, definition.type)
-        // Through a link that is null the value is null too.
+        // A null link makes the value null.
         let isNullable = definition.isNullable || !steps.isEmpty
         return ResolvedPath(
             segments: segments, bound: BoundPath(steps: steps, end: end), property: segment.name,
@@ -265,7 +266,7 @@ extension PredicateBinder {
         var nested: [NestedStep] = []
         for part in segment.subscripts {
             switch part {
-            // RealmSwift's spelling of `[#any]` where the subscript is a string.
+            // RealmSwift writes `[#any]` like this in string subscripts.
             case .key("#any"): nested.append(.any)
             case .key(let key), .exactKey(let key): nested.append(.key(key))
             case .index(let index): nested.append(.index(index))
@@ -355,7 +356,7 @@ extension PredicateBinder {
                 .keyPath, "Invalid keypath '\(segments.written)': @allKeys must appear at the end of a keypath.")
         }
         var keys = path
-        // A dictionary of links has its objects as a step.
+        // A dictionary of links has a step to its objects.
         if case .object = keys.bound.end { keys.bound.steps.removeLast() }
         keys.bound.end = .keys(column)
         keys.type = .string

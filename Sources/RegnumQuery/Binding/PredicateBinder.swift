@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// From names to columns: the tree is checked against the schema, and each constant becomes what the column holds.
+// Binds a predicate to a schema: resolves names to columns and converts constants to the columns' types.
 
 package import RegnumEngine
 
-/// Binds predicates to a schema. Messages begin with the words of RealmSwift's exceptions.
+/// Binds predicates to a schema. Error messages begin with the text of RealmSwift's exceptions.
 package struct PredicateBinder {
     let schema: any QuerySchema
-    /// The SUBQUERYs around, innermost last.
+    /// The enclosing SUBQUERYs, innermost last.
     var scopes: [Scope] = []
-    /// The class queried, where there are SUBQUERYs around.
+    /// The queried class, inside SUBQUERYs.
     var root: QueryClass?
 
-    /// The variable of a SUBQUERY and the class of the objects that it stands for.
+    /// The variable of a SUBQUERY and the class of the objects it ranges over.
     struct Scope {
         let variable: String
         let queryClass: QueryClass
@@ -19,8 +19,8 @@ package struct PredicateBinder {
 
     package init(_ schema: any QuerySchema) { self.schema = schema }
 
-    /// The predicate as it runs on `table`. Throws where it names what is not there or compares what cannot be
-    /// compared. O(size of the predicate).
+    /// Binds the predicate to `table`. Throws if it names an unknown property or compares incompatible types. O(size of
+    /// the predicate).
     package static func bind(
         _ predicate: Predicate, to table: TableKey, in schema: any QuerySchema
     ) throws(QueryError) -> BoundPredicate {
@@ -98,11 +98,11 @@ package struct PredicateBinder {
         }
     }
 
-    /// A comparison with a constant on the left as one with it on the right.
+    /// Swaps the sides of a comparison with a constant on the left.
     private static func turned(_ written: Comparison) throws(QueryError) -> Comparison {
         var turned = written
         if written.comparison == .in, case .keyPath = written.right {
-            // `value IN list` asks whether the list contains the value.
+            // `value IN list` tests whether the list contains the value.
             turned.comparison = .equal
             turned.options = []
             turned.modifier = .any
@@ -130,7 +130,7 @@ package struct PredicateBinder {
         if path.type == .link, let bound = try memberwise(path, comparison, constant) { return bound }
         let constants = ConstantBinder(path: path, options: comparison.options)
         if comparison.comparison == .between, case .elements = path.end {
-            // Over values, each bound is an ANY of its own.
+            // For collections of values, each bound has its own ANY.
             let bounds = try constants.bounds(constant)
             return .and([
                 .test(path.bound, try constants.test(.greaterOrEqual, bounds.low)),
@@ -140,8 +140,8 @@ package struct PredicateBinder {
         return .test(path.bound, try constants.test(comparison.comparison, constant))
     }
 
-    /// What programs ask most, a number or a text property of the object itself against a constant of its type, without
-    /// the path that all else is resolved to. Nil for all else.
+    /// A fast path for the most frequent comparison: an integer or string property of the object itself with a constant
+    /// of its type. Avoids resolving a path. Nil for all other comparisons.
     private func ownValue(
         _ written: KeyPathOperand, _ comparison: Comparison, _ constant: Constant, _ queryClass: QueryClass
     ) -> BoundPredicate? {
@@ -185,7 +185,7 @@ package struct PredicateBinder {
         return .aggregate(bound, test)
     }
 
-    /// An aggregate against a property of the object itself.
+    /// Binds a comparison of an aggregate with a property of the object itself.
     private func compare(
         _ aggregate: ResolvedAggregate, _ path: ResolvedPath, _ comparison: ComparisonOperator,
         _ other: ResolvedPath

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the binder knows about classes and their properties.
+// The classes and properties known to the binder.
 
 package import RegnumEngine
 
-/// Where a property leads to.
+/// The column or the backlinks that a property stands for.
 package enum QueryProperty: Sendable {
     /// A column of the class's table, by its number in the table.
     case column(Int, ColumnDefinition)
-    /// LinkingObjects: the objects of another table that link here.
+    /// LinkingObjects: the objects of another table that link to this one.
     case backlinks(originTable: TableKey, originColumn: Int, originClassName: String)
 }
 
 package struct QueryClass: Sendable {
-    /// As messages name it.
+    /// The name used in error messages.
     package var name: String
     package var table: TableKey
-    /// By Swift name.
+    /// Properties by Swift name.
     package var properties: [String: QueryProperty]
     package var isEmbedded: Bool
 
@@ -33,7 +33,7 @@ package protocol QuerySchema {
     func queryClass(_ table: TableKey) -> QueryClass?
 }
 
-/// A schema straight from table definitions: every column that is not hidden is a property of its own name.
+/// A schema made from table definitions: every column that is not hidden is a property with the column's name.
 package struct TableSchema: QuerySchema, Sendable {
     private var classes: [TableKey: QueryClass] = [:]
 
@@ -59,7 +59,7 @@ package struct TableSchema: QuerySchema, Sendable {
 }
 
 extension ColumnType {
-    /// As RealmSwift's messages name it.
+    /// The name in RealmSwift's error messages.
     package var shown: String {
         switch self {
         case .bool: "bool"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `body TEXT 'words'`: the column must have a full-text index, which says what a word is.
+// `body TEXT 'words'`: requires a full-text index on the column, which also defines how text is split into words.
 
 import RegnumEngine
 
@@ -29,7 +29,7 @@ extension PredicateBinder {
                 "Cannot compare value '\(constant.shown)' of type '\(constant.typeName)' to property "
                     + "'\(path.property)' of type 'string'")
         }
-        // The text of a list is that of its elements together: ANY before it says nothing else.
+        // The text of a list is the text of all its elements, so ANY in front of it makes no difference.
         var single = path
         single.bound.end = .column(column, .string)
         if single.isToMany || path.end == single.end { try checkModifier(single, comparison) }
@@ -39,7 +39,7 @@ extension PredicateBinder {
 }
 
 extension TextSearch {
-    /// Of a column of the objects themselves, the parts of a search are conditions like others.
+    /// For a column of the queried objects, the parts of a search become ordinary conditions.
     fileprivate func predicate(_ path: BoundPath) -> BoundPredicate {
         switch self {
         case .term: .text(path, self)

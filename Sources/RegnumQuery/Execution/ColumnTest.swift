@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons of a column with a constant that hold no references. Most predicates begin with some: they run group by
-// group without counting a reference.
+// Comparisons of a column with a constant, without reference-counted fields. Most predicates begin with some of them;
+// they run over all groups without reference counting.
 
 import RegnumEngine
 
@@ -17,7 +17,7 @@ struct ColumnTest {
     let column: Int
     private let test: Test
 
-    /// Nil where the test needs more than a constant.
+    /// Nil if the test needs more than a constant.
     init?(_ column: Int, _ type: ColumnType, _ test: ValueTest) {
         self.column = column
         switch test {
@@ -34,7 +34,7 @@ struct ColumnTest {
         }
     }
 
-    /// The rows of a group for which it holds.
+    /// Sets the bits of the rows of a group that pass.
     @inline(__always)
     func scan(_ group: UnsafeMutablePointer<GroupView>, _ out: RowBitmap) {
         let view = group.columns[column]
@@ -51,7 +51,7 @@ struct ColumnTest {
         }
     }
 
-    /// How many rows of a group it holds for. `scratch`: a bitmap.
+    /// The number of rows of a group that pass. `scratch`: space for one bitmap.
     @inline(__always)
     func count(_ group: UnsafeMutablePointer<GroupView>, _ scratch: RowBitmap) -> Int {
         if case .integers(let operation, let value) = test,
@@ -63,7 +63,7 @@ struct ColumnTest {
         return scratch.rowCount
     }
 
-    /// Those that a node begins with, and what is left of it: nil where nothing is.
+    /// The leading tests of a plan, and the remaining plan; nil if nothing remains.
     static func leading(_ node: PlanNode) -> (tests: [ColumnTest], rest: PlanNode?) {
         switch node {
         case .constant(true): return ([], nil)

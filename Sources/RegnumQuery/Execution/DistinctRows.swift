@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows are the first with their values, by a hash table over the levels that sorting takes out too.
+// Finds the first row of each distinct value, using a hash table over the levels that sorting extracts too.
 
 import RegnumEngine
 
 struct DistinctRows {
     private let levels: [SortLevel]
-    /// Number of the row + 1, or 0.
+    /// The row number + 1, or 0 for an empty slot.
     private var table: [Int32]
     private var hashes: [UInt64]
     private var used = 0
-    /// Nobody can store many values that lie in one place.
+    /// A random factor, so that stored values cannot be chosen to collide.
     private let factor = ValueHash.factor
 
     init(_ levels: [SortLevel]) {
@@ -18,7 +18,7 @@ struct DistinctRows {
         hashes = [UInt64](repeating: 0, count: 1024)
     }
 
-    /// Numbers of the rows that have no equal before them, of `rows` ascending. O(rows).
+    /// The numbers of the rows that are not equal to an earlier row; `rows` are ascending. O(rows).
     static func firsts(_ levels: [SortLevel], among rows: [Int]) -> [Int] {
         var set = DistinctRows(levels)
         var kept: [Int] = []
@@ -26,7 +26,7 @@ struct DistinctRows {
         return kept
     }
 
-    /// False where the row has an equal before it.
+    /// Inserts a row; returns false if an earlier row is equal.
     mutating func insert(_ row: Int) -> Bool {
         let hash = hash(row)
         var place = Int(truncatingIfNeeded: hash) & (table.count &- 1)
@@ -41,8 +41,7 @@ struct DistinctRows {
         return true
     }
 
-    /// Of what it holds besides the levels: at most 48 for each row that was the first with its values, and 12 KiB. For
-    /// tests.
+    /// The bytes in use in addition to the levels: at most 48 for each distinct row, and 12 KiB. For tests.
     var byteCount: Int {
         table.count * MemoryLayout<Int32>.stride + hashes.count * MemoryLayout<UInt64>.stride
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks a plan about one object: the way for single objects, explicit lists of keys, and what has no kernel.
+// Evaluates a plan for one object. Used for single objects, for lists of keys, and for conditions without a kernel.
 
 import RegnumEngine
 
@@ -43,7 +43,7 @@ extension Evaluator {
             {
                 return through.matchesNull
             }
-            // What an outer object decides is not the same for each of those.
+            // A result that depends on an outer object is not the same for all of them, and is not cached.
             let asksOnce = through.hasManyWays && scopes.isEmpty
             return try !forEachObject([through.step], table, location) { other, place throws(EngineError) in
                 if asksOnce, through.failing.contains(place.key.rawValue) { return true }
@@ -66,7 +66,7 @@ extension Evaluator {
             return test.matches(
                 int: try evaluator.count(path.steps[...], start, inner, upTo: test.decidedCount))
         case .outer(let levels, let node):
-            // What it asks of that object asks no further ones, so the scopes may stay.
+            // The condition on the outer object refers to no further outer objects, so the scopes may stay.
             let scope = scopes[scopes.count - levels]
             return try holds(node, scope.table, scope.location)
         case .text(let text):
@@ -88,7 +88,7 @@ extension Evaluator {
         return evaluator.pieceAnswers.last ?? true
     }
 
-    /// How many of the objects that the steps lead to pass; counts no further than `enough`.
+    /// The number of objects at the end of the steps that pass; stops counting at `enough`.
     private func count(
         _ steps: ArraySlice<PathStep>, _ start: Scope, _ node: PlanNode, upTo enough: Int64
     ) throws(EngineError) -> Int64 {
@@ -102,7 +102,7 @@ extension Evaluator {
 
     func lies(_ test: GeoTest, _ table: Table, _ location: RowLocation) throws(EngineError) -> Bool {
         guard try isPoint(table, location, test.typeColumn) else { return false }
-        // Longitude, latitude. A list may go on in further leaves.
+        // Longitude, then latitude. A list may continue in further leaves.
         var degrees = (0.0, 0.0)
         var count = 0
         try table.forEachLeaf(test.coordinatesColumn, location) { list in
@@ -121,7 +121,7 @@ extension Evaluator {
         return try table.withBytes(column, at: location) { $0.elementsEqual("Point".utf8) }
     }
 
-    /// A column of one object, without allocation.
+    /// Tests a column of one object, without allocation.
     private func passes(
         _ table: Table, _ location: RowLocation, _ number: Int, _ type: ColumnType, _ test: ValueTest
     ) throws(EngineError) -> Bool {
@@ -158,8 +158,8 @@ extension Evaluator {
         path.outer == 0 ? Scope(table: table, location: location) : scopes[scopes.count - path.outer]
     }
 
-    /// Calls `body` with each object that the steps lead to, as often as they do, until it returns false; gives
-    /// false then. Keys of objects that are gone are passed over.
+    /// Calls `body` with each object that the steps lead to, once for each path to it, until it returns false; then
+    /// returns false. Skips keys of deleted objects.
     func forEachObject(
         _ steps: ArraySlice<PathStep>, _ table: Table, _ location: RowLocation,
         _ body: (Table, RowLocation) throws(EngineError) -> Bool
@@ -194,8 +194,8 @@ extension Evaluator {
         }
     }
 
-    /// Calls `body` with the place of a key in a dictionary, or nil where it is not there; gives nil itself where
-    /// the dictionary is empty.
+    /// Calls `body` with the index of a key in a dictionary, or nil if the key is missing. Returns nil without a call
+    /// if the dictionary is empty.
     private func withEntry<R>(
         _ key: String, _ number: Int, _ table: Table, _ location: RowLocation,
         _ body: (DictionaryCodec.Reader, Int?) -> R
@@ -209,7 +209,7 @@ extension Evaluator {
         return found
     }
 
-    /// Calls `body` with each value that the steps lead to, until it returns false; gives false then.
+    /// Calls `body` with each value that the steps lead to, until it returns false; then returns false.
     @discardableResult
     private func forEachNested(
         _ number: Int, _ steps: [NestedStep], _ table: Table, _ location: RowLocation, _ body: (Value) -> Bool
@@ -233,7 +233,7 @@ extension Evaluator {
         }
     }
 
-    /// Where the link of a dictionary's key leads; nil where it is null or not there.
+    /// The target of the link stored under a dictionary's key; nil if it is null or missing.
     private func link(
         _ key: String, _ number: Int, _ table: Table, _ location: RowLocation
     ) throws(EngineError) -> ObjectKey? {
@@ -243,7 +243,7 @@ extension Evaluator {
         return word.flatMap { $0 }.flatMap { $0 == 0 ? nil : ObjectKey($0) }
     }
 
-    /// The value at the end of a path without collections; null behind a null link.
+    /// The value at the end of a path without collections; null after a null link.
     func value(_ path: BoundPath, _ table: Table, _ location: RowLocation) throws(EngineError) -> Value {
         var result = Value.null
         let start = start(of: path, table, location)
@@ -277,7 +277,8 @@ extension Evaluator {
             isMixed: left.isMixed)
     }
 
-    /// Two values that the schema lets be compared. `isMixed`: of properties that hold values of any type.
+    /// Compares two values whose types the schema allows to be compared. `isMixed`: the property holds values of any
+    /// type.
     static func compare(
         _ found: Value, _ comparison: ComparisonOperator, _ other: Value, _ options: ComparisonOptions,
         isMixed: Bool
@@ -291,7 +292,7 @@ extension Evaluator {
         }
         if found == .null { return comparison == .notEqual }
         if isMixed { return MixedTest(comparison, other, options).matches(found) }
-        // An aggregate of decimals against another number, or the other way round.
+        // One of them is a decimal and the other may be another kind of number.
         if found.isDecimal || other.isDecimal {
             return CompareScan.matches(MixedTest.order(found, other), comparison.scanOperator, 0)
         }
@@ -338,8 +339,8 @@ extension Evaluator {
 extension Value {
     fileprivate var isDecimal: Bool { if case .decimal128 = self { true } else { false } }
 
-    /// Calls `body` with each value that the steps lead to, null where they lead nowhere, until it returns false; gives
-    /// false then.
+    /// Calls `body` with each value that the steps lead to, or null if they lead nowhere, until it returns false; then
+    /// returns false.
     fileprivate func forEachNested(_ steps: ArraySlice<NestedStep>, _ body: (Value) -> Bool) -> Bool {
         guard let step = steps.first else { return body(self) }
         let rest = steps.dropFirst()
@@ -359,7 +360,7 @@ extension Value {
 }
 
 extension ValueTest {
-    /// The comparison with a value; nil for null and for what has no order and no kernel.
+    /// A comparison with a value; nil for null and for values that have neither an order nor a kernel.
     init?(_ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions = []) {
         switch value {
         case .null, .typedLink, .list, .dictionary: return nil
@@ -400,7 +401,7 @@ extension BytesTest {
 }
 
 extension ValueTest {
-    /// From this count of objects on the answer stays the same.
+    /// The smallest count of objects from which the result no longer changes.
     fileprivate var decidedCount: Int64 {
         switch self {
         case .int(.greater, let n), .int(.lessOrEqual, let n), .int(.equal, let n), .int(.notEqual, let n):

@@ -7,14 +7,15 @@ import RegnumEngine
 struct Evaluator {
     let session: Session
     let table: Table
-    /// Rows that will be asked about; decides whether work on all objects at the other end of a link pays.
+    /// The number of rows that will be evaluated; decides whether to evaluate all objects at the other end of a link
+    /// once.
     let expectedRows: Int
-    /// Where a run is explained.
+    /// Set if the run is explained.
     var statistics: UnsafeMutablePointer<ScanStatistics>? = nil
-    /// The objects for which SUBQUERYs ask about others, innermost last; only where those ask about them too.
+    /// The outer objects of enclosing SUBQUERYs, innermost last; only if the inner conditions refer to them.
     var scopes: [Scope] = []
-    /// Of the pieces of a condition that were evaluated already: the rows of the group, one bitmap after the other, or
-    /// whether they hold for one object.
+    /// The results of the pieces of a condition evaluated so far: for a group, one bitmap per piece; for one object,
+    /// one Bool per piece.
     var pieceRows: RowBitmap?
     var pieceAnswers: [Bool] = []
 
@@ -25,7 +26,7 @@ struct Evaluator {
 
     typealias Group = UnsafeMutablePointer<GroupView>
 
-    /// Writes those rows of `mask` for which the node holds. `scratch` has two bitmaps for each level of the plan.
+    /// Writes the rows of `mask` for which the node holds. `scratch` has two bitmaps for each level of the plan.
     func evaluate(
         _ node: PlanNode, _ group: Group, mask: RowBitmap, out: RowBitmap, scratch: RowBitmap
     ) throws(EngineError) {
@@ -166,7 +167,7 @@ struct Evaluator {
         }
     }
 
-    /// Only pages of sorted results ask for ids by their order.
+    /// Ordering comparisons of ids occur only in pages of sorted results.
     private func scanIDs(
         _ column: ColumnView, _ count: Int, _ type: ColumnType, _ test: ValueTest, _ out: RowBitmap
     ) {
@@ -177,7 +178,7 @@ struct Evaluator {
         }
     }
 
-    /// Decimals and mixed values, one by one.
+    /// Tests decimals and mixed values row by row.
     private func scanRows(
         _ group: Group, _ number: Int, _ test: ValueTest, _ out: RowBitmap
     ) throws(EngineError) {
@@ -198,7 +199,7 @@ struct Evaluator {
         }
     }
 
-    /// Rows whose bytes lie in blocks of their own.
+    /// Tests the rows whose bytes are stored in separate blocks.
     private func decide(
         _ group: Group, _ number: Int, _ test: ValueTest, _ out: RowBitmap, undecided: RowBitmap
     ) throws(EngineError) {
@@ -217,7 +218,7 @@ struct Evaluator {
         let count = group.pointee.count
         if through.passing == nil {
             through.passing = try passingObjects(through)
-            // No object has the key 0, which stands for a null link.
+            // No object has key 0, which represents a null link.
             if case .link = through.step, through.matchesNull { through.passing?.insert(0) }
         }
         out.clearRows()
@@ -248,7 +249,7 @@ struct Evaluator {
         }
     }
 
-    /// Looks at all objects at the other end once, if that is less work than following each row's links.
+    /// Evaluates all objects at the other end once, if that is less work than following each row's links.
     private func passingObjects(_ through: Through) throws(EngineError) -> KeyBitmap? {
         guard let other = session.table(through.step.target) else { return nil }
         if case .geo(let test) = through.inner, let ranges = test.ranges(other) {
@@ -290,7 +291,8 @@ struct Evaluator {
         }
     }
 
-    /// The objects of the index, where enough of them are asked about.
+    /// The matching objects according to the full-text index, if enough rows are evaluated to make loading them
+    /// worthwhile.
     func passingTexts(_ text: TextNode, _ table: Table) throws(EngineError) -> KeyBitmap? {
         if let passing = text.passing { return passing }
         let estimate = try table.textEstimate(text.term, inTextIndexOf: text.column)
@@ -301,7 +303,7 @@ struct Evaluator {
         return passing
     }
 
-    /// Of the objects in the ranges of an index of places, those in the area.
+    /// The objects in the ranges of a geospatial index that lie in the area.
     private func passingPlaces(
         _ test: GeoTest, _ ranges: [ClosedRange<UInt64>], _ step: PathStep, _ other: Table
     ) throws(EngineError) -> KeyBitmap? {
@@ -329,7 +331,7 @@ struct Evaluator {
         return found
     }
 
-    /// True where the node is the `@count` of backlinks and all of them have been counted.
+    /// True if the node is the `@count` of backlinks and all of them have been counted.
     private func canCount(_ node: AggregateNode) throws(EngineError) -> Bool {
         if node.counts != nil { return true }
         guard node.aggregate.kind == .count, node.aggregate.path.steps.count == 1,
@@ -361,7 +363,7 @@ struct Evaluator {
 
     // MARK: All rows
 
-    /// Each matching row in key order.
+    /// Calls `body` with each matching row, in key order.
     func forEachMatch(
         _ node: PlanNode, _ body: (Group, Int) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -377,8 +379,8 @@ struct Evaluator {
         }
     }
 
-    /// Each group with its matching rows, until `body` returns false.
-    /// `firstColumn`: what `body` looks at first, where the node looks at nothing.
+    /// Calls `body` with each group and its matching rows, until it returns false. `firstColumn`: the column that
+    /// `body` reads first, used for prefetch if the node reads none.
     func forEachGroup(
         _ node: PlanNode, firstColumn: Int? = nil, _ body: (Group, RowBitmap) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -386,7 +388,7 @@ struct Evaluator {
         defer { bitmaps.deallocate() }
         let mask = bitmaps
         let out = bitmaps + 16
-        // Explaining asks each part whether it has read.
+        // When a run is explained, each part records whether it has read values.
         let (leading, rest) = statistics == nil ? ColumnTest.leading(node) : ([], node)
         let tests = UnsafeMutablePointer<ColumnTest>.allocate(capacity: max(leading.count, 1))
         defer { tests.deallocate() }
@@ -413,7 +415,7 @@ struct Evaluator {
         }
     }
 
-    /// How many rows of the table the node holds for.
+    /// The number of rows of the table for which the node holds.
     func count(_ node: PlanNode) throws(EngineError) -> Int {
         var count = 0
         let (tests, rest) = ColumnTest.leading(node)
@@ -436,12 +438,12 @@ struct Evaluator {
 }
 
 extension PlanNode {
-    /// Levels of scratch bitmaps that evaluation needs.
+    /// The number of levels of scratch bitmaps that evaluation needs.
     var depth: Int {
         switch self {
         case .and(let parts), .or(let parts): 1 + (parts.map(\.depth).max() ?? 0)
         case .not(let part): 1 + part.depth
-        // Two bitmaps are a level.
+        // Two bitmaps make one level.
         case .pieces(let pieces): 1 + pieces.count / 2 + (pieces.map(\.depth).max() ?? 0)
         case .column(_, _, let test): test.depth
         default: 1

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides whether two values belong together: in sections and in groups.
+// The equality of values in sections and groups.
 
 package import RegnumEngine
 
-/// A value as storage tells values apart: strings by their bytes, and NaN equals itself.
+/// A value with the equality of storage: strings are compared by their bytes, and NaN equals NaN.
 package struct GroupKey: Hashable, Sendable {
     package let value: Value
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects put together by a value, with figures over each group.
+// Groups objects by a value, and computes aggregates for each group.
 
 package import RegnumEngine
 
-/// Objects with one value in common.
+/// Objects with the same value.
 package struct ObjectGroup: Sendable {
     package let key: Value
     package var count = 0
-    /// In the order in which the columns were asked for.
+    /// In the order of the requested columns.
     package var totals: [ValueAggregate]
 }
 
 package enum Grouping {
-    /// The groups of the objects, in the order of their first objects. Keys of objects that are gone are passed over;
-    /// behind a null link there is null. O(objects · columns).
+    /// The groups of the objects, in the order of their first objects. Skips keys of deleted objects; the value after a
+    /// null link is null. O(objects · columns).
     package static func groups(
         of keys: [ObjectKey], by key: SortKey, over columns: [SortKey], in tableKey: TableKey, _ session: Session
     ) throws(EngineError) -> [ObjectGroup] {
@@ -22,7 +22,7 @@ package enum Grouping {
         let empty = columns.map { ValueAggregate(isDecimal: $0.type == .decimal128 || $0.type == .mixed) }
         var groups: [ObjectGroup] = []
         var index = GroupIndex()
-        // A part at a time: places take memory.
+        // Works in batches, to bound the memory for row locations.
         var start = 0
         while start < keys.count {
             let part = keys[start..<Swift.min(start + 4096, keys.count)]
@@ -52,7 +52,7 @@ package enum Grouping {
 }
 
 extension Grouping {
-    /// What the objects are grouped by, in their order; null behind a null link. Objects that are gone are passed over.
+    /// The grouping value of each object, in order; null after a null link. Skips deleted objects.
     package static func values(
         of keys: [ObjectKey], by key: SortKey, in tableKey: TableKey, _ session: Session
     ) throws(EngineError) -> [Value] {
@@ -69,14 +69,14 @@ extension Grouping {
     }
 }
 
-/// Numbers of groups by what they have in common.
+/// Maps grouping values to group numbers.
 private struct GroupIndex {
     private var words: [Int64: Int] = [:]
     private var others: [GroupKey: Int] = [:]
-    /// The key of the group that was new last.
+    /// The value of the group created last.
     private(set) var lastKey = Value.null
 
-    /// `next` for a key that was not there before.
+    /// The number of the group; `next` if the value is new.
     mutating func number(
         _ place: RowLocation?, _ key: SortKey, _ table: Table, next: Int
     ) throws(EngineError) -> Int {

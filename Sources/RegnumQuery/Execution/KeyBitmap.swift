@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets and counts of objects by their keys, where keys lie close enough together.
+// Sets and counts of objects by key, for keys that are dense enough.
 
 import RegnumEngine
 
-/// One bit for each key below a limit. Freed with its last reference.
+/// A bitmap with one bit for each key below a limit.
 final class KeyBitmap {
     private let words: UnsafeMutablePointer<UInt64>
     private let limit: UInt64
-    /// Of what it holds. For tests.
+    /// The bytes allocated. For tests.
     let byteCount: Int
 
     init(limit: UInt64) {
         self.limit = limit
-        // The last word's group may begin at the limit: its 16 words and what is shifted into one more have room.
+        // The last group may begin at the limit: room for its 16 words, and one more for shifted bits.
         let count = Int((limit + 63) / 64) + 18
         byteCount = count * MemoryLayout<UInt64>.stride
         words = .allocate(capacity: count)
@@ -33,7 +33,7 @@ final class KeyBitmap {
 
     // MARK: Groups
 
-    /// Adds the objects of those rows. O(count / 64) where the group's keys follow each other, else O(count).
+    /// Inserts the objects of the given rows. O(count / 64) if the group's keys are consecutive, otherwise O(count).
     func insert(_ rows: RowBitmap, of group: UnsafeMutablePointer<GroupView>) {
         guard let (word, shift) = place(of: group) else {
             return forEachRow(rows) { insert(group.pointee.key(at: $0)) }
@@ -44,7 +44,7 @@ final class KeyBitmap {
         }
     }
 
-    /// Those rows of `mask` whose objects are in the set.
+    /// Copies the rows of `mask` whose objects are in the set.
     func copyRows(of group: UnsafeMutablePointer<GroupView>, mask: RowBitmap, to out: RowBitmap) {
         guard let (word, shift) = place(of: group) else {
             out.clearRows()
@@ -57,7 +57,7 @@ final class KeyBitmap {
         }
     }
 
-    /// Where the bits of a group lie whose keys follow each other and lie below the limit.
+    /// The position of a group's bits, if its keys are consecutive and below the limit.
     @inline(__always)
     private func place(of group: UnsafeMutablePointer<GroupView>) -> (word: Int, shift: UInt64)? {
         let first = group.pointee.firstKey
@@ -68,7 +68,7 @@ final class KeyBitmap {
 
     // MARK: Links
 
-    /// Adds the objects that those rows of a column link to.
+    /// Inserts the objects that the given rows of a column link to.
     func insert(linkedBy column: ColumnView, _ count: Int, _ rows: RowBitmap) {
         guard rows.rowCount == count else {
             return forEachRow(rows) { insert(UInt64(bitPattern: column.integer($0))) }
@@ -83,7 +83,7 @@ final class KeyBitmap {
         }
     }
 
-    /// Keys beyond the limit go to its own bit, which is cleared again: no branch a row.
+    /// Keys beyond the limit set the bit of the limit, which is cleared afterwards: this avoids a branch per row.
     @inline(__always)
     private func insert<T: FixedWidthInteger & UnsignedInteger>(
         _ base: UInt64, _ values: UnsafePointer<T>, _ count: Int
@@ -95,7 +95,7 @@ final class KeyBitmap {
         words[Int(limit &>> 6)] &= ~(1 &<< (limit & 63))
     }
 
-    /// The rows of a column that link to objects in the set.
+    /// Sets the bits of the rows of a column that link to objects in the set.
     func copyRows(linkingBy column: ColumnView, _ count: Int, to out: RowBitmap) {
         out.clearRows()
         let base = UInt64(bitPattern: column.base)
@@ -143,7 +143,7 @@ final class KeyBitmap {
 final class KeyCounts {
     private let counts: UnsafeMutablePointer<UInt32>
     private let limit: UInt64
-    /// Of what it holds. For tests.
+    /// The bytes allocated. For tests.
     let byteCount: Int
 
     init(limit: UInt64) {
@@ -165,8 +165,8 @@ final class KeyCounts {
 }
 
 extension Table {
-    /// The first key beyond all, or nil where keys lie so far apart that so many bits for each key below it are too
-    /// much: more than 8 bytes for each object, and 8 KiB.
+    /// The upper bound of the keys, or nil if keys are so sparse that `bits` for each key below it would take too much
+    /// memory: more than 8 bytes for each object, plus 8 KiB.
     func keyLimit(bitsPerKey bits: UInt64 = 1) throws(EngineError) -> UInt64? {
         guard count > 0 else { return 1 }
         let limit = try key(atPosition: count - 1).rawValue + 1

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of sort keys as bits beside each other, most significant first, up to 128 of them a row.
+// Packs the values of sort keys into adjacent bits, most significant first, up to 128 bits a row.
 
 import RegnumEngine
 
 struct KeyPacking {
-    /// A key of which something goes into the bits.
+    /// A sort key with the bits that it contributes.
     private struct Part {
         var key: SortKey
         var hasNulls = false
-        /// Of numbers: words in their order, for integers those of their two's complement.
+        /// For numbers: order-preserving words; for integers, their two's complement.
         var least: UInt64 = 0
         var greatest: UInt64 = 0
-        /// Of a value.
+        /// The number of bits of a value.
         var bits: UInt64 = 0
 
         var isText: Bool { key.type == .string || key.type == .data }
     }
 
     private var parts: [Part] = []
-    /// Bits in use.
+    /// The number of bits in use.
     private(set) var bits: UInt64 = 0
-    /// Whether equal bits are equal values of all keys.
+    /// True if equal bits imply that all keys are equal.
     private(set) var isExact = true
 
     static let limit: UInt64 = 128
 
     var hasTexts: Bool { parts.contains { $0.isText } }
 
-    /// As many of the keys as have room; none (`bits` is 0 then, too, where all values are the same) where the first
-    /// cannot be packed.
+    /// Packs as many keys as fit; nil if the first cannot be packed. `bits` is 0 if all values are the same.
     init?(_ keys: [SortKey], _ rows: RowList) {
         for key in keys {
             guard bits < Self.limit, let part = Self.part(key, rows) else {
@@ -44,7 +43,7 @@ struct KeyPacking {
         if parts.isEmpty { return nil }
     }
 
-    /// Nil where the key's values are not in the rows' own columns or not in the order of their bytes.
+    /// Nil if the key's values are not stored in the rows' own columns or are not ordered by their bytes.
     private static func part(_ key: SortKey, _ rows: RowList) -> Part? {
         guard key.links.isEmpty, !key.isFolded, key.entry == nil else { return nil }
         var part = Part(key: key)
@@ -79,8 +78,8 @@ struct KeyPacking {
         part.greatest ^= sign
     }
 
-    /// The least and the greatest of words in the order of the values, and as many bits as their distance needs.
-    /// `zone`: the word of what a column's zone holds.
+    /// Finds the least and the greatest word in value order, and the number of bits for their difference. `zone`:
+    /// converts a bound of the column's zone map to a word.
     @inline(__always)
     private static func findRange(
         _ part: inout Part, _ rows: RowList, zone: (Int64) -> UInt64, _ word: (ColumnView, Int) -> UInt64
@@ -107,8 +106,8 @@ struct KeyPacking {
 
     // MARK: Filling
 
-    /// Puts the bits into entries of zeros, one a row; those that have no `room` are left out. Nulls come first,
-    /// descending last.
+    /// ORs the bits into zeroed entries, one per row; bits beyond `room` are cut off. Nulls come first, or last in
+    /// descending order.
     func fill<Entry: SortEntry>(_ entries: UnsafeMutablePointer<Entry>, _ rows: RowList, room: UInt64 = limit) {
         var offset: UInt64 = 0
         for part in parts {
@@ -166,7 +165,7 @@ struct KeyPacking {
         }
     }
 
-    /// All bits that are left of 128. Strings are equal only where their bytes are, which the bits do not tell.
+    /// Uses all remaining bits of 128. Equal bits do not imply equal strings.
     private static func addTexts<Entry: SortEntry>(
         _ key: SortKey, at shift: UInt64, _ entries: UnsafeMutablePointer<Entry>, _ rows: RowList
     ) {
@@ -188,7 +187,7 @@ struct KeyPacking {
 
     // MARK: Bits
 
-    /// Where a value goes: what is cut off its end, and how many bits stand behind it.
+    /// The position of a value: the number of low bits cut off it, and the number of bits after it.
     private struct Place {
         let cut: UInt64
         let behind: UInt64
@@ -211,7 +210,7 @@ struct KeyPacking {
         }
     }
 
-    /// 128 bits, moved to the right.
+    /// ORs 128 bits, shifted right.
     @inline(__always)
     private static func put<Entry: SortEntry>(
         _ high: UInt64, _ low: UInt64, _ shift: UInt64, _ entry: UnsafeMutablePointer<Entry>
@@ -227,8 +226,8 @@ struct KeyPacking {
 
     // MARK: Runs
 
-    /// The key's column of each group, the numbers of all rows, and the indexes of those that follow each other in the
-    /// group.
+    /// Calls `body` for each run of rows of one group, with the key's column in the group, the row numbers of all rows,
+    /// and the index range of the run.
     @inline(__always)
     private static func forEachRun(
         _ key: SortKey, _ rows: RowList, _ body: (ColumnView, UnsafeBufferPointer<UInt16>, Range<Int>) -> Void

@@ -3,17 +3,16 @@
 
 package import RegnumEngine
 
-/// A test of a mixed value. Numbers of all types compare by what they are worth, whole ones of any size exactly, a
-/// binary fraction with a decimal by its shortest digits (1.1 is the decimal 1.1, as in a column of decimals); and a
-/// text is equal to data of the same bytes. Values of types that do not compare are different, and neither less nor
-/// greater.
+/// A test of a mixed value. Numbers of all types are compared by value: whole numbers of any size exactly, and a binary
+/// fraction with a decimal by its shortest digits (1.1 equals the decimal 1.1, as in a column of decimals). A string
+/// equals data with the same bytes. Values of types that cannot be compared are unequal, and neither less nor greater.
 package struct MixedTest: Sendable, Hashable {
     package let comparison: ComparisonOperator
     package let value: Value
-    /// Where the value is a text or data.
+    /// Set if the value is a string or data.
     private let bytes: BytesTest?
 
-    /// `options` matter for texts.
+    /// `options` apply to strings.
     package init(_ comparison: ComparisonOperator, _ value: Value, _ options: ComparisonOptions) {
         self.comparison = comparison
         self.value = value
@@ -24,9 +23,9 @@ package struct MixedTest: Sendable, Hashable {
         }
     }
 
-    /// Of a value that is not null.
+    /// Tests a value that is not null.
     func matches(_ found: Value) -> Bool {
-        // Nothing begins with a number.
+        // Text operators never match a number.
         if bytes == nil, comparison.isTextSearch { return false }
         if !MixedOrder.areComparable(found, value), comparison.isOrdering || !(isBytes(found) && bytes != nil) {
             return comparison == .notEqual
@@ -41,7 +40,8 @@ package struct MixedTest: Sendable, Hashable {
         return CompareScan.matches(Self.order(found, value), comparison.scanOperator, 0)
     }
 
-    /// -1, 0 or 1, as questions order values of types that compare; `MixedOrder` is exact about fractions too.
+    /// Returns -1, 0 or 1: the order that queries use for values of comparable types. `MixedOrder` differs in comparing
+    /// fractions exactly.
     static func order(_ found: Value, _ value: Value) -> Int {
         switch (found.decimalBits, value.decimalBits) {
         case (let found?, let value?): return DecimalBits.compare(found, value)
@@ -63,7 +63,7 @@ package struct MixedTest: Sendable, Hashable {
 }
 
 extension Value {
-    /// A binary number as the decimal of its shortest digits; what else it is, as it is.
+    /// Converts a binary number to the decimal of its shortest digits; returns all other values unchanged.
     var byDigits: Value {
         let digits: DecimalBits
         switch self {
@@ -74,13 +74,14 @@ extension Value {
         return .decimal128(digits.low, digits.high)
     }
 
-    /// Of a decimal.
+    /// The bits of a decimal; nil for other values.
     fileprivate var decimalBits: DecimalBits? {
         if case .decimal128(let low, let high) = self { return DecimalBits(low: low, high: high) }
         return nil
     }
 
-    /// Of a binary number with a fraction: the digits that are read back as it. Nil for whole numbers and all others.
+    /// For a binary number with a fraction: the shortest digits that read back as the same number. Nil for whole
+    /// numbers and all other values.
     fileprivate var shortestDigits: DecimalBits? {
         switch self {
         case .float(let number) where number.isFinite && number.rounded(.towardZero) != number: DecimalBits(number)

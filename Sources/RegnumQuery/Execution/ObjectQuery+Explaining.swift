@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a query did, and which index would have spared it work.
+// Explains a run of a query, and finds the indexes that would have made it faster.
 
 package import RegnumEngine
 
-/// What one run of a query did.
+/// Statistics of one run of a query.
 package struct QueryRun: Sendable {
-    /// Columns whose indexes found the rows, or gave them in order; empty for a scan.
+    /// The columns whose indexes found the rows or gave their order; empty for a scan.
     package var indexes: [Int] = []
-    /// True where the indexes answered without a look at the objects.
+    /// True if the indexes gave the result without reading objects.
     package var isByIndexAlone = false
-    /// Rows that were expected to be looked at.
+    /// The estimated number of rows to examine.
     package var estimatedRows = 0
-    /// Rows that were looked at.
+    /// The number of rows examined.
     package var examinedRows = 0
-    /// Rows that the smallest and largest values of their groups told all about.
+    /// The number of rows skipped by zone maps.
     package var skippedRows = 0
     package var foundRows = 0
     package var duration = Duration.zero
     package init() {}
 }
 
-/// Counts of a scan that is explained.
+/// Counters of an explained scan.
 struct ScanStatistics {
-    /// Whether a value of the group was read.
+    /// True if a value of the group was read.
     var hasRead = false
     var skippedRows = 0
 }
 
 extension ObjectQuery {
-    /// Runs the query over the whole table and tells how it went. `candidates`: over these objects instead.
+    /// Runs the query and returns its statistics. With `candidates`, it runs over these objects instead of the whole
+    /// table.
     package func explain(among candidates: [ObjectKey]? = nil) throws(EngineError) -> QueryRun {
         var run = QueryRun()
         let clock = ContinuousClock()
@@ -73,8 +74,9 @@ extension ObjectQuery {
         return statistics.pointee.skippedRows
     }
 
-    /// Columns without an index that every match is told by: conditions that must hold, on a property of the object
-    /// itself, for which an index has ranges. With the part of all rows that a condition of its kind is taken to leave.
+    /// The columns without an index whose conditions every match must pass: conditions on a property of the object
+    /// itself for which an index has ranges. Includes the fraction of rows that a condition of its kind is assumed to
+    /// select.
     func findAdviceColumns() -> [(column: Int, selectivity: Double)] {
         switch predicate {
         case .and(let parts)?: return parts.compactMap { advice(on: $0) }
@@ -92,10 +94,10 @@ extension ObjectQuery {
         return (number, selectivity)
     }
 
-    /// Nil where an index is of no use.
+    /// The fraction of rows selected; nil if an index would not help.
     private static func selectivity(_ test: ValueTest, _ type: ColumnType) -> Double? {
         switch test {
-        // That of one value: the ranges of many take long to make.
+        // The fraction for one value, because computing the ranges of many takes long.
         case .intSet: return 0.001
         case .wideSet: return 0.01
         case .bytesSet(let set): return set.isFolded || type != .string ? nil : 0.01
@@ -115,7 +117,7 @@ extension ObjectQuery {
 }
 
 extension ValueTest {
-    /// True where no value of the group's column is read: nulls and zones tell.
+    /// True if the test of a group reads no value of the column, because nulls and the zone map decide it.
     func isToldByZone(_ column: ColumnView) -> Bool {
         func isTold<T: Comparable>(_ low: T, _ high: T, _ comparison: ComparisonOperator, _ value: T) -> Bool {
             switch comparison {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a query gets its keys: by which index or scan, in which order, and no further than asked for.
+// Runs a query: chooses an index or a scan, sorts, and stops at the number of rows requested.
 
 import RegnumEngine
 
 extension ObjectQuery {
-    /// What is asked for.
+    /// The part of the result that is requested.
     enum Extent {
         case all
         case first(Int)
         case last(Int)
 
-        /// Rows wanted, where few are.
+        /// The number of rows, if it is limited.
         var limit: Int? {
             switch self {
             case .all: nil
@@ -30,13 +30,13 @@ extension ObjectQuery {
         }
     }
 
-    /// The way to the objects. In a write rows may move with it, and not once it is taken.
+    /// Chooses the access path. Inside a write transaction this may move rows, which later steps do not.
     func choose(_ table: Table) throws(EngineError) -> Access {
         try session.writeBackIndexed()
         return try Access.choose(predicate, table)
     }
 
-    /// The sorts that come first, as one: the last decides. And what comes behind them.
+    /// The leading sorts merged into one, in which the last sort takes precedence, and the orderings after them.
     private var leadingSort: (keys: [SortKey], rest: ArraySlice<Ordering>) {
         var keys: [SortKey] = []
         var rest = orderings[...]
@@ -60,7 +60,7 @@ extension ObjectQuery {
         return extent.cut(try apply(rest, rows, table).map(\.key))
     }
 
-    /// Orders and distinctness of all objects that an index answers without a look at the objects.
+    /// The result of an ordering or a distinct over all objects, if an index provides it without reading objects.
     private func byIndexAlone(
         _ keys: [SortKey], _ rest: ArraySlice<Ordering>, _ wanted: Extent, _ table: Table
     ) throws(EngineError) -> [ObjectKey]? {
@@ -77,7 +77,7 @@ extension ObjectQuery {
         return nil
     }
 
-    /// The column whose index alone gives all keys in order, or distinct ones.
+    /// The column whose index alone provides all keys in order, or the distinct ones.
     func orderedByIndex(_ table: Table) -> Int? {
         guard predicate == nil, orderings.count == 1 else { return nil }
         switch orderings[0] {
@@ -87,17 +87,17 @@ extension ObjectQuery {
         }
     }
 
-    /// Indexes of mixed values find equal ones; they are not in the order of the values.
+    /// An index of mixed values only finds equal values; it is not in value order.
     private func isIndexed(_ key: SortKey, _ table: Table) -> Bool {
         key.links.isEmpty && !key.isFolded && key.type != .mixed && table.hasIndex(key.column)
     }
 
-    /// True where sorting all is no more work.
+    /// True if so many rows are wanted that sorting all is no more work.
     private static func isMuch(_ wanted: Extent, _ table: Table) -> Bool {
         wanted.limit.map { $0 >= table.count / 4 } ?? true
     }
 
-    /// The objects of all matches in the order of the keys.
+    /// The keys of all matches in the order of the sort keys.
     private func allKeys(_ keys: [SortKey], _ table: Table) throws(EngineError) -> [ObjectKey] {
         let access = try choose(table)
         let plan = Planner.plan(access.rest ?? .constant(true))
@@ -117,7 +117,7 @@ extension ObjectQuery {
         return try SortExtractor.sortByLevels(rows.locations, keys, table, session).map(\.key)
     }
 
-    /// The matches in the order of the keys, no more than wanted.
+    /// The matches in the order of the sort keys, limited to the extent wanted.
     private func sortedRows(
         _ keys: [SortKey], _ wanted: Extent, _ table: Table
     ) throws(EngineError) -> [RowLocation] {
@@ -158,7 +158,7 @@ extension ObjectQuery {
         if !access.isScan { return try filter(try access.keys(table), plan, table, limit: limit) }
         var rows: [RowLocation] = []
         if predicate == nil { rows.reserveCapacity(min(limit, table.count)) }
-        // Where few are wanted, links are followed row by row: the first matches may be near.
+        // If few rows are wanted, links are followed row by row, because the scan may soon stop.
         let expected = limit < 1024 ? 0 : table.count
         try Evaluator(session: session, table: table, expectedRows: expected)
             .forEachGroup(plan) { group, found in

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query of the objects of one table: which of them, in which order. Evaluated anew at every call on what the
-// session sees then; caching is the caller's.
+// A query over the objects of one table: a predicate and an order. It is evaluated again at each call, on the session's
+// current version; caching is up to the caller.
 
 package import RegnumEngine
 
-/// Confined to the session's thread. Refreshes of the session are fine; after a change of the schema make a new one.
+/// Confined to the session's thread. The session may be refreshed; after a change of the schema a new query is needed.
 package final class ObjectQuery {
     package let session: Session
     package let tableKey: TableKey
@@ -22,13 +22,13 @@ package final class ObjectQuery {
         self.orderings = orderings
     }
 
-    /// The same query in another session of the same schema.
+    /// Creates the same query in another session of the same schema.
     package convenience init(_ other: ObjectQuery, in session: Session) {
         self.init(session: session, table: other.tableKey, predicate: other.predicate, orderings: other.orderings)
     }
 
-    /// True where it is told without a look that no other table decides about anything: most queries, which are made,
-    /// asked once and let go.
+    /// True if it is certain, without a traversal, that the query does not depend on another table. This is a fast path
+    /// for queries that are created, run once and released.
     package var asksOwnColumnsOnly: Bool { orderings.isEmpty && predicate?.asksOwnColumnsOnly ?? true }
 
     var table: Table {
@@ -36,17 +36,17 @@ package final class ObjectQuery {
         return table
     }
 
-    /// True where the keys must be known to tell which objects there are.
+    /// True if the number and membership of the results depend on the orderings.
     private var needsKeys: Bool {
         orderings.contains { if case .sort = $0 { false } else { true } }
     }
 
-    /// A plan of its own for each run, as it keeps what the run finds out.
+    /// Creates a plan for one run, because a plan caches results of the run.
     private func makePlan() -> PlanNode { Planner.plan(predicate ?? .constant(true)) }
 
     // MARK: The whole table
 
-    /// Number of objects. O(rows), less where an index or zones answer.
+    /// The number of objects. O(rows), less if an index or zone maps answer it.
     package func count() throws(EngineError) -> Int {
         if needsKeys { return try keys().count }
         let table = table
@@ -59,20 +59,20 @@ package final class ObjectQuery {
         return try Evaluator(session: session, table: table, expectedRows: table.count).count(makePlan())
     }
 
-    /// All keys in order: that of the orderings, or ascending.
+    /// All keys in the order of the orderings, or else ascending.
     package func keys() throws(EngineError) -> [ObjectKey] { try run(.all) }
 
-    /// The first keys in order. Cheap for few of many: what comes behind them is neither sorted nor, where nothing is
-    /// ordered, looked at.
+    /// The first keys in order. Cheap for a small limit: rows after it are not sorted and, without an ordering, not
+    /// read.
     package func keys(first limit: Int) throws(EngineError) -> [ObjectKey] { try run(.first(limit)) }
 
     /// The last keys in order.
     package func keys(last limit: Int) throws(EngineError) -> [ObjectKey] { try run(.last(limit)) }
 
-    /// The first key in order, or nil. Stops at the first match where nothing is ordered.
+    /// The first key in order, or nil. Stops at the first match if there is no ordering.
     package func first() throws(EngineError) -> ObjectKey? { try run(.first(1)).first }
 
-    /// Whether an object is among those found; false where there is no such object.
+    /// True if the object is among the results; false if there is no such object.
     package func contains(_ key: ObjectKey) throws(EngineError) -> Bool {
         let table = table
         try session.writeBackIndexed()
@@ -84,14 +84,14 @@ package final class ObjectQuery {
 
     // MARK: Given objects
 
-    /// Those of `candidates` for which the predicate holds, in their order; no orderings. Keys of objects that are gone
-    /// are passed over.
+    /// The candidates for which the predicate holds, in their order; orderings are ignored. Skips keys of deleted
+    /// objects.
     package func matches(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
         try filter(candidates, makePlan(), table).map(\.key)
     }
 
-    /// Those of `candidates` that pass, in the order of the orderings, else in theirs. Keys of objects that are gone
-    /// are passed over; repeated keys stay repeated.
+    /// The candidates that match, in the order of the orderings, or else in their own. Skips keys of deleted objects;
+    /// repeated keys stay repeated.
     package func keys(among candidates: [ObjectKey]) throws(EngineError) -> [ObjectKey] {
         let table = table
         return try apply(orderings[...], try filter(candidates, makePlan(), table), table).map(\.key)
@@ -118,8 +118,8 @@ package final class ObjectQuery {
 
     // MARK: Aggregates
 
-    /// The aggregate of a column over all matching objects: `.int`, `.double`, `.float` or `.date`; null where there
-    /// is nothing to aggregate (`sum`: 0). Nulls and NaN do not count; integer sums wrap.
+    /// The aggregate of a column over all matching objects: `.int`, `.double`, `.float` or `.date`; null if there are
+    /// no values (`sum`: 0). Nulls and NaN are ignored; integer sums wrap.
     package func aggregate(_ kind: AggregateKind, _ column: Int) throws(EngineError) -> Value {
         if needsKeys { return try aggregate(kind, column, among: try keys()) }
         let table = table
@@ -173,7 +173,7 @@ package final class ObjectQuery {
         }
     }
 
-    /// As `aggregate`, over given objects without filtering them.
+    /// Like `aggregate(_:_:)`, over the given objects without filtering them.
     package func aggregate(
         _ kind: AggregateKind, _ column: Int, among keys: [ObjectKey]
     ) throws(EngineError) -> Value {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sort of many rows by words that are made once: the values of all keys beside each other in 64 or 128 bits whose order is
-// the order asked for. Numbers take as many bits as their range needs; what does not fit, mostly the end of a string,
-// decides between rows whose words are equal. `WordSort` sorts the words.
+// Sorts many rows by precomputed words: the values of all keys, packed into 64 or 128 bits with the requested order.
+// Numbers take as many bits as their range needs. Whatever does not fit, usually the end of a string, breaks ties
+// between rows with equal words. `WordSort` sorts the words.
 
 import RegnumEngine
 
 enum PackedSort {
-    /// The rows in the order of the keys, equal ones in theirs; nil where the first key cannot be packed.
-    /// Time and memory as of `WordSort`.
+    /// Sorts the rows stably by the keys; nil if the first key cannot be packed. Time and memory are those of
+    /// `WordSort`.
     static func sort(
         _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [RowLocation]? {
@@ -31,7 +31,7 @@ enum PackedSort {
         return packing.bits <= 64 ? try sort(SortEntry64.self) : try sort(SortEntry128.self)
     }
 
-    /// As `sort`, only the objects' keys, which goes without a look at where the sorted rows are.
+    /// Like `sort`, but returns only the objects' keys, which avoids locating the sorted rows.
     static func keys(
         _ rows: RowList, _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [ObjectKey]? {
@@ -52,8 +52,8 @@ enum PackedSort {
         return packing.bits <= 64 ? try sort(SortEntry64.self) : try sort(SortEntry128.self)
     }
 
-    /// As `keys`, by one word a row, which has the object's key in its last bits and as much as there is room for of what it
-    /// is sorted by before them: half the memory. Nil where that leaves too many rows to be told apart one by one.
+    /// Like `keys`, with one word per row: the object's key in its low bits, and as many sort bits as fit above them.
+    /// Uses half the memory. Nil if that would leave too many ties to break one by one.
     private static func shortKeys(
         _ rows: RowList, _ packing: KeyPacking, _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [ObjectKey]? {
@@ -62,7 +62,7 @@ enum PackedSort {
         let room = 64 - tagBits
         let isExact = packing.isExact && packing.bits <= room
         if !isExact {
-            // Of few rows a sample would be as much work as it saves.
+            // For few rows a sample would cost as much as it saves.
             guard !packing.hasTexts, count >= 4 * leastSample else { return nil }
             if areMany(expectedTies(rows, packing, tagBits), of: count) { return nil }
         }
@@ -81,13 +81,13 @@ enum PackedSort {
         return sorted
     }
 
-    /// Telling two rows apart takes as long as sorting a hundred by longer words.
+    /// Breaking a tie between two rows takes as long as sorting a hundred rows by longer words.
     private static func areMany(_ ties: Int, of count: Int) -> Bool { ties > count >> 8 }
 
     private static let leastSample = 1024
 
-    /// How many `ties` there are likely to be, by a sample: of pairs of rows that are equal by chance a sample of a
-    /// hundredth holds a ten thousandth. The rows beside those that are equal need not be in it.
+    /// Estimates the number of `ties` from a sample. A sample of one hundredth contains one ten-thousandth of the pairs
+    /// that are equal by chance, because both rows must be in the sample.
     private static func expectedTies(_ rows: RowList, _ packing: KeyPacking, _ tagBits: UInt64) -> Int {
         let sample = rows.sample(max(rows.count >> 7, leastSample))
         let sorter = WordSort<SortWord>(capacity: sample.count)
@@ -98,7 +98,7 @@ enum PackedSort {
         return ties(sorter.entries, sample.count, tagBits) * ratio * ratio
     }
 
-    /// How many sorted words are equal to the one before in front of their keys.
+    /// The number of sorted words that equal the one before, ignoring the object keys.
     private static func ties(_ entries: UnsafeMutablePointer<SortWord>, _ count: Int, _ tagBits: UInt64) -> Int {
         var ties = 0
         for index in 1..<max(count, 1) where (entries[index].high ^ entries[index &- 1].high) >> tagBits == 0 {
@@ -135,7 +135,7 @@ enum PackedSort {
         { entries[$0].high == entries[$1].high && entries[$0].low == entries[$1].low }
     }
 
-    /// Puts objects whose words are equal into the order of the sort's keys.
+    /// Sorts objects with equal words by the sort keys.
     @inline(__always)
     private static func sortTies(
         _ sorted: inout [ObjectKey], _ areEqual: (Int, Int) -> Bool, _ keys: [SortKey], _ table: Table,
@@ -154,7 +154,7 @@ enum PackedSort {
         }
     }
 
-    /// Calls `body` with each stretch of two or more neighbours that are equal.
+    /// Calls `body` with each range of two or more equal neighbours.
     @inline(__always)
     private static func forEachTie(
         _ count: Int, _ areEqual: (Int, Int) -> Bool, _ body: (Range<Int>) throws(EngineError) -> Void

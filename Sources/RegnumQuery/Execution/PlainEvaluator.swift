@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates over objects that are in no table: those of a program's own that were not added yet. One at a time, value
-// by value; there is nothing to be quick about.
+// Evaluates predicates on objects that are not in a table: unmanaged objects of the program. Works on one object and
+// one value at a time, because speed does not matter here.
 
 package import RegnumEngine
 
 /// An object as a predicate sees it. Columns are numbered as in the `QuerySchema` that the predicate was bound to.
 package protocol PlainObject {
-    /// The value of a column that is no collection and no link.
+    /// The value of a column that is neither a collection nor a link.
     func value(_ column: Int) -> Value
-    /// The object that a link leads to.
+    /// The target of a link.
     func link(_ column: Int) -> (any PlainObject)?
-    /// The objects in a collection, of a map its values that are not nil.
+    /// The objects in a collection; for a map, its values that are not nil.
     func links(_ column: Int) -> [any PlainObject]
-    /// The values in a collection, of a map its values.
+    /// The values in a collection; for a map, its values.
     func elements(_ column: Int) -> [Value]
     /// The keys of a map.
     func keys(_ column: Int) -> [String]
-    /// The value of a map's key; null where it has none.
+    /// The value of a map's key; null if there is none.
     func entry(_ column: Int, _ key: String) -> Value
-    /// The object that is the value of a map's key.
+    /// The object stored under a map's key.
     func link(_ column: Int, _ key: String) -> (any PlainObject)?
 }
 
 extension BoundPredicate {
-    /// Whether the object satisfies the predicate; nil where that cannot be told without a table.
+    /// True if the object satisfies the predicate; nil if that cannot be determined without a table.
     package func isSatisfied(by object: any PlainObject) -> Bool? { isSatisfied([object], []) }
 
-    /// `objects`: the one that is asked about, before it those for which SUBQUERYs ask about it. `pieces`: whether the
-    /// pieces before this one are satisfied.
+    /// `objects`: the object being evaluated, preceded by the outer objects of enclosing SUBQUERYs. `pieces`: the
+    /// results of the pieces before this one.
     private func isSatisfied(_ objects: [any PlainObject], _ pieces: [Bool?]) -> Bool? {
         switch self {
         case .constant(let value): return value
@@ -63,7 +63,7 @@ extension BoundPredicate {
         }
     }
 
-    /// Whether all parts hold, or with `kind` false whether one does.
+    /// True if all parts hold or, if `kind` is false, if at least one does.
     private static func all(
         _ parts: [BoundPredicate], _ objects: [any PlainObject], _ pieces: [Bool?], _ kind: Bool
     ) -> Bool? {
@@ -79,7 +79,7 @@ extension BoundPath {
     /// The object at which the steps begin.
     fileprivate func start(_ objects: [any PlainObject]) -> any PlainObject { objects[objects.count - 1 - outer] }
 
-    /// The objects that the steps lead to; nil for a link that is null on the way, if no collection is passed.
+    /// The objects that the steps lead to; nil for a null link on the path, unless the path has a to-many step.
     fileprivate func objects(_ object: any PlainObject) -> [(any PlainObject)?] {
         var found: [(any PlainObject)?] = [object]
         var isToMany = false
@@ -91,7 +91,7 @@ extension BoundPath {
                 case .link(let column, _): return [object.link(column)]
                 case .links(let column, _): return object.links(column)
                 case .entry(let column, let key, _): return [object.link(column, key)]
-                // Nobody links to what is in no table.
+                // No object links to an object that is not in a table.
                 case .backlinks: return []
                 }
             }
@@ -100,7 +100,7 @@ extension BoundPath {
         return found
     }
 
-    /// All values at the end; nil where they cannot be told.
+    /// All values at the end; nil if they cannot be determined.
     private func values(_ object: any PlainObject) -> [Value]? {
         switch end {
         case .column(let column, _): objects(object).map { $0?.value(column) ?? .null }
@@ -111,16 +111,16 @@ extension BoundPath {
         }
     }
 
-    /// Whether some value passes.
+    /// True if at least one value passes.
     fileprivate func contains(_ object: any PlainObject, _ test: ValueTest) -> Bool? {
         if let values = values(object) { return values.contains { test.matches($0) } }
         guard case .object = end else { return nil }
-        // An object that a predicate can name is in a table, so it is none of these.
+        // A predicate can only name an object in a table, so it is none of these.
         let stranger = Value.link(ObjectKey(.max))
         return objects(object).contains { test.matches($0 == nil ? .null : stranger) }
     }
 
-    /// The one value at the end.
+    /// The single value at the end.
     fileprivate func value(_ object: any PlainObject) -> Value? { values(object)?.first }
 }
 

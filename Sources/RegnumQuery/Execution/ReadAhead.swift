@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which columns a plan is sure to read of a group, or nearly so: what a scan touches ahead (`LinesAhead`).
+// The columns that a plan will read in a group, almost certainly: a scan prefetches them with `LinesAhead`.
 
 import RegnumEngine
 
 struct ReadAhead {
     private enum Column {
-        /// Whose values are compared, where the zone does not tell.
+        /// Its values are compared, unless the zone map decides.
         case tested(Int, ColumnTest, ValueTest)
-        /// `withBytes`: of texts not only how long they are.
+        /// `withBytes`: the bytes of strings are read, not only their lengths.
         case read(Int, withBytes: Bool)
     }
 
     private let columns: [Column]
 
-    /// The tests that the plan begins with and what comes first behind them; `firstColumn` where that is nothing.
+    /// Includes the leading tests of the plan and the part after them; `firstColumn` if the plan reads no column.
     init(_ node: PlanNode, firstColumn: Int?) {
         let parts: ArraySlice<PlanNode>
         if case .and(let all) = node { parts = all[...] } else { parts = [node] }
@@ -35,7 +35,7 @@ struct ReadAhead {
         self.columns = columns
     }
 
-    /// Adds what will be read of the group. Nothing of what comes behind a test that all its rows fail by their zone.
+    /// Adds the columns that will be read in the group. Stops at a test that all rows fail by their zone map.
     func add(_ group: UnsafeMutablePointer<GroupView>, to lines: inout LinesAhead, scratch: RowBitmap) {
         for column in columns {
             switch column {
@@ -55,7 +55,7 @@ struct ReadAhead {
 }
 
 extension ValueTest {
-    /// False where texts of another length are passed over.
+    /// False if strings of another length are skipped without reading their bytes.
     fileprivate var readsMostBytes: Bool {
         switch self {
         case .bytes(let test): test.isDiacriticInsensitive || test.operation != .equal && test.operation != .notEqual

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows that a query found, group by group: two bytes each, so that those of many objects stay in the processor's
-// cache while their values are read.
+// The rows that a query found, group by group. Each takes two bytes, so that the rows of many objects stay in the
+// processor's cache while their values are read.
 
 import RegnumEngine
 
 struct RowList {
-    /// Rows of one group that follow each other in the list.
+    /// Consecutive rows of the list that belong to one group.
     struct Run {
         var group: UnsafeMutablePointer<GroupView>
-        /// Behind its last row.
+        /// The index after its last row.
         var end: Int
     }
 
     private(set) var runs: [Run] = []
-    /// Each row's number in its group.
+    /// The number of each row within its group.
     private(set) var numbers: [UInt16] = []
 
     var count: Int { numbers.count }
 
     init() {}
 
-    /// In their order, whatever that is.
+    /// Creates a list of the rows in the given order.
     init(_ rows: [RowLocation]) {
         numbers.reserveCapacity(rows.count)
         for row in rows {
@@ -35,7 +35,7 @@ struct RowList {
 
     mutating func reserveCapacity(_ count: Int) { numbers.reserveCapacity(count) }
 
-    /// The rows that are set.
+    /// Appends the rows whose bits are set.
     mutating func append(_ rows: RowBitmap, of group: UnsafeMutablePointer<GroupView>) {
         withUnsafeTemporaryAllocation(of: UInt16.self, capacity: 64 * RowBitmap.rowWords) { found in
             var count = 0
@@ -54,7 +54,7 @@ struct RowList {
         }
     }
 
-    /// Some of the rows, at equal distances.
+    /// A sample of the rows at equal distances.
     func sample(_ count: Int) -> RowList {
         var sample = RowList()
         let step = max(self.count / max(count, 1), 1)
@@ -69,7 +69,7 @@ struct RowList {
         return sample
     }
 
-    /// Calls `body` with each run's group and the indexes of its rows until it returns true; whether it did.
+    /// Calls `body` with each run's group and the indices of its rows until it returns true; returns whether it did.
     @inline(__always)
     func anyRun(_ body: (UnsafeMutablePointer<GroupView>, UnsafeBufferPointer<UInt16>, Range<Int>) -> Bool) -> Bool {
         numbers.withUnsafeBufferPointer { numbers in
@@ -82,7 +82,7 @@ struct RowList {
         }
     }
 
-    /// The greatest key of an object, 0 where there is no row.
+    /// The greatest object key; 0 if there are no rows.
     var greatestKey: UInt64 {
         var greatest: UInt64 = 0
         _ = anyRun { group, numbers, run in

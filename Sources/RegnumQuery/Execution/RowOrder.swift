@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of a query's sorts, one object against another: for who keeps an order and puts a few objects into it.
-// It is the order of `SortExtractor`, which takes the values of many objects out first.
+// Compares two objects in the order of a query's sorts, for callers that maintain an order and insert a few objects
+// into it. The order is the same as that of `SortExtractor`, which extracts the values of many objects first.
 
 package import RegnumEngine
 
@@ -10,7 +10,7 @@ package struct OrderedRow {
     let table: Table
     let location: RowLocation
 
-    /// Nil where the version has no such object.
+    /// Nil if the version does not contain the object.
     package init?(_ key: ObjectKey, _ tableKey: TableKey, in session: Session) throws(EngineError) {
         guard let table = session.table(tableKey), let location = try table.locate(key) else { return nil }
         self.session = session
@@ -19,8 +19,8 @@ package struct OrderedRow {
     }
 }
 
-/// The beginning of what an order goes by, for who looks at the same objects again and again: of two objects whose marks
-/// differ the lesser one's comes first, of others only their values tell.
+/// A prefix of an object's sort values, to be cached by callers that compare the same objects repeatedly: the object
+/// with the lesser mark comes first; if marks are equal, the values decide.
 package struct OrderMark: Comparable {
     var words: (UInt64, UInt64) = (0, 0)
 
@@ -29,12 +29,12 @@ package struct OrderMark: Comparable {
 }
 
 package struct RowOrder {
-    /// A sort by a value of the objects' own, of a type whose order words or bytes have.
+    /// A sort by a column of the objects themselves, of a type that is ordered by words or bytes.
     private struct PlainKey {
         let column: Int
         let type: ColumnType
         let isAscending: Bool
-        /// Of numbers one word tells all, of others the first two tell the beginning.
+        /// For numbers one word is the whole value; for other types two words are its prefix.
         var isOneWord: Bool { type == .int || type == .bool || type == .float || type == .double }
         var isBytes: Bool { type == .string || type == .data }
 
@@ -48,13 +48,13 @@ package struct RowOrder {
         }
     }
 
-    /// The sort that decides comes first: those of `plain`, then `rest`.
+    /// The sort with the highest precedence comes first: those of `plain`, then `rest`.
     private let plain: [PlainKey]
     private let rest: [SortKey]
-    /// True where marks tell objects apart.
+    /// True if marks distinguish objects.
     package var hasMarks: Bool { !plain.isEmpty }
 
-    /// The order that all steps lead to: what is not a sort leaves the order as it is. Nil where nothing sorts.
+    /// The order that results from all steps; steps other than sorts do not change it. Nil if there is no sort.
     package init?(_ orderings: [Ordering]) {
         var keys: [SortKey] = []
         for ordering in orderings {
@@ -67,19 +67,19 @@ package struct RowOrder {
         rest = Array(keys[plain.count...])
     }
 
-    /// Of an object. O(1).
+    /// The mark of an object. O(1).
     package func mark(of row: OrderedRow) throws(EngineError) -> OrderMark {
         guard let key = plain.first else { return OrderMark() }
         let words = try Self.words(key, row)
         if !key.isOneWord { return OrderMark(words: words) }
-        // The next sort decides between equals only, which those of one word may not be where there are nulls.
+        // The next sort applies to equal values only. With nulls, equal first words do not imply equal values.
         guard plain.count > 1, !row.table.definition.columns[key.column].isNullable else {
             return OrderMark(words: (words.0, 0))
         }
         return OrderMark(words: (words.0, try Self.words(plain[1], row).0))
     }
 
-    /// 0 for null, and for the second of a number.
+    /// The words are 0 for null, and so is the second word of a number.
     private static func words(_ key: PlainKey, _ row: OrderedRow) throws(EngineError) -> (UInt64, UInt64) {
         let place = row.location
         let column = place.group.columns[key.column]
@@ -101,8 +101,8 @@ package struct RowOrder {
         return (RowSorter.word(text, 0) ^ turn, RowSorter.word(text, 8) ^ turn)
     }
 
-    /// Negative, 0 or positive, as `a` comes before, is equal to or comes behind `b`. Equal objects are ordered by
-    /// their keys. O(sort keys x (1 + links)).
+    /// Returns a negative number, 0 or a positive number if `a` comes before, equals or comes after `b`. The caller
+    /// orders equal objects by key. O(sort keys x (1 + links)).
     package func compare(_ a: OrderedRow, _ b: OrderedRow) throws(EngineError) -> Int {
         for key in plain {
             let order = try compare(a, b, key)
@@ -119,7 +119,7 @@ package struct RowOrder {
         try compare(a.table, a.location, b.table, b.location, key.column, key.type)
     }
 
-    /// Values of types whose order words or bytes have.
+    /// Compares values of types that are ordered by words or bytes.
     @inline(__always)
     private func compare(
         _ table: Table, _ place: RowLocation, _ otherTable: Table, _ otherPlace: RowLocation, _ number: Int,
@@ -175,7 +175,7 @@ package struct RowOrder {
         }
     }
 
-    /// Where the value lies; nil behind a null link.
+    /// The table and the row of the value; nil after a null link.
     private func end(of key: SortKey, _ row: OrderedRow) throws(EngineError) -> (Table, RowLocation)? {
         var table = row.table
         var place = row.location
@@ -189,7 +189,8 @@ package struct RowOrder {
         return (table, place)
     }
 
-    /// UTF-8 in the order of people: below, at or above 0 where `a` comes before, with or behind `b`.
+    /// Compares UTF-8 in natural order: returns a negative number, 0 or a positive number if `a` comes before, equals
+    /// or comes after `b`.
     private static func compareFolded(_ a: [UInt8], _ b: [UInt8]) -> Int {
         for level in TextOrder.levels {
             let order = compare(a.withUnsafeBytes { level($0) }, b.withUnsafeBytes { level($0) })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stable sort of rows by one level after the other. Large runs go by radix over 64-bit words, small ones by
-// insertion; strings are taken 8 bytes at a time.
+// A stable sort of rows, level by level. Large runs are sorted by radix over 64-bit words, small ones by insertion;
+// strings are processed 8 bytes at a time.
 
 import RegnumEngine
 
@@ -16,7 +16,7 @@ struct RowSorter {
     private static let smallRun = 24
     private static let digitBits: UInt64 = 11
 
-    /// The numbers of the rows in order. O(count x words of the levels that ties need).
+    /// The row numbers in sorted order. O(count x words of the levels that ties need).
     static func order(_ levels: [SortLevel], _ count: Int) -> [Int] {
         guard count > 0 else { return [] }
         let entries = UnsafeMutablePointer<Entry>.allocate(capacity: count)
@@ -36,7 +36,7 @@ struct RowSorter {
         }
     }
 
-    /// Rows that are equal up to `level`, and in it up to byte `offset` of its strings.
+    /// Rows that are equal up to `level` and, within it, up to byte `offset` of its strings.
     private struct Run {
         var start: Int
         var end: Int
@@ -87,8 +87,8 @@ struct RowSorter {
         }
     }
 
-    /// Rows with the same 8 bytes: those whose string ends within them are told apart by its length (a zero byte
-    /// is not the end), the others go on with the next 8.
+    /// Splits rows with the same 8 bytes: rows whose string ends within them are ordered by its length (a zero byte is
+    /// not the end), the others continue with the next 8 bytes.
     private func splitTexts(_ run: Run, _ start: Int, _ end: Int, _ pending: inout [Run]) {
         guard case .texts(let texts, let isDescending) = levels[run.level] else { return }
         texts.withUnsafeBufferPointer { texts in
@@ -114,7 +114,7 @@ struct RowSorter {
         }
     }
 
-    /// 8 bytes from `offset` on as a number in their order, zeros behind the end.
+    /// The 8 bytes from `offset` as a big-endian number, padded with zeros.
     @inline(__always)
     static func word(_ text: TextRef, _ offset: Int) -> UInt64 {
         let rest = text.count &- offset
@@ -140,7 +140,7 @@ struct RowSorter {
 
     // MARK: The two sorts
 
-    /// Least digit first; digits that are the same everywhere are passed over.
+    /// Least significant digit first; skips digits that are the same in all words.
     private func radixSort(_ start: Int, _ end: Int) {
         var same: UInt64 = 0
         let first = entries[start].word

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values that rows are ordered by, taken out of their columns once: words whose unsigned order is the order
-// asked for, or strings by address.
+// Extracts the sort values of rows from their columns once: as words whose unsigned order is the requested order, or as
+// strings by address.
 
 import RegnumEngine
 
-/// Bytes of a string that stays where it is while the query runs.
+/// The bytes of a string that does not move while the query runs.
 struct TextRef {
     var address: UnsafeRawPointer
     var count: Int
 }
 
-/// One value for each row of the input.
+/// One value for each input row.
 enum SortLevel {
     case words([UInt64])
-    /// Ordered as unsigned bytes; the other way round where `isDescending`.
+    /// Ordered as unsigned bytes; in reverse if `isDescending`.
     case texts([TextRef], isDescending: Bool)
 }
 
-/// Takes the levels of a sort key out. Owns copies of strings that lie in blocks of their own.
+/// Extracts the levels of a sort key. Owns copies of strings that are stored in separate blocks.
 final class SortExtractor {
     private let session: Session
     private var copies: [UnsafeMutableRawPointer] = []
 
     init(_ session: Session) { self.session = session }
 
-    /// The rows in the order of the keys; equal ones stay in theirs.
+    /// Sorts the rows stably by the keys.
     static func sort(
         _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [RowLocation] {
@@ -32,7 +32,7 @@ final class SortExtractor {
         return try sortByLevels(rows, keys, table, session)
     }
 
-    /// The same, one key after the other: for keys that do not pack, and for rows that agree in what was packed.
+    /// Like `sort`, one key after the other: for keys that cannot be packed, and for rows whose packed words are equal.
     static func sortByLevels(
         _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [RowLocation] {
@@ -44,7 +44,7 @@ final class SortExtractor {
         return sorted
     }
 
-    /// The rows without those that have equals in all keys before them, and without those behind a null link.
+    /// Removes rows that equal an earlier row in all keys, and rows with a null link on a key's path.
     static func distinct(
         _ rows: [RowLocation], _ keys: [SortKey], _ table: Table, _ session: Session
     ) throws(EngineError) -> [RowLocation] {
@@ -64,7 +64,7 @@ final class SortExtractor {
     }
     deinit { for copy in copies { copy.deallocate() } }
 
-    /// Null scalars come before all values and null links behind them, ascending; descending is the reverse.
+    /// In ascending order, null values come before all values and null links after them; descending is the reverse.
     func levels(of key: SortKey, _ table: Table, _ rows: [RowLocation]) throws(EngineError) -> [SortLevel] {
         let (end, places) = try follow(key, table, rows)
         if let entry = key.entry { return try entryLevels(key, entry, end, places) }
@@ -103,7 +103,7 @@ final class SortExtractor {
         return levels
     }
 
-    /// Of the values that a key of each row's map has: null where it has none.
+    /// The levels of the value that each row's map has under a key; null if there is none.
     private func entryLevels(
         _ key: SortKey, _ entry: String, _ table: Table, _ places: [RowLocation?]
     ) throws(EngineError) -> [SortLevel] {
@@ -121,7 +121,7 @@ final class SortExtractor {
         return [.words(ranks.map { $0 ^ turn }), .words(Self.rankWords(&values, places.count, turn))]
     }
 
-    /// Where the value of each row lies; nil behind a null link.
+    /// The location of each row's value; nil after a null link.
     func follow(
         _ key: SortKey, _ table: Table, _ rows: [RowLocation]
     ) throws(EngineError) -> (Table, [RowLocation?]) {
@@ -153,7 +153,7 @@ final class SortExtractor {
         return words
     }
 
-    /// The place of each value among all of them in the order of `MixedOrder`, the same for equal ones.
+    /// The rank of each value in the order of `MixedOrder`; equal values have the same rank.
     private func rankWords(
         _ key: SortKey, _ table: Table, _ places: [RowLocation?], _ ranks: [UInt64], _ turn: UInt64
     ) throws(EngineError) -> [UInt64] {
@@ -198,7 +198,7 @@ final class SortExtractor {
         }
     }
 
-    /// NaN lowest, -0 with 0.
+    /// NaN comes first; -0 equals 0.
     @inline(__always)
     static func ordered(_ value: Double) -> UInt64 {
         if value.isNaN { return 0 }
@@ -242,7 +242,7 @@ final class SortExtractor {
 }
 
 extension Table {
-    /// The value that a key of a row's map has; null where it has none.
+    /// The value that a row's map has under a key; null if there is none.
     func dictionaryValue(of entry: String, _ column: Int, at place: RowLocation) throws(EngineError) -> Value {
         guard let found = try dictionaryIndex(of: entry, column, of: place.key) else { return .null }
         return try dictionaryValue(column, of: place.key, at: found)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first rows of an order without sorting the others: a row is looked at closer only where a word of its first
-// keys does not come behind that of the worst row kept so far.
+// Finds the first rows of an order without sorting the others: a row is examined further only if a word of its first
+// keys does not come after that of the worst row kept so far.
 
 import RegnumEngine
 
-/// Takes matching rows in key order and keeps the first `limit` of the order. Rows that are equal in all keys keep
-/// their order, so that the result is what a stable sort of all rows begins with.
+/// Receives matching rows in key order and keeps the first `limit` rows of the order. Rows that are equal in all keys
+/// keep their order, so the result equals the beginning of a stable sort of all rows.
 struct TopRows {
     private let session: Session
     private let table: Table
     private let keys: [SortKey]
     private let limit: Int
-    /// True where the last rows of the order are wanted: all keys the other way round, and later rows first.
+    /// True if the last rows of the order are wanted: all keys are reversed, and later rows come first.
     private let isTail: Bool
     private let capacity: Int
     /// Sorted.
     private var kept: [RowLocation] = []
     private var new: [RowLocation] = []
-    /// Of the worst row, once `limit` rows are kept.
+    /// The words of the worst row, once `limit` rows are kept.
     private var threshold: (first: UInt64, second: UInt64) = (.max, .max)
-    /// The first key of that row, where whole groups can be compared with it.
+    /// The first key of that row as a test, if whole groups can be compared with it.
     private var bound: ColumnTest?
-    /// The caller's, for one bitmap.
+    /// Space for one bitmap, owned by the caller.
     private let passing: RowBitmap
     private let coarse: [SortKey]
     private let isFirstExact: Bool
@@ -42,7 +42,7 @@ struct TopRows {
         self.limit = limit
         self.isTail = isTail
         capacity = max(512, limit * 4)
-        // Keys behind links and in another order than that of their bytes are not looked at before the sort.
+        // Keys reached through links, and keys that are not ordered by their bytes, are only compared in the sort.
         coarse = Array(
             self.keys.prefix {
                 $0.links.isEmpty && !$0.isFolded && $0.type != .decimal128 && $0.type != .mixed
@@ -84,7 +84,7 @@ struct TopRows {
         if new.count >= capacity { try compact() }
     }
 
-    /// The rows in order: of a tail too, the last one last.
+    /// The rows in order; for a tail too, the last row is last.
     mutating func finish() throws(EngineError) -> [RowLocation] {
         try compact()
         return isTail ? kept.reversed() : kept
@@ -101,7 +101,8 @@ struct TopRows {
         bound = Self.bound(key, worst)
     }
 
-    /// What rows must pass that do not come behind `worst` in the first key; nil where that is no plain comparison.
+    /// The test that passes the rows that do not come after `worst` by the first key; nil if it is not a plain
+    /// comparison.
     private static func bound(_ key: SortKey, _ worst: RowLocation) -> ColumnTest? {
         let column = worst.group.columns[key.column]
         if column.isNull(worst.row) { return nil }
@@ -113,7 +114,7 @@ struct TopRows {
         }
     }
 
-    /// A word whose order does not contradict that of the key: 0 for null, cut at both ends. Never `.max`, which
+    /// A word whose order is consistent with that of the key: 0 for null, clamped at both ends. Never `.max`, which
     /// stands for "no threshold yet".
     @inline(__always)
     private func word(_ key: SortKey, _ location: RowLocation) throws(EngineError) -> UInt64 {
@@ -128,7 +129,7 @@ struct TopRows {
             case .bool: word = column.bit(location.row) ? 4 : 3
             default: word = SortExtractor.word(column, location.row, key.type, 0)
             }
-            // The two ends are cut off by more than one, so that exact words stay exact between them.
+            // Both ends are clamped by more than one, so that exact words between them stay exact.
             word = min(max(word, 2), .max - 2)
         }
         return key.isAscending ? word : .max - 1 - word

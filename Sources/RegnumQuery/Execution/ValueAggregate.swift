@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aggregates over single values, for what has no kernel.
+// Aggregates over single values, for columns without a kernel.
 
 package import RegnumEngine
 
-/// An aggregate over single values. Nulls and NaN do not count; least and greatest are those of `MixedOrder`. Among
-/// values of any type numbers count, and dates for least and greatest.
+/// An aggregate over single values. Nulls and NaN are ignored; the least and greatest values are those of `MixedOrder`.
+/// For values of any type, numbers count, and dates count for the least and greatest value only.
 package struct ValueAggregate: Sendable {
     package private(set) var count = 0
     private var integerSum: Int64 = 0
@@ -14,10 +14,10 @@ package struct ValueAggregate: Sendable {
     private var least = Value.null
     private var greatest = Value.null
 
-    /// What sums are made in.
+    /// The type that sums are computed in.
     private enum Kind { case integer, double, decimal }
 
-    /// `isDecimal`: sums and averages are decimals whatever the values are.
+    /// `isDecimal`: sums and averages are decimals, whatever the type of the values.
     package init(isDecimal: Bool = false) { kind = isDecimal ? .decimal : .integer }
 
     package mutating func add(_ value: Value) {
@@ -41,7 +41,7 @@ package struct ValueAggregate: Sendable {
             }
             decimalSum = decimalSum + number
         case .date:
-            // Dates among values of any type have no part in sums and averages.
+            // Dates among values of any type do not contribute to sums and averages.
             if kind == .decimal { return widen(value) }
             kind = .double
         default: return
@@ -50,7 +50,7 @@ package struct ValueAggregate: Sendable {
         widen(value)
     }
 
-    /// Makes the value the least or the greatest if it is.
+    /// Updates the least and the greatest value.
     private mutating func widen(_ value: Value) {
         if least == .null || MixedOrder.compare(value, least) < 0 { least = value }
         if greatest == .null || MixedOrder.compare(value, greatest) > 0 { greatest = value }
@@ -65,7 +65,7 @@ package struct ValueAggregate: Sendable {
         }
     }
 
-    /// Null where there is nothing to aggregate; the sum of nothing is 0.
+    /// Null if there are no values; the sum of no values is 0.
     package func result(_ aggregate: AggregateKind) -> Value {
         switch aggregate {
         case .count: return .int(Int64(count))

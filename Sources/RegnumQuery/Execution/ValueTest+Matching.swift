@@ -18,7 +18,7 @@ extension ComparisonOperator {
 }
 
 extension ValueTest {
-    /// Whether null passes.
+    /// True if null passes.
     var matchesNull: Bool {
         switch self {
         case .isNull, .always: true
@@ -34,7 +34,7 @@ extension ValueTest {
         }
     }
 
-    /// Whether a value passes that no test of another type is meant for.
+    /// True if a value of a type that no test applies to passes.
     private var matchesOther: Bool {
         switch self {
         case .isNull: false
@@ -59,7 +59,7 @@ extension ValueTest {
         return CompareScan.matches(order, comparison.scanOperator, 0)
     }
 
-    /// An integer as a whole number and a number of other types.
+    /// Tests an integer as a whole number and as a number of other types.
     func matches(int found: Int64) -> Bool {
         switch self {
         case .isNotNull, .always: true
@@ -127,7 +127,7 @@ extension ValueTest {
         }
     }
 
-    /// Words of ids: the first as loaded, the second in order.
+    /// Compares ids by words: `low` is in load order, `high` in comparison order.
     private static func compare(
         _ low: UInt64, _ high: UInt64, _ comparison: ComparisonOperator, _ a: UInt64, _ b: UInt64
     ) -> Bool {
@@ -147,7 +147,7 @@ extension ValueTest {
         }
     }
 
-    /// An element of a list.
+    /// Tests an element of a list.
     func matches(_ list: ListCodec.Reader, _ index: Int, _ type: ColumnType) -> Bool {
         if list.isNull(index) { return matchesNull }
         switch type {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of values wider than an integer, for IN: each value as two words that are equal where the values are.
+// Sets of values wider than an integer, for IN: each value as two words that are equal if the values are.
 
 package import RegnumEngine
 
-/// A date, a number with a fraction, an object id or a uuid as two words. NaN equals NaN, -0 equals 0.
+/// A date, a floating-point number, an object id or a UUID as two words. NaN equals NaN, -0 equals 0.
 package struct WideKey: Sendable, Hashable {
     package var low: UInt64
     package var high: UInt64
@@ -43,7 +43,7 @@ package struct WideKey: Sendable, Hashable {
         }
     }
 
-    /// All bits of both words decide about the low bits: whole doubles differ in their high ones only.
+    /// All bits of both words affect the low bits of the hash: whole doubles differ in their high bits only.
     @inline(__always)
     func hash(_ factor: UInt64) -> UInt64 {
         let first = low.multipliedFullWidth(by: factor)
@@ -52,13 +52,13 @@ package struct WideKey: Sendable, Hashable {
     }
 }
 
-/// An open hash table of `WideKey`s. A look-up touches one or two places.
+/// An open-addressing hash table of `WideKey`s. A lookup touches one or two slots.
 package struct WideSet: Sendable {
-    /// Each once, in an order of their words.
+    /// The distinct values, ordered by their words.
     package let values: [WideKey]
-    /// Number of the value + 1, or 0; a power of two of places.
+    /// The number of the value + 1, or 0 for an empty slot; the capacity is a power of two.
     private let table: [Int32]
-    /// `ValueHash.factor`, at hand.
+    /// A copy of `ValueHash.factor`.
     private let factor: UInt64
 
     package init(_ values: [WideKey]) {
@@ -76,7 +76,7 @@ package struct WideSet: Sendable {
         self.table = table
     }
 
-    /// By their first word, then by the second, each once.
+    /// Sorts by the first word, then by the second, and removes duplicates.
     private static func sorted(_ values: [WideKey]) -> [WideKey] {
         let sort = WordSort<SortEntry128>(capacity: max(values.count, 1))
         defer { sort.deallocate() }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a predicate.
+// Splits the text of a predicate into tokens.
 
 enum Token: Equatable {
     case end
     case int(Int64)
     case double(Double)
     case string(String)
-    /// `isEscaped`: written with `#`, so never a keyword.
+    /// `isEscaped`: written with `#`, and therefore never a keyword.
     case word(String, isEscaped: Bool)
-    /// Without its `$`.
+    /// The name of a variable without `$`.
     case variable(String)
-    /// The letters behind `%`.
+    /// The letters after `%`.
     case placeholder(String)
     case symbol(String)
 
@@ -49,7 +49,7 @@ struct Lexer {
         position + distance < bytes.count ? bytes[position + distance] : 0
     }
 
-    /// Moves over blanks and gives the position of what comes then.
+    /// Skips blanks and returns the position after them.
     mutating func skipBlanks() -> Int {
         while position < bytes.count, bytes[position] == 32 || (9...13).contains(bytes[position]) {
             position += 1

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From text and arguments to a predicate: the grammar of NSPredicate as far as RealmSwift takes it.
+// Parses text and arguments into a predicate: the part of NSPredicate's grammar that RealmSwift supports.
 
-/// Conditions are parsed without recursion; operands, of which a SUBQUERY has conditions within, by recursive descent to
-/// a limit, so that no text overflows the stack. O(length of the text).
+/// Conditions are parsed without recursion. Operands are parsed by recursive descent, because a SUBQUERY contains
+/// conditions; a nesting limit ensures that no text overflows the stack. O(length of the text).
 package struct PredicateParser {
-    /// Levels of parentheses and NOT.
+    /// The maximum nesting of parentheses and NOT.
     package static let nestingLimit = 20_000
-    /// SUBQUERYs within each other.
+    /// The maximum nesting of SUBQUERYs.
     package static let subqueryLimit = 16
-    /// Levels of `{ }`.
+    /// The maximum nesting of `{ }`.
     private static let listLimit = 100
 
     private var lexer: Lexer
@@ -20,8 +20,8 @@ package struct PredicateParser {
     private var subqueryDepth = 0
     private var listDepth = 0
 
-    /// Parses `format`, whose placeholders stand for `arguments` in order. `%K` takes a string. Arguments that
-    /// no placeholder asks for are passed over.
+    /// Parses `format`, whose placeholders stand for `arguments` in order. `%K` takes a string. Excess arguments are
+    /// ignored.
     package static func parse(_ format: String, _ arguments: [Constant] = []) throws(QueryError) -> Predicate {
         var parser = PredicateParser(lexer: Lexer(format), arguments: arguments)
         try parser.advance()
@@ -35,7 +35,7 @@ package struct PredicateParser {
         self.arguments = arguments
     }
 
-    // MARK: Words
+    // MARK: Tokens
 
     private mutating func advance() throws(QueryError) {
         position = lexer.skipBlanks()
@@ -93,13 +93,13 @@ package struct PredicateParser {
 
     // MARK: Compounds
 
-    /// What is between two parentheses, as far as it is parsed.
+    /// The state of one parenthesized group during parsing.
     private struct Group {
-        /// Joined by OR.
+        /// The number of terms, joined by OR.
         var termCount = 0
-        /// Of the term that is being parsed, joined by AND.
+        /// The number of factors of the current term, joined by AND.
         var factorCount = 0
-        /// NOTs before the factor that is being parsed.
+        /// The number of NOTs before the current factor.
         var notCount = 0
     }
 
@@ -123,7 +123,7 @@ package struct PredicateParser {
         }
     }
 
-    /// Goes on behind a factor, up to where the next one begins; true where there is none.
+    /// Continues after a factor, up to the beginning of the next one; returns true if there is none.
     private mutating func end(
         _ groups: inout [Group], _ builder: inout ConditionBuilder<Predicate>
     ) throws(QueryError) -> Bool {
@@ -175,13 +175,13 @@ package struct PredicateParser {
         let left = try operand()
         let comparison = try comparisonOperator()
         let options = try comparisonOptions()
-        // `5 == ANY numbers`: the constant may stand first, and the word with the key path then.
+        // In `5 == ANY numbers` the constant comes first, and the modifier precedes the key path.
         if modifier == .direct, case .constant = left { modifier = try comparisonModifier() }
         let right = try operand()
         return Comparison(left, comparison, right, options: options, modifier: modifier, position: start)
     }
 
-    /// ANY, SOME, NONE or ALL, where it is not the name of a property.
+    /// ANY, SOME, NONE or ALL, unless it is the name of a property.
     private mutating func comparisonModifier() throws(QueryError) -> ComparisonModifier {
         let modifier: ComparisonModifier
         if isKeyword("ANY") || isKeyword("SOME") {
@@ -200,14 +200,14 @@ package struct PredicateParser {
         return .direct
     }
 
-    /// True where the token can only stand behind an operand.
+    /// True if the token can only follow an operand.
     private var isBehindOperand: Bool {
         switch token {
         case .end: return true
         case .symbol(let symbol): return symbol != "(" && symbol != "{" && symbol != "-"
         case .word(let word, false):
             let keyword = word.uppercased()
-            // `text` is a common name of properties, and no property called `any` is searched.
+            // `text` is a common property name, and a full-text search on a property called `any` is unlikely.
             if let comparison = ComparisonOperator(rawValue: keyword) { return comparison != .text }
             return keyword == "AND" || keyword == "OR"
         default: return false
@@ -272,7 +272,7 @@ package struct PredicateParser {
             return .constant(try negated())
         case .symbol("{"): return try list()
         case .placeholder("%"):
-            // `%%` is a per cent sign, as in other formats.
+            // `%%` is a percent sign, as in other formats.
             try advance()
             return .constant(.string("%"))
         case .placeholder(let letters) where letters != "K": return .constant(try argument(letters))
@@ -303,14 +303,14 @@ package struct PredicateParser {
         case "SELF":
             return try keyPath(start)
         default:
-            // Before an operator these are names; see `comparison`.
+            // Before an operator these are property names; see `comparison`.
             let isModifier = ["ANY", "SOME", "NONE", "ALL"].contains(word.uppercased())
             if Keyword.isReserved(word), !isModifier { throw unexpected(["a key path", "a value"]) }
             return try keyPath(start)
         }
     }
 
-    /// The number behind a minus sign; further signs may stand before it.
+    /// The number after a minus sign; more signs may precede it.
     private mutating func negated() throws(QueryError) -> Constant {
         var isNegative = true
         while try take("-") { isNegative.toggle() }
@@ -321,7 +321,7 @@ package struct PredicateParser {
         case .double(let value):
             try advance()
             if !isNegative { return .double(value) }
-            // The lowest Int64 is a double without its sign.
+            // The magnitude of the lowest Int64 is lexed as a double.
             return value == 9_223_372_036_854_775_808 ? .int(.min) : .double(-value)
         default: throw unexpected(["a number"])
         }
@@ -405,7 +405,7 @@ package struct PredicateParser {
         return .keyPath(path)
     }
 
-    /// One name with its subscripts; several where `%K` brings a path; an empty one where no name stands.
+    /// One name with its subscripts; several if `%K` supplies a path; an empty one if there is no name.
     private mutating func segments() throws(QueryError) -> [KeyPathSegment] {
         var found: [KeyPathSegment]
         switch token {

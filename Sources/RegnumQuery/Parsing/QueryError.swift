@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a query.
+// The error of an invalid query.
 
 package struct QueryError: Error, Equatable, CustomStringConvertible {
     package enum Kind: Sendable, Equatable {
-        /// The text is no predicate.
+        /// The text is not a predicate.
         case syntax
-        /// An argument is missing or of a type that cannot stand where it is used.
+        /// An argument is missing, or has a type that is not allowed there.
         case argument
-        /// A key path names what is not there.
+        /// A key path names something that does not exist.
         case keyPath
         /// A value cannot be compared with the property.
         case value
-        /// Nothing of this kind can be asked.
+        /// Queries of this kind are not supported.
         case unsupported
     }
 
     package var kind: Kind
-    /// One sentence with the words that RealmSwift's exception has, then advice where there is some.
+    /// One sentence with the text of RealmSwift's exception, followed by advice if there is any.
     package var message: String
-    /// UTF-8 offset in the text, or nil where the predicate was not parsed.
+    /// The UTF-8 offset in the text, or nil if the predicate was not parsed from text.
     package var position: Int?
-    /// What could have stood there.
+    /// The tokens that would have been valid there.
     package var expected: [String]
 
     package init(_ kind: Kind, _ message: String, position: Int? = nil, expected: [String] = []) {

@@ -1,64 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which index, if any, finds the rows that may match, and whether that is less work than looking at all rows.
+// Chooses the index, if any, that finds the candidate rows, if that is less work than a scan of all rows.
 
 package import RegnumEngine
 
-/// One index and the parts of it that hold all rows which pass a condition.
+/// One index and the ranges of it that contain all rows that pass a condition.
 package struct IndexAccess: Sendable {
     package var column: Int
     package var ranges: IndexRanges
-    /// Entries in the ranges; where there are many ranges, estimated from the first of them.
+    /// The number of entries in the ranges; if there are many ranges, an estimate from the first of them.
     package var estimate: Int
-    /// True where every entry passes the condition.
+    /// True if every entry passes the condition.
     package var isExact: Bool
-    /// A full-text index: the term that is looked for, instead of ranges.
+    /// For a full-text index: the term to find, instead of ranges.
     package var term: TextTerm? = nil
-    /// An index of places of the embedded objects that the column links to.
+    /// For a geospatial index of the embedded objects that the column links to.
     var area: AreaAccess? = nil
 }
 
-/// An area, and the parts of the index that hold its places.
+/// An area, and the ranges of the geospatial index that cover it.
 struct AreaAccess: Sendable {
     var test: GeoTest
     var places: TableKey
     var ranges: [ClosedRange<UInt64>]
 }
 
-/// How the rows are found that may match: through indexes, whose entries together hold all of them, or by a scan.
+/// The access path to the candidate rows: indexes whose entries together contain all of them, or a scan.
 struct Access {
-    /// Empty: all rows are looked at.
+    /// Empty for a scan of all rows.
     var indexes: [IndexAccess] = []
-    /// Rows that will be looked at.
+    /// The number of rows that will be read.
     var estimate: Int
-    /// What is still to be asked of them; nil for nothing.
+    /// The condition that remains to be evaluated on them; nil for none.
     var rest: BoundPredicate?
 
     var isScan: Bool { indexes.isEmpty }
 }
 
 extension Access {
-    /// About ns for a row found through an index: tree walk, sorting its key, locating it.
+    /// The approximate cost in ns of a row found through an index: traversing the tree, sorting the key, locating the
+    /// row.
     private static let entryCost = 60.0
-    /// About ns to find the beginning of a range.
+    /// The approximate cost in ns of finding the beginning of a range.
     private static let rangeCost = 300.0
-    /// Entries are counted up to here: a damaged index may say any number.
+    /// Counts are capped here: a damaged index may contain any number.
     private static let estimateLimit = 1 << 48
 
-    /// About ns for a row that is looked at, at least.
+    /// The least approximate cost in ns of a row in a scan.
     private static let leastRowCost = 0.4
 
-    /// In a table of fewer rows an index is taken wherever there is one.
+    /// In a table with fewer rows an index is always used if there is one.
     private static let leastRowCount = 64
 
-    /// The cheapest way. O(log n) for each condition with an index, and O(its values) for a set beside other conditions
-    /// of its property, where it has no more values than the table rows.
+    /// Chooses the cheapest access path. O(log n) for each condition with an index. A set that stands beside other
+    /// conditions on its property costs O(its values), and is only used if it has no more values than the table has
+    /// rows.
     static func choose(_ predicate: BoundPredicate?, _ table: Table) throws(EngineError) -> Access {
         let scan = Access(estimate: table.count, rest: predicate)
         guard let predicate, let found = try through(predicate, table) else { return scan }
         if table.count < leastRowCount { return found }
         let ranges = found.indexes.reduce(0) { $0 + $1.ranges.count }
         let cost = Double(found.estimate) * entryCost + Double(ranges) * rangeCost
-        // Most answers by an index are far below what any scan costs: no need to plan that.
+        // Most results of an index are far cheaper than any scan: no need to compute the cost of the plan.
         if cost < Double(table.count) * leastRowCost { return found }
         return cost < Double(table.count) * Planner.plan(predicate).cost ? found : scan
     }
@@ -97,7 +99,7 @@ extension Access {
             guard path.steps.isEmpty, case .column(let number, let type) = path.end, table.hasIndex(number) else {
                 return nil
             }
-            // Each value of the set would be put through the other conditions: more than all objects are.
+            // Each value of the set would be tested against the other conditions, which costs more than a scan.
             if case .all = test, test.largestSet > max(table.count, leastRowCount) { return nil }
             guard let (ranges, isExact) = test.rangesToWalk(type) else { return nil }
             let estimate = try estimate(ranges, number, table)
@@ -113,7 +115,7 @@ extension Access {
             guard path.steps.count == 1, case .link(let column, let target)? = path.steps.first,
                 let places = table.other(target), let ranges = test.ranges(places)
             else { return nil }
-            // Looking at a place and for its owner costs as much as several entries.
+            // Reading an embedded object and finding its owner costs as much as several entries.
             let estimate = try places.placeCount(in: ranges, inIndexOf: test.coordinatesColumn)
             let area = AreaAccess(test: test, places: target, ranges: ranges)
             let index = IndexAccess(
@@ -123,8 +125,8 @@ extension Access {
         }
     }
 
-    /// Conditions on one indexed column as one, so that its ranges are cut to what all of them leave: `age >= 18 AND
-    /// age < 30` is one range.
+    /// Merges conditions on one indexed column, so that its ranges are intersected: `age >= 18 AND age < 30` becomes
+    /// one range.
     private static func joined(_ parts: [BoundPredicate], _ table: Table) -> [BoundPredicate] {
         var tests: [Int: [ValueTest]] = [:]
         for part in parts {
@@ -141,7 +143,7 @@ extension Access {
                 joined.append(part)
                 continue
             }
-            // Empty: they stand where the first of them stood.
+            // Empty: already merged into the first of them.
             if !all.isEmpty { joined.append(.test(path, .all(all))) }
             tests[column] = []
         }
@@ -161,13 +163,13 @@ extension Access {
         return overflow ? estimateLimit : max(count, product / sample)
     }
 
-    /// True where the entries are the matches, each once, and `estimate` is their number.
+    /// True if the entries are the matches, each once, and `estimate` is their exact number.
     var isCount: Bool {
         indexes.count == 1 && rest == nil && indexes[0].ranges.count <= 32 && indexes[0].term == nil
             && indexes[0].area == nil
     }
 
-    /// The keys of all entries, ascending and each once.
+    /// The distinct keys of all entries, ascending.
     func keys(_ table: Table) throws(EngineError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         keys.reserveCapacity(min(estimate, table.count))
@@ -220,7 +222,7 @@ extension Access {
 }
 
 extension BoundPath {
-    /// The column of the objects themselves that it is; nil where it leads on, or to what is in a column.
+    /// The column of the queried objects that the path consists of; nil if it has steps or ends inside a column.
     var ownColumn: Int? {
         if steps.isEmpty, outer == 0, case .column(let number, _) = end { return number }
         return nil
@@ -228,8 +230,8 @@ extension BoundPath {
 }
 
 extension ValueTest {
-    /// The ranges of an index that hold every value which passes, none of them in two; `isExact` where they hold no
-    /// other. Nil where an index is of no use.
+    /// The disjoint ranges of an index that contain every value that passes; `isExact` if they contain no other. Nil if
+    /// an index is of no use.
     func indexRanges(_ type: ColumnType) -> (ranges: [IndexRange], isExact: Bool)? {
         switch self {
         case .isNull: return ([.nulls], true)
@@ -268,7 +270,7 @@ extension ValueTest {
         }
     }
 
-    /// Of what an index holds as bytes.
+    /// The range of values that an index stores as bytes.
     private static func range(
         _ comparison: ComparisonOperator, _ value: Value
     ) -> (ranges: [IndexRange], isExact: Bool)? {
@@ -277,7 +279,7 @@ extension ValueTest {
         case .equal: range = .values(from: value, to: value)
         case .lessOrEqual: range = .values(from: nil, to: value)
         case .greaterOrEqual: range = .values(from: value, to: nil)
-        // One value more than was asked for.
+        // Includes one value too many.
         case .less: return IndexRange.values(from: nil, to: value).map { ([$0.withoutEnd], $0.isExact) }
         case .greater: return IndexRange.values(from: value, to: nil).map { ([$0.withoutBegin], $0.isExact) }
         default: return nil
@@ -296,7 +298,7 @@ extension ValueTest {
             if needle.isEmpty { return ([], true) }
             return ([.prefix(needle)], needle.count < IndexKey.exactByteCount)
         case .like:
-            // What stands before the first wildcard.
+            // The literal before the first wildcard.
             let literal = Array(needle.prefix { $0 != 0x2A && $0 != 0x3F })
             return literal.isEmpty ? nil : ([.prefix(literal)], false)
         case .notEqual, .suffix, .contains: return nil
@@ -308,7 +310,7 @@ extension ValueTest {
         }
     }
 
-    /// What all tests leave that an index knows ranges for; the others are asked of the rows.
+    /// The intersection of the ranges of all tests that have ranges; the other tests are evaluated on the rows.
     private static func intersection(
         _ tests: [ValueTest], _ type: ColumnType
     ) -> (ranges: [IndexRange], isExact: Bool)? {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranges of an index that a condition asks for. Those of a set are made one by one when they are walked: all ranges
-// of a large one take longer than many a scan, which is chosen without them.
+// The index ranges of a condition. The ranges of a set are created lazily during iteration: creating all ranges of a
+// large set takes longer than many a scan, and a scan can be chosen without them.
 
 package import RegnumEngine
 
 package enum IndexRanges: Sendable {
     case made([IndexRange])
-    /// Of numbers, ascending and each once, that make so many ranges.
+    /// Distinct ascending numbers that form `runCount` ranges.
     case numbers([Int64], runCount: Int)
-    /// Of each text at those places of the set; nil for all of them.
+    /// One range for each text at these positions of the set; nil for all of them.
     case texts(ByteStringSet, places: [Int]?)
-    /// Of what each key stands for in a column of dates, object ids or uuids.
+    /// One range for the value of each key in a column of dates, object ids or UUIDs.
     case wide([WideKey], ColumnType)
-    /// Nulls, and behind them what the others hold, which are no nulls.
+    /// Nulls, followed by the other ranges, which contain no nulls.
     indirect case nullsAnd(IndexRanges)
 
-    /// Numbers that follow each other are one range; `ascending` has each once. O(count).
+    /// Creates ranges in which consecutive numbers are merged; `ascending` contains no duplicates. O(count).
     static func runs(of ascending: [Int64]) -> IndexRanges {
         var runCount = ascending.isEmpty ? 0 : 1
         for place in ascending.indices.dropFirst() where ascending[place] != ascending[place - 1] &+ 1 { runCount += 1 }
         return .numbers(ascending, runCount: runCount)
     }
 
-    /// O(1).
+    /// The number of ranges. O(1).
     package var count: Int {
         switch self {
         case .made(let ranges): ranges.count
@@ -37,7 +37,7 @@ package enum IndexRanges: Sendable {
 extension IndexRanges: Sequence {
     package struct Iterator: IteratorProtocol {
         private var ranges: IndexRanges
-        /// Of the range that comes next; of numbers that of the first one in it.
+        /// The index of the next range; for numbers, of the first number in it.
         private var place = 0
 
         fileprivate init(_ ranges: IndexRanges) { self.ranges = ranges }
@@ -74,14 +74,14 @@ extension IndexRanges: Sequence {
 }
 
 extension ValueTest {
-    /// As `indexRanges`, which makes them all at once; those of a set are made when they are walked, also where the set
-    /// stands beside null or beside other conditions, which leave a part of its values.
+    /// Like `indexRanges`, but the ranges of a set are created lazily during iteration, even if the set is combined
+    /// with null or with other conditions, which restrict its values.
     func rangesToWalk(_ type: ColumnType) -> (ranges: IndexRanges, isExact: Bool)? {
         if let found = rangesOfSet(type, passing: []) { return (found, true) }
         return indexRanges(type).map { (IndexRanges.made($0.ranges), $0.isExact) }
     }
 
-    /// The ranges of what is in a set and passes the other tests; nil where there is no set, or none with ranges.
+    /// The ranges of the values in a set that pass the other tests; nil if there is no set, or none with ranges.
     func rangesOfSet(_ type: ColumnType, passing others: [ValueTest]) -> IndexRanges? {
         switch self {
         case .intSet(let set):
@@ -103,14 +103,14 @@ extension ValueTest {
             }
             return .texts(set, places: kept)
         case .any(let tests):
-            // What IN makes of nulls among its values.
+            // The form of an IN whose values include null.
             guard tests.count == 2, let null = tests.firstIndex(of: .isNull),
                 let ranges = tests[1 - null].rangesOfSet(type, passing: others)
             else { return nil }
             if case .nullsAnd = ranges { return ranges }
             return others.allSatisfy(\.matchesNull) ? .nullsAnd(ranges) : ranges
         case .all(let tests):
-            // Looked for before anything is copied: there may be thousands of conditions, and no set among them.
+            // Search before copying anything: there may be thousands of conditions, and no set among them.
             guard let place = tests.firstIndex(where: { $0.hasRangesOfSet(type) }) else { return nil }
             var rest = tests
             rest.remove(at: place)
@@ -119,12 +119,12 @@ extension ValueTest {
         }
     }
 
-    /// True where `rangesOfSet` has some. O(tests), and of texts O(values).
+    /// True if `rangesOfSet` returns ranges. O(tests), and O(values) for texts.
     private func hasRangesOfSet(_ type: ColumnType) -> Bool {
         switch self {
         case .intSet: true
         case .wideSet: type == .date || type == .objectID || type == .uuid
-        // Long values share the range of their first bytes: it must not be walked twice.
+        // Long values share the range of their prefix, which must not be iterated twice.
         case .bytesSet(let set):
             type == .string && !set.isFolded && set.areShorter(than: IndexKey.exactByteCount - 1)
         case .any(let tests):
@@ -134,7 +134,7 @@ extension ValueTest {
         }
     }
 
-    /// Values of the largest set in it; 0 where there is none. O(tests).
+    /// The number of values of the largest set it contains; 0 if there is none. O(tests).
     var largestSet: Int {
         switch self {
         case .intSet(let set): set.values.count
@@ -147,7 +147,7 @@ extension ValueTest {
 }
 
 extension WideKey {
-    /// What it stands for in a column of that type.
+    /// The value it represents in a column of that type.
     fileprivate func value(_ type: ColumnType) -> Value {
         switch type {
         case .date:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes behind an object in an order, as a predicate: the beginning of the next page without counting rows.
+// Keyset pagination: the objects after a given object, as a predicate that finds the next page without counting rows.
 
 package import RegnumEngine
 
 extension BoundPredicate {
-    /// Passed by the objects that come behind `key` in the order of `keys`, ties by key. Each of `keys` with the value
-    /// that the object has there. The keys must not lead through links.
+    /// Holds for the objects that come after `key` in the order of `keys`, with ties broken by key. Each sort key comes
+    /// with the value that the object has there. The sort keys must not contain links.
     package static func behind(_ key: ObjectKey, _ keys: [(key: SortKey, value: Value)]) -> BoundPredicate {
         var behind = BoundPredicate.test(BoundPath(end: .object), .link(.greater, key))
         for (key, value) in keys.reversed() {

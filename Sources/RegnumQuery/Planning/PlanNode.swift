@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bound predicate in the form and the order in which it runs: what is cheap and decides much comes first, and
-// each step of a path is a node of its own.
+// A bound predicate in executable form: cheap and selective conditions come first, and each step of a path is a node.
 
 import RegnumEngine
 
@@ -11,24 +10,24 @@ indirect enum PlanNode {
     case not(PlanNode)
     case column(Int, ColumnType, ValueTest)
     case elements(Int, ColumnType, ValueTest)
-    /// Some key of a dictionary passes.
+    /// At least one key of a dictionary passes.
     case dictionaryKeys(Int, ValueTest)
-    /// The value of a dictionary's key passes.
+    /// The value stored under a dictionary's key passes.
     case entry(Int, String, ColumnType, ValueTest)
-    /// Some value within a mixed value passes.
+    /// At least one value within a mixed value passes.
     case nested(Int, [NestedStep], ValueTest)
     /// The object itself: its key passes the test.
     case key(ValueTest)
-    /// Some object one step away passes.
+    /// At least one object one step away passes.
     case through(Through)
     case aggregate(AggregateNode)
     case comparePaths(BoundPath, ComparisonOperator, BoundPath, ComparisonOptions)
     case compareAggregate(BoundAggregate, ComparisonOperator, BoundPath)
-    /// `isCorrelated`: the inner node asks about objects around the SUBQUERY too.
+    /// `isCorrelated`: the inner node also refers to objects outside the SUBQUERY.
     case subquery(BoundPath, PlanNode, ValueTest, isCorrelated: Bool)
-    /// The object for which so many SUBQUERYs ask about others passes.
+    /// The object that many SUBQUERY levels outwards passes.
     case outer(Int, PlanNode)
-    /// The text of a column has a term.
+    /// The text of a column contains a term.
     case text(TextNode)
     /// The embedded object itself lies in an area.
     case geo(GeoTest)
@@ -37,18 +36,20 @@ indirect enum PlanNode {
     case piece(Int)
 }
 
-/// One step of a path. A class, as it keeps what one run found out about all objects at its other end.
+/// A traversal of one step of a path. A class, because it caches the results of one run for the objects at its other
+/// end.
 final class Through {
     let step: PathStep
     let inner: PlanNode
-    /// Whether a null link passes.
+    /// True if a null link passes.
     let matchesNull: Bool
-    /// Of the objects that pass, for the run: at the step's other end for links, at its near end for backlinks.
-    /// Touched once a group.
+    /// The objects that pass in this run: at the step's other end for links, at its near end for backlinks. Accessed
+    /// once per group.
     @exclusivity(unchecked) var passing: KeyBitmap?
-    /// To-many steps from here on. Where some follow one another, many ways lead to one object.
+    /// The number of to-many steps from here on. With several in a row, many paths lead to the same object.
     let manyCount: Int
-    /// Objects at the other end that have not passed in this run, so that each is asked once; where there are many ways.
+    /// Objects at the other end that have failed in this run, so that each is evaluated once; used if there are many
+    /// paths.
     @exclusivity(unchecked) var failing: Set<UInt64> = []
 
     init(step: PathStep, inner: PlanNode, matchesNull: Bool) {
@@ -62,7 +63,7 @@ final class Through {
 }
 
 extension PlanNode {
-    /// The most to-many steps that follow one another in it.
+    /// The maximum number of consecutive to-many steps in it.
     fileprivate var manyCount: Int {
         switch self {
         case .through(let through): through.manyCount
@@ -76,7 +77,7 @@ extension PlanNode {
 final class AggregateNode {
     let aggregate: BoundAggregate
     let test: ValueTest
-    /// `@count` of backlinks: by key of the object linked to.
+    /// For `@count` of backlinks: the counts by key of the linked object.
     @exclusivity(unchecked) var counts: KeyCounts?
 
     init(_ aggregate: BoundAggregate, _ test: ValueTest) {
@@ -88,7 +89,7 @@ final class AggregateNode {
 final class TextNode {
     let column: Int
     let term: TextTerm
-    /// The objects that have the term, for the run.
+    /// The objects that contain the term, for this run.
     @exclusivity(unchecked) var passing: KeyBitmap?
 
     init(_ column: Int, _ term: TextTerm) {
@@ -120,7 +121,7 @@ enum Planner {
             return .subquery(path, plan(inner), test, isCorrelated: inner.asksOutward)
         case .text(let path, let search):
             guard case .column(let column, _) = path.end else { preconditionFailure("a search in no column") }
-            // Steps in front of the last one say nothing of a null link where any of them leads to many.
+            // Null links on the path are only significant if no step is to-many.
             let matchesNull = !path.isToMany && search.matchesNothing
             let node = path.steps.reversed().reduce(search.plan(column)) { inner, step in
                 .through(Through(step: step, inner: inner, matchesNull: matchesNull))
@@ -157,7 +158,7 @@ enum Planner {
         }
         let rest = steps.dropFirst()
         if case .object = end, rest.isEmpty {
-            // The link column holds the key that is asked for.
+            // The link column contains the key to be tested.
             switch step {
             case .link(let column, _): return .column(column, .link, test)
             case .links(let column, _): return .elements(column, .link, test)
@@ -169,7 +170,7 @@ enum Planner {
         return .through(Through(step: step, inner: inner, matchesNull: !isToMany && test.matchesNull))
     }
 
-    /// To-one links in front of the collection become steps of their own.
+    /// To-one links before the collection become separate steps.
     private static func plan(_ aggregate: BoundAggregate, _ test: ValueTest) -> PlanNode {
         guard case .link? = aggregate.path.steps.first, let step = aggregate.path.steps.first else {
             if let existence = existence(aggregate, test) { return existence }
@@ -180,7 +181,7 @@ enum Planner {
         return .through(Through(step: step, inner: plan(rest, test), matchesNull: test.matches(aggregate.empty)))
     }
 
-    /// A count of backlinks of which only matters whether it is 0: the first one decides.
+    /// Converts a comparison of a backlink count with 0 to an existence test: the first backlink decides.
     private static func existence(_ aggregate: BoundAggregate, _ test: ValueTest) -> PlanNode? {
         guard aggregate.kind == .count, aggregate.path.steps.count == 1, case .object = aggregate.path.end,
             case .backlinks? = aggregate.path.steps.first
@@ -205,7 +206,7 @@ enum Planner {
 }
 
 extension BoundPredicate {
-    /// Some part of it asks about an object around a SUBQUERY.
+    /// True if a part of it refers to an object outside its SUBQUERY.
     fileprivate var asksOutward: Bool {
         switch self {
         case .constant, .piece: false
@@ -221,10 +222,10 @@ extension BoundPredicate {
 }
 
 extension PlanNode {
-    /// The node asked of the object so many SUBQUERYs outwards.
+    /// The node, evaluated on the object that many SUBQUERY levels outwards.
     fileprivate func outward(_ levels: Int) -> PlanNode { levels == 0 ? self : .outer(levels, self) }
 
-    /// About ns a row, and a little less for what lets few rows through.
+    /// The approximate cost in ns a row, slightly less for selective conditions.
     var cost: Double {
         switch self {
         case .constant, .piece: 0

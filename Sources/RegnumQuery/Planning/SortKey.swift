@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What results are ordered by and kept apart by.
+// The orders and distinct conditions of results.
 
 package import RegnumEngine
 
-/// A column at the end of a path of to-one links, and the direction.
+/// A column at the end of a path of to-one links, and a direction.
 package struct SortKey: Sendable, Hashable {
-    /// Link columns, each of the table that the one before leads to.
+    /// Link columns, each in the table that the previous one leads to.
     package var links: [PathStep]
     package var column: Int
     package var type: ColumnType
     package var isAscending: Bool
-    /// Strings as people order them (`TextOrder`), not as their bytes.
+    /// True if strings are sorted in natural order (`TextOrder`), not by their bytes.
     package var isFolded = false
-    /// Of a map: the key whose value it is. Its `type` is mixed then.
+    /// For a map: the key whose value is used; `type` is then mixed.
     package var entry: String?
 
     package init(links: [PathStep] = [], column: Int, type: ColumnType, isAscending: Bool = true) {
@@ -22,7 +22,7 @@ package struct SortKey: Sendable, Hashable {
         self.isAscending = isAscending
     }
 
-    /// Binds a key path such as `owner.name`. `verb` is what messages say it cannot be done: "sort" or "distinct".
+    /// Binds a key path such as `owner.name`. `verb` is the operation named in error messages: "sort" or "distinct".
     package static func bind(
         _ path: String, isAscending: Bool = true, to table: TableKey, in schema: any QuerySchema,
         verb: String = "sort"
@@ -77,7 +77,7 @@ package struct SortKey: Sendable, Hashable {
         throw QueryError(.keyPath, intro + "there is no property in it.")
     }
 
-    /// The value of a map's key, `scores[anna]`; nil where the name is nothing of the kind.
+    /// The value of a map's key, as in `scores[anna]`; nil if the name does not have this form.
     private static func entry(
         _ name: String, of queryClass: QueryClass, _ links: [PathStep], _ isAscending: Bool
     ) -> SortKey? {
@@ -97,7 +97,7 @@ package struct SortKey: Sendable, Hashable {
 }
 
 extension QueryClass {
-    /// The column of that name in the file, where the property has another.
+    /// The column with that name in the file, if the property has another name.
     fileprivate func column(named name: String) -> QueryProperty? {
         properties.values.first { property in
             if case .column(_, let definition) = property { definition.name == name } else { false }
@@ -105,14 +105,14 @@ extension QueryClass {
     }
 }
 
-/// What is done with the rows that match, one after the other.
+/// An operation on the matching rows; operations are applied in order.
 package enum Ordering: Sendable, Hashable {
-    /// The first key decides, the next ones break ties; what is left keeps the order it had.
+    /// The first key takes precedence, the next ones break ties; equal rows keep their order.
     case sort([SortKey])
-    /// Keeps the first of those that agree in all keys; objects with a null link on the way are dropped.
+    /// Keeps the first of the rows that are equal in all keys; drops objects with a null link on the path.
     case distinct([SortKey])
-    /// Leaves out the first `offset` of them, and all behind the next `limit`.
+    /// Skips the first `offset` rows, and drops all after the next `limit`.
     case slice(offset: Int, limit: Int?)
-    /// A filter of what a slice has left.
+    /// Filters the result of a slice.
     case filter(BoundPredicate)
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes trees of conditions of which no part is deep, however deep the conditions are nested in the text or in the
-// program: code that follows such a tree may recurse, also on a thread with a small stack.
+// Builds condition trees of bounded depth, however deeply the conditions are nested in the text or the program: code
+// that traverses such a tree may recurse, even on a thread with a small stack.
 
-/// A tree of conditions. A tree that would be deeper than `ConditionBuilder.levelLimit` is cut into pieces.
+/// A tree of conditions. A tree deeper than `ConditionBuilder.levelLimit` is split into pieces.
 package protocol Condition {
     static func makeAnd(_ parts: [Self]) -> Self
     static func makeOr(_ parts: [Self]) -> Self
     static func makeNot(_ part: Self) -> Self
-    /// The last piece is the condition. `piece(n)` stands for the piece with that index, in those behind it.
+    /// The last piece is the condition. In later pieces `piece(n)` stands for the piece with that index.
     static func makePieces(_ pieces: [Self]) -> Self
     static func makePiece(_ index: Int) -> Self
-    /// What it is made of.
+    /// The form of the node, with its children.
     var shape: ConditionShape<Self> { get }
 }
 
@@ -23,10 +23,10 @@ package enum ConditionShape<Node> {
     case leaf
 }
 
-/// Takes conditions in postfix order: first the parts, then what joins them. AND within AND and OR within OR become one,
-/// and NOT of NOT is left out. O(number of conditions), without recursion.
+/// Receives conditions in postfix order: first the parts, then their operator. Nested ANDs and nested ORs are
+/// flattened, and double NOT is removed. O(number of conditions), without recursion.
 package struct ConditionBuilder<Node: Condition> {
-    /// Levels of one piece.
+    /// The maximum depth of one piece.
     package static var levelLimit: Int { 16 }
 
     private enum Operation {
@@ -55,10 +55,10 @@ package struct ConditionBuilder<Node: Condition> {
     @_specialize(where Node == Predicate)
     package mutating func not() { operations.append(.not) }
 
-    /// Appends a whole tree, of any depth.
+    /// Appends a whole tree of any depth.
     @_specialize(where Node == Predicate)
     package mutating func append(tree: Node) {
-        // What joins parts comes before them here, and the last part before the first: the reverse of postfix order.
+        // Operators come before their parts here, and the last part before the first: the reverse of postfix order.
         var reversed: [Operation] = []
         var pending: [(node: Node, pieces: [Node])] = [(tree, [])]
         while let (node, pieces) = pending.popLast() {
@@ -81,12 +81,13 @@ package struct ConditionBuilder<Node: Condition> {
         operations += reversed.reversed()
     }
 
-    /// The condition that all operations come to; there must be one.
+    /// Returns the condition that results from all operations; there must be exactly one.
     @_specialize(where Node == Predicate)
     package consuming func build() -> Node {
         var pieces: [Node] = []
         var frames: [Frame] = []
-        // From the last operation on, what joins is known before its parts are, and can be one with what is around it.
+        // Processed from the last operation backwards, an operator is known before its parts and can be merged with its
+        // parent.
         while let operation = operations.popLast() {
             var done: (node: Node, level: Int)
             switch operation {
@@ -132,15 +133,15 @@ package struct ConditionBuilder<Node: Condition> {
         preconditionFailure("operations that do not come to one condition")
     }
 
-    /// A condition whose parts are not all there yet.
+    /// A condition that is missing some of its parts.
     private struct Frame {
         enum Kind { case and, or, not }
 
         let kind: Kind
         var missing: Int
-        /// The last one first.
+        /// In reverse order.
         var parts: [Node] = []
-        /// The deepest part.
+        /// The depth of the deepest part.
         var level = 0
 
         static func open(_ kind: Kind, _ count: Int, _ frames: inout [Frame]) {
@@ -162,7 +163,7 @@ package struct ConditionBuilder<Node: Condition> {
 }
 
 extension Condition {
-    /// The same condition without deep parts.
+    /// The same condition, rebuilt with bounded depth.
     package var withoutDepth: Self {
         var builder = ConditionBuilder<Self>()
         builder.append(tree: self)

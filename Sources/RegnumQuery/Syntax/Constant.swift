@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of a predicate, literal in its text or given as arguments.
+// The constants of a predicate, written as literals in its text or passed as arguments.
 
 package import RegnumEngine
 
-/// An object given as an argument.
+/// An object passed as an argument.
 package struct ObjectArgument: Sendable {
-    /// nil where the object is unmanaged.
+    /// Nil if the object is unmanaged.
     package var table: TableKey?
     package var key: ObjectKey
     package var className: String
     package var isDeleted: Bool
-    /// True where the object is of another realm than the one queried.
+    /// True if the object belongs to another Realm than the one queried.
     package var isOfOtherRealm: Bool
-    /// The object, for who knows its class. Touched only where predicates are made and used, as the argument is.
+    /// The object, for code that knows its class. Like the argument itself, it is only used where predicates are
+    /// created and bound.
     package nonisolated(unsafe) var object: AnyObject?
 
     package init(
@@ -37,20 +38,20 @@ package enum Constant: Sendable {
     case string(String)
     case data([UInt8])
     case date(Timestamp)
-    /// As `Value.objectID`: the 12 bytes as loaded little endian.
+    /// Like `Value.objectID`: the 12 bytes, loaded as little endian.
     case objectID(UInt64, UInt32)
     case uuid(UInt64, UInt64)
-    /// As `Value.decimal128`: the low word, the high one.
+    /// Like `Value.decimal128`: the low word, then the high one.
     case decimal128(UInt64, UInt64)
     case object(ObjectArgument)
     /// Compared member by member.
     case embedded(EmbeddedArgument)
     case array([Constant])
-    /// A dictionary with text keys, in any order.
+    /// A dictionary with string keys, in any order.
     case dictionary([EmbeddedArgument.Member])
-    /// Stands on the right of IN.
+    /// Allowed on the right side of IN.
     case geo(GeoShape)
-    /// A whole predicate, which stands where a comparison could.
+    /// A whole predicate, allowed in place of a comparison.
     case predicate(Predicate)
     /// A value of a type that no property can hold.
     case unsupported(typeName: String, description: String)
@@ -62,7 +63,7 @@ extension Constant {
         return false
     }
 
-    /// The value, where it is a scalar.
+    /// The value, if it is a scalar.
     var value: Value? {
         switch self {
         case .null: .null
@@ -80,7 +81,7 @@ extension Constant {
         }
     }
 
-    /// The name of the value's type as messages show it.
+    /// The name of the value's type in error messages.
     package var typeName: String {
         switch self {
         case .null: "(null)"
@@ -104,7 +105,7 @@ extension Constant {
         }
     }
 
-    /// The value as messages show it.
+    /// The value as shown in error messages.
     package var shown: String {
         switch self {
         case .null: "(null)"
@@ -129,7 +130,7 @@ extension Constant {
         }
     }
 
-    /// The bytes of a word loaded little endian, in memory order, as hexadecimal digits.
+    /// The bytes of a word loaded as little endian, in memory order, as hexadecimal digits.
     static func hex(_ word: UInt64, _ byteCount: Int) -> String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -147,7 +148,7 @@ extension Constant {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// The 16 bytes of `8-4-4-4-12` hexadecimal digits as two words, or nil where the text is something else.
+    /// The 16 bytes of `8-4-4-4-12` hexadecimal digits as two words; nil if the text has another form.
     static func uuidWords(_ text: String) -> (UInt64, UInt64)? {
         let bytes = Array(text.utf8)
         guard bytes.count == 36 else { return nil }
@@ -159,7 +160,7 @@ extension Constant {
                 continue
             }
             guard let value = hexDigit(byte) else { return nil }
-            // Two digits make a byte; byte n lies at bits 8n of the pair of words.
+            // Two digits make a byte; byte n is at bit 8n of the pair of words.
             let place = UInt64((digit / 2 % 8) * 8 + (digit % 2 == 0 ? 4 : 0))
             if digit < 16 { words.0 |= UInt64(value) &<< place } else { words.1 |= UInt64(value) &<< place }
             digit += 1

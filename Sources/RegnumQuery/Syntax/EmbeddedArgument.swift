@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of types of the user's own that are stored as embedded objects, given as arguments.
+// Arguments of user-defined types that are stored as embedded objects.
 
-/// A value that is stored as an embedded object. No object in the file is the same one: what can be asked is whether
-/// one has the same members.
+/// A value stored as an embedded object. It is never identical to an object in the file: comparisons test whether an
+/// object has the same members.
 package struct EmbeddedArgument: Sendable {
     /// One property of the embedded class, or one entry of a dictionary.
     package struct Member: Sendable {
@@ -15,13 +15,13 @@ package struct EmbeddedArgument: Sendable {
         }
     }
 
-    /// The embedded class.
+    /// The name of the embedded class.
     package var className: String
-    /// The type of the value, and the value, as messages show them.
+    /// The type of the value, and the value, as shown in error messages.
     package var typeName: String
     package var shown: String
     package var members: [Member]
-    /// Why it cannot be compared; nil where it can.
+    /// The reason it cannot be compared; nil if it can.
     package var flaw: String?
 
     package init(

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// An area on the earth, as predicates hold it. The geometry is its maker's, for trigonometry needs a C library.
+// An area on the earth, as stored in predicates. The caller supplies the geometry, because trigonometry needs a C
+// library.
 
 package import RegnumEngine
 
 package struct GeoShape: Sendable, Hashable {
-    /// As messages show it: "GeoCircle([0, 0, 0], 10)".
+    /// The text for error messages: "GeoCircle([0, 0, 0], 10)".
     package let shown: String
-    /// Why it is no area; nil where it is one.
+    /// The reason it is not a valid area; nil if it is one.
     package let flaw: String?
-    /// Boxes that together hold the area; none of them where it is the whole earth.
+    /// Boxes that together contain the area; nil if it is the whole earth.
     let bounds: [PlaceBox]?
-    /// Whether a point, degrees north and degrees east, lies in it.
+    /// Returns whether a point, in degrees north and degrees east, lies in the area.
     let contains: @Sendable (_ latitude: Double, _ longitude: Double) -> Bool
-    /// What copies of one area have in common: closures cannot be compared.
+    /// Identifies copies of one area, because closures cannot be compared.
     private let identity = Identity()
     private final class Identity: Sendable {}
 
@@ -26,7 +27,7 @@ package struct GeoShape: Sendable, Hashable {
         self.contains = contains
     }
 
-    /// True for copies of one area only.
+    /// True only for copies of one area.
     package static func == (a: GeoShape, b: GeoShape) -> Bool { a.identity === b.identity }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(identity)) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The objects among the constants of a predicate, looked at again for the Realm that it is used in.
+// Replaces the objects among the constants of a predicate, for the Realm it is used in.
 
 extension Predicate {
-    /// The same predicate with `look` in place of each object. O(size of the predicate).
+    /// Returns the predicate with each object replaced by the result of `look`. O(size of the predicate).
     package func lookingAgain(at look: (ObjectArgument) -> ObjectArgument) -> Predicate {
         switch self {
         case .constant, .piece: self

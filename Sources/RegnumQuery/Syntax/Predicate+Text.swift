@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicates as text that parses back to the same tree.
+// Prints predicates as text that parses to the same tree.
 
 extension Predicate: CustomStringConvertible {
-    /// The predicate as text. Constants that have no literal are `%@`; `formatted` gives them too.
+    /// The predicate as text. Constants without a literal form are `%@`; `formatted` includes them.
     package var description: String { formatted.format }
 
-    /// A text and its arguments, which `PredicateParser.parse` turns into the same tree again.
+    /// The text and its arguments, which `PredicateParser.parse` converts back to the same tree.
     package var formatted: (format: String, arguments: [Constant]) {
         var printer = PredicatePrinter()
         printer.text(self)
@@ -30,9 +30,9 @@ struct PredicatePrinter {
         case predicate(Predicate, pieces: [Predicate])
     }
 
-    /// Without recursion, but for SUBQUERYs: conditions may be nested deeply.
+    /// Without recursion, except for SUBQUERYs: conditions may be deeply nested.
     mutating func text(_ predicate: Predicate) {
-        // What comes next is last.
+        // A stack: the next item is last.
         var pending = [Item.predicate(predicate, pieces: [])]
         while let item = pending.popLast() {
             guard case .predicate(let predicate, let pieces) = item else {

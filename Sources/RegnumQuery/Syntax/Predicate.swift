@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of a predicate as written: no schema known yet.
+// The syntax tree of a predicate, before it is bound to a schema.
 
 package indirect enum Predicate: Sendable {
     case constant(Bool)
-    /// Empty is true.
+    /// An empty list is true.
     case and([Predicate])
-    /// Empty is false.
+    /// An empty list is false.
     case or([Predicate])
     case not(Predicate)
     case comparison(Comparison)
@@ -49,7 +49,7 @@ package enum ComparisonOperator: String, Sendable, CaseIterable {
     /// Full-text search.
     case text = "TEXT"
 
-    /// The operator that says the same with the sides exchanged. Throws where there is none.
+    /// The equivalent operator with the sides exchanged. Throws if there is none.
     func turned() throws(QueryError) -> ComparisonOperator {
         switch self {
         case .equal, .notEqual: return self
@@ -92,7 +92,7 @@ package struct Comparison: Sendable {
     package var right: Operand
     package var options: ComparisonOptions
     package var modifier: ComparisonModifier
-    /// UTF-8 offset of its first character in the text, or nil where it was not parsed.
+    /// The UTF-8 offset of its first character in the text, or nil if it was not parsed.
     package var position: Int?
 
     package init(
@@ -111,16 +111,16 @@ package struct Comparison: Sendable {
 package indirect enum Operand: Sendable {
     case keyPath(KeyPathOperand)
     case constant(Constant)
-    /// `{a, b}` with something in it that is not a constant.
+    /// `{a, b}` with at least one operand that is not a constant.
     case list([Operand])
-    /// `SUBQUERY(collection, $variable, predicate)` and the path behind it (`@count`).
+    /// `SUBQUERY(collection, $variable, predicate)` and the path after it (`@count`).
     case subquery(KeyPathOperand, variable: String, Predicate, suffix: [KeyPathSegment])
 }
 
 package struct KeyPathOperand: Sendable {
-    /// Name of the variable it starts with, without `$`.
+    /// The name of the variable it starts with, without `$`.
     package var variable: String?
-    /// An empty name stands before a leading, between two and behind a trailing dot.
+    /// An empty name represents a leading dot, a trailing dot, or the gap between two dots.
     package var segments: [KeyPathSegment]
     package var position: Int?
 
@@ -130,14 +130,14 @@ package struct KeyPathOperand: Sendable {
         self.position = position
     }
 
-    /// `a.b.c` split at its dots.
+    /// Splits `a.b.c` at its dots.
     package init(_ path: String) {
         self.init(KeyPathSegment.split(path))
     }
 }
 
 package struct KeyPathSegment: Sendable {
-    /// Collection operators with their `@`.
+    /// The name; collection operators include their `@`.
     package var name: String
     package var subscripts: [KeyPathSubscript]
 
@@ -153,11 +153,11 @@ package struct KeyPathSegment: Sendable {
 
 package enum KeyPathSubscript: Sendable, Equatable {
     case key(String)
-    /// A key that is never taken for `#any`.
+    /// A key that is never interpreted as `#any`.
     case exactKey(String)
     case index(Int64)
     /// `#any`
     case any
-    /// Of a type that nothing can be subscripted with.
+    /// A subscript of an unsupported type.
     case other(String)
 }

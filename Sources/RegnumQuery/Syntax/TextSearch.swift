@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people type into a field for full-text search.
+// The syntax of full-text search, as typed into a search field.
 //
-//   one two          both words              "one two"   the words one behind the other
-//   one OR two       either                  wor*        words that begin so; also at the end of a phrase
+//   one two          both words              "one two"   the two words in sequence
+//   one OR two       either word             wor*        words with that prefix; also at the end of a phrase
 //   -one  NOT one    texts without it        ( ... )     groups
 //
-// OR, AND and NOT are operators in capitals only. Whatever is typed is a search: quotation marks and parentheses that
-// do not match, and operators without operands, are passed over.
+// OR, AND and NOT are operators only in capitals. Any input is a valid search: unmatched quotation marks and
+// parentheses, and operators without operands, are ignored.
 
 package import RegnumEngine
 
-/// A search, its words folded.
+/// A search with folded words.
 package indirect enum TextSearch: Sendable, Hashable {
     case term(TextTerm)
-    /// Empty: every text, and no text.
+    /// If empty, matches every text, and objects without text.
     case all([TextSearch])
     case any([TextSearch])
     case without(TextSearch)
 
-    /// O(length). Of more than 1,000 words, and below 100 groups, the rest is passed over.
+    /// Parses a search. Ignores tokens after the first 2,000, and opening parentheses below 100 levels. O(length).
     package init(_ typed: String) {
         var parser = TextSearchParser(typed)
         self = parser.disjunction()
     }
 
-    /// The terms that a text may have, without those that it must not have: what ranks it and what is shown of it.
+    /// The terms that a text may contain, without the excluded ones: used for ranking and for excerpts.
     package var wantedTerms: [TextTerm] {
         switch self {
         case .term(let term): [term]
@@ -33,7 +33,7 @@ package indirect enum TextSearch: Sendable, Hashable {
         }
     }
 
-    /// Whether an object without text passes.
+    /// True if an object without text passes.
     var matchesNothing: Bool {
         switch self {
         case .term: false
@@ -93,7 +93,7 @@ private struct TextSearchParser {
             next += 1
             parts.append(conjunction())
         }
-        // "OR" without operands.
+        // Drop an "OR" without operands.
         parts.removeAll { $0 == .all([]) }
         return parts.count == 1 ? parts[0] : parts.isEmpty ? .all([]) : .any(parts)
     }

@@ -6,14 +6,15 @@
     public import Regnum
 
     extension RealmPublishers {
-        /// Opens a Realm elsewhere first, with migration and compaction, and then on a queue, where it is sent. Sends
-        /// one Realm or fails with `Realm.Error`. Each subscription opens; cancelling it ends that.
+        /// Opens a Realm on another thread first, including migration and compaction, and then on a queue, where it is
+        /// sent. Sends one Realm or fails with `Realm.Error`. Each subscription opens the Realm; cancelling the
+        /// subscription cancels opening.
         public struct AsyncOpenPublisher: Publisher {
             public typealias Output = Realm
             public typealias Failure = any Swift.Error
 
             private let configuration: Realm.Configuration
-            /// Where a program has asked for it; nil where that is not known.
+            /// The call site of `asyncOpen`; nil if it is not known.
             private let place: (fileID: StaticString, line: UInt)?
             private let queue: DispatchQueue
             private let progress: ((AsyncOpenTask.Progress) -> Void)?
@@ -38,14 +39,15 @@
                 subscriber.receive(subscription: subscription)
             }
 
-            /// Never calls: local files are not downloaded.
+            /// Never calls `callback`: local files are not downloaded.
             public func onProgressNotification(
                 _ callback: @escaping (AsyncOpenTask.Progress) -> Void
             ) -> AsyncOpenPublisher {
                 AsyncOpenPublisher(configuration, at: place, on: queue, progress: callback)
             }
 
-            /// Opens on that queue, which must be serial, instead of the main one. Misuse for other schedulers.
+            /// Opens on that queue, which must be serial, instead of the main one. Any other scheduler is a programmer
+            /// error.
             public func receive<S: Scheduler>(on scheduler: S) -> AsyncOpenPublisher {
                 guard let queue = dispatchQueue(of: scheduler) else {
                     misuse(
@@ -58,14 +60,15 @@
     }
 
     extension Realm {
-        /// Opens `configuration` elsewhere, and sends the Realm on the main queue or that of `receive(on:)`.
+        /// Opens `configuration` on another thread, and sends the Realm on the main queue or the queue of
+        /// `receive(on:)`.
         public static func asyncOpen(
             configuration: Configuration = .defaultConfiguration, fileID: StaticString = #fileID, line: UInt = #line
         ) -> RealmPublishers.AsyncOpenPublisher {
             .init(configuration, at: (fileID: fileID, line: line))
         }
 
-        /// Opens `configuration` as the method of the same label does. References to functions mean this one.
+        /// Like the method with `fileID` and `line`. References to the function resolve to this one.
         @_disfavoredOverload
         public static func asyncOpen(
             configuration: Configuration = .defaultConfiguration

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// `freeze()` of publishers: each value as it is at that moment, for any thread.
+// `freeze()` for publishers: each value becomes a snapshot that any thread may use.
 
 #if canImport(Combine) || Publishers
     public import Regnum
 
     extension Publisher {
-        /// Each object, collection or projection frozen.
+        /// Freezes each object, collection or projection.
         public func freeze() -> Publishers.Map<Self, Output> where Output: ThreadConfined { map { $0.freeze() } }
 
-        /// Each change with a frozen object.
+        /// Freezes the object of each change.
         public func freeze<T: ThreadConfined>() -> Publishers.Map<Self, ObjectChange<T>>
         where Output == ObjectChange<T> {
             map { change in
@@ -17,7 +17,7 @@
             }
         }
 
-        /// Each change with a frozen collection.
+        /// Freezes the collection of each change.
         public func freeze<T: ThreadConfined>() -> Publishers.Map<Self, RealmCollectionChange<T>>
         where Output == RealmCollectionChange<T> {
             map { change in
@@ -32,7 +32,7 @@
             }
         }
 
-        /// Each change with a frozen map.
+        /// Freezes the map of each change.
         public func freeze<T: RealmKeyedCollection>() -> Publishers.Map<Self, RealmMapChange<T>>
         where Output == RealmMapChange<T> {
             map { change in
@@ -46,7 +46,7 @@
             }
         }
 
-        /// Each change with frozen sections.
+        /// Freezes the sections of each change.
         public func freeze<T: RealmSectionedResult>() -> Publishers.Map<Self, SectionedResultsChange<T>>
         where Output == SectionedResultsChange<T> {
             map { change in

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publishers that bring values to another scheduler: `threadSafeReference().receive(on:)`.
+// Publishers that pass values to another scheduler: `threadSafeReference().receive(on:)`.
 
 #if canImport(Combine) || Publishers
     public import Regnum
 
     extension RealmPublishers {
-        /// Hands values of `upstream` over to a scheduler, which gets them as its own Realm shows them. What was
-        /// deleted meanwhile is left out. Misuse on queues that are not serial.
+        /// Passes values of `upstream` to a scheduler, which receives them resolved in a Realm of its own. Values
+        /// deleted in the meantime are left out. A queue that is not serial is a programmer error.
         public struct Handover<Upstream: Publisher, S: Scheduler>: Publisher {
             public typealias Output = Upstream.Output
             public typealias Failure = Upstream.Failure
@@ -29,7 +29,7 @@
             }
         }
 
-        /// Values that are about to be handed over: `receive(on:)` says where to.
+        /// Values that can be passed to another scheduler: `receive(on:)` chooses it.
         public struct MakeThreadSafe<Upstream: Publisher>: Publisher {
             public typealias Output = Upstream.Output
             public typealias Failure = Upstream.Failure
@@ -47,7 +47,7 @@
                 upstream.receive(subscriber: subscriber)
             }
 
-            /// Hands each value over to the scheduler, which gets it as its own Realm shows it.
+            /// Passes each value to the scheduler, which receives it resolved in a Realm of its own.
             public func receive<S: Scheduler>(on scheduler: S) -> DeferredHandover<Upstream, S> {
                 Handover(upstream, scheduler, pack: pack)
             }
@@ -76,33 +76,33 @@
     }
 
     extension Publisher {
-        /// Lets `receive(on:)` behind it hand each object or collection over to another thread.
+        /// Lets a subsequent `receive(on:)` pass each object or collection to another thread.
         public func threadSafeReference() -> RealmPublishers.MakeThreadSafe<Self> where Output: ThreadConfined {
             .init(self, pack: { .confined($0) })
         }
 
-        /// Lets `receive(on:)` behind it hand each change over to another thread.
+        /// Lets a subsequent `receive(on:)` pass each change to another thread.
         public func threadSafeReference<T: ThreadConfined>()
             -> RealmPublishers.MakeThreadSafeObjectChangeset<Self, T> where Output == ObjectChange<T>
         {
             .init(self, pack: { .change($0) })
         }
 
-        /// Lets `receive(on:)` behind it hand each change over to another thread.
+        /// Lets a subsequent `receive(on:)` pass each change to another thread.
         public func threadSafeReference<T: RealmCollection>()
             -> RealmPublishers.MakeThreadSafeCollectionChangeset<Self, T> where Output == RealmCollectionChange<T>
         {
             .init(self, pack: { .change($0) })
         }
 
-        /// Lets `receive(on:)` behind it hand each change over to another thread.
+        /// Lets a subsequent `receive(on:)` pass each change to another thread.
         public func threadSafeReference<T: RealmKeyedCollection>()
             -> RealmPublishers.MakeThreadSafeKeyedCollectionChangeset<Self, T> where Output == RealmMapChange<T>
         {
             .init(self, pack: { .change($0) })
         }
 
-        /// Lets `receive(on:)` behind it hand each change over to another thread.
+        /// Lets a subsequent `receive(on:)` pass each change to another thread.
         public func threadSafeReference<T: RealmSectionedResult>()
             -> RealmPublishers.MakeThreadSafeSectionedResultsChangeset<Self, T>
         where Output == SectionedResultsChange<T> {

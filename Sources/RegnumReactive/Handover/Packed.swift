@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values on their way to another thread: what is confined goes by reference, the rest as it is.
+// Values in transit to another thread: thread-confined values as references, all others unchanged.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
     internal import Regnum
 
-    /// A value packed at its place, to be unpacked once at another.
+    /// A value packed on one thread, to be unpacked once on another.
     struct Packed<Output> {
-        /// Nil where it was deleted meanwhile. `queue` is the one that runs the call; nil on other schedulers.
+        /// Returns the value; nil if it was deleted in the meantime. `queue` is the one that runs the call; nil on
+        /// other schedulers.
         let unpack: (_ queue: DispatchQueue?) -> Output?
 
         init(_ unpack: @escaping (_ queue: DispatchQueue?) -> Output?) { self.unpack = unpack }
     }
 
-    /// Packs what belongs to a Realm; frozen and unmanaged things go as they are.
+    /// Packs a value managed by a Realm; frozen and unmanaged values are passed unchanged.
     func packed<T: ThreadConfined>(_ value: T) -> Packed<T> {
         guard let realm = value.realm, !value.isFrozen, !value.isInvalidated else { return Packed { _ in value } }
         let reference = ThreadSafeReference(to: value)
@@ -28,13 +29,13 @@
     }
 
     extension Packed {
-        /// Objects go by reference; those that are gone are left out.
+        /// Packs objects as references; those deleted in the meantime are left out.
         static func elements<E>(_ elements: [E]) -> Packed where Output == [E] {
             let parcels = elements.map { packedAny($0) }
             return Packed { queue in parcels.compactMap { $0(queue) as? E } }
         }
 
-        /// With a value that needs no packing.
+        /// Adds a value that needs no packing.
         func with<Other>(_ other: Other) -> Packed<(Output, Other)> {
             Packed<(Output, Other)> { queue in unpack(queue).map { ($0, other) } }
         }
@@ -114,7 +115,7 @@
         }
     }
 
-    /// A property's value: objects go by reference.
+    /// Packs the value of a property; objects as references.
     private func packedAny(_ value: Any?) -> (DispatchQueue?) -> Any? {
         guard let confined = value as? any ThreadConfined else { return { _ in value } }
         func open<T: ThreadConfined>(_ value: T) -> (DispatchQueue?) -> Any? {
@@ -125,7 +126,7 @@
     }
 
     extension PropertyChange {
-        /// With frozen objects.
+        /// The same change with frozen objects.
         var frozen: PropertyChange {
             func freeze(_ value: Any?) -> Any? {
                 guard let confined = value as? any ThreadConfined, confined.realm != nil, !confined.isInvalidated

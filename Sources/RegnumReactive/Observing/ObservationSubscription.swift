@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One subscriber of one observation.
+// The subscription of one subscriber to one observation.
 //
 //     observation ──take──▶ demand left ──▶ subscriber
-//                       └─▶ none left: waiting ──request──▶ a turn at the observation's place ──▶ subscriber
+//                       └─▶ none left: waiting ──request──▶ a turn of the callback scheduler ──▶ subscriber
 //
-// Values are delivered at the observation's place only, one at a time and in order, and never more than were asked
-// for. `cancel` and `request` may be called by any thread.
+// Values are delivered by the observation's callback scheduler only, one at a time and in order, and never more than
+// the demand. `cancel` and `request` may be called from any thread.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
@@ -13,9 +13,9 @@
     internal import Synchronization
 
     final class ObservationSubscription<S: Subscriber>: Subscription, @unchecked Sendable {
-        // Sendable: everything mutable is behind the mutex; values are taken out at the observation's place only.
+        // Sendable: all mutable state is guarded by the mutex; values are removed by the callback scheduler only.
         private struct State: @unchecked Sendable {
-            // Sendable: only reached under the mutex.
+            // Sendable: only accessed under the mutex.
             var subscriber: S?
             var demand = Subscribers.Demand.none
             var waiting: [S.Input] = []
@@ -25,7 +25,7 @@
         }
         private let state: Mutex<State>
         private let waiting: Waiting
-        /// Brings work to the observation's place.
+        /// Schedules work on the observation's callback scheduler.
         private let turns: Turns?
 
         private let ending: Subscribers.Completion<S.Failure>
@@ -39,18 +39,19 @@
             self.ending = ending
         }
 
-        /// Begins to observe for the subscriber; the token, unless the subscriber has cancelled at once.
+        /// Starts the observation for the subscriber. Returns the token; nil if the subscriber has cancelled
+        /// immediately.
         @discardableResult
         static func start(
             _ source: Source<S.Input>, on queue: DispatchQueue?, _ subscriber: S,
             _ ending: Subscribers.Completion<S.Failure>
         ) -> NotificationToken? {
-            // Where nothing could be called, beginning is misuse: nothing is ever brought there.
+            // If no callback could run, starting is a programmer error, so nothing is ever scheduled.
             let turns = queue.map { RegnumReactive.turns(on: $0) } ?? source.realm()?.core.turns
             let subscription = ObservationSubscription(subscriber, source.waiting, turns, ending)
             subscriber.receive(subscription: subscription)
             guard subscription.isActive else { return nil }
-            // Weakly: what is observed must not keep a subscription that its subscriber has dropped.
+            // Weak: the observation must not retain a subscription that its subscriber has dropped.
             let token = source.begin(queue) { [weak subscription] in subscription?.take($0) }
             let isCancelled = subscription.state.withLock { state in
                 state.token = token
@@ -85,7 +86,7 @@
         }
 
         func cancel() {
-            // Released behind the lock: both may end in a user's code.
+            // Released outside the lock: releasing the state may run user code.
             let ended = state.withLock { state -> State in
                 let ended = state
                 state.subscriber = nil
@@ -101,7 +102,7 @@
             case finished(S)
         }
 
-        /// At the observation's place: what is waiting and wanted.
+        /// Delivers waiting values while there is demand. Called on the callback scheduler.
         private func deliver() {
             while let step = next() {
                 switch step {
@@ -118,7 +119,7 @@
             }
         }
 
-        /// What is due, taken out.
+        /// Removes and returns the next step that is due.
         private func next() -> Step? {
             state.withLock { state in
                 guard let subscriber = state.subscriber, !state.isDelivering else { return nil }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The publishers by RealmSwift's names. RealmSwift has a structure for each; here they are one, `Observation`, and
-// the names stand for what it tells.
+// The publishers by RealmSwift's names. RealmSwift has a structure for each; here there is one, `Observation`, and the
+// names are aliases for its outputs.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
     public import Regnum
 
-    /// What publishers of this module may observe.
+    /// The types that publishers of this module can observe.
     public typealias RealmSubscribable = ThreadConfined
 
     /// The publishers of Realms, objects and collections.
     public enum RealmPublishers {
-        /// Tells of changes. The observation begins with the subscription, where it is made or, with
-        /// `subscribe(on:)`, on a queue; values arrive there. It ends with the subscription.
+        /// A publisher of changes. The observation begins and ends with the subscription; it runs on the subscribing
+        /// thread or, with `subscribe(on:)`, on a queue, and values arrive there.
         ///
-        /// Values are never more than the subscriber has asked for. What comes without demand waits: of changes all,
-        /// in order; of collections, objects and plain signals the last.
+        /// The number of values never exceeds the subscriber's demand. Values without demand are buffered: all changes,
+        /// in order, but only the latest collection, object or plain signal.
         public struct Observation<Output, Failure: Swift.Error>: Publisher {
             let source: Source<Output>
             let queue: DispatchQueue?
-            /// What follows the last value, where there is one.
+            /// Sent after the last value, if there is one.
             let ending: Subscribers.Completion<Failure>
 
             init(
@@ -35,8 +35,8 @@
                 ObservationSubscription.start(source, on: queue, subscriber, ending)
             }
 
-            /// Observes on a queue, with a Realm of that queue, which must be serial: values arrive there, and belong
-            /// there. Misuse for other schedulers.
+            /// Observes on a queue, which must be serial, in a Realm of that queue: values arrive there and are
+            /// confined to it. Any other scheduler is a programmer error.
             public func subscribe<S: Scheduler>(on scheduler: S) -> Observation {
                 guard let queue = dispatchQueue(of: scheduler) else {
                     misuse(
@@ -46,19 +46,20 @@
                 return Observation(source, on: queue, ending: ending)
             }
 
-            /// Observes here, and hands each value over to the scheduler, which gets it as its own Realm shows it.
+            /// Observes on the current thread, and passes each value to the scheduler, which receives it resolved in a
+            /// Realm of its own.
             public func receive<S: Scheduler>(on scheduler: S) -> Handover<Observation, S> {
                 Handover(self, scheduler, pack: source.pack)
             }
 
-            /// Puts the token of each new subscription into a property, for `write(withoutNotifying:)`.
+            /// Stores the token of each new subscription in a property, for `write(withoutNotifying:)`.
             public func saveToken<T>(
                 on object: T, at keyPath: WritableKeyPath<T, NotificationToken?>
             ) -> ObservationWithToken<Output, Failure, T> {
                 ObservationWithToken(observation: self, object: object, keyPath: keyPath)
             }
 
-            /// Puts the token of each new subscription into a property, for `write(withoutNotifying:)`.
+            /// Stores the token of each new subscription in a property, for `write(withoutNotifying:)`.
             public func saveToken<T>(
                 on object: T, for keyPath: WritableKeyPath<T, NotificationToken?>
             ) -> ObservationWithToken<Output, Failure, T> {
@@ -66,7 +67,7 @@
             }
         }
 
-        /// An `Observation` that puts its token into a property of an object.
+        /// An `Observation` that stores its token in a property of an object.
         public struct ObservationWithToken<Output, Failure: Swift.Error, T>: Publisher {
             let observation: Observation<Output, Failure>
             let object: T
@@ -91,45 +92,45 @@
             }
         }
 
-        /// Tells that a Realm has changed; RealmSwift's name.
+        /// RealmSwift's name: sends after each change to a Realm.
         public typealias RealmWillChange = Observation<Void, Never>
         public typealias RealmWillChangeWithToken<T> = ObservationWithToken<Void, Never, T>
-        /// Tells that something has changed; RealmSwift's name. It is told after the change.
+        /// RealmSwift's name: sends after each change, despite the name.
         public typealias WillChange<Collection: RealmSubscribable> = Observation<Void, Never>
         public typealias WillChangeWithToken<Collection: RealmSubscribable, T> = ObservationWithToken<Void, Never, T>
-        /// What was observed, after each change, and collections once at the beginning. Never fails.
+        /// Sends the observed value after each change, and collections also once at the beginning. Never fails.
         public typealias Value<Subscribable: RealmSubscribable> = Observation<Subscribable, any Swift.Error>
         public typealias ValueWithToken<Subscribable: RealmSubscribable, T> =
             ObservationWithToken<Subscribable, any Swift.Error, T>
-        /// Changes of an object's properties, and its deletion, after which it finishes.
+        /// Sends changes to an object's properties; finishes when the object is deleted.
         public typealias ObjectChangeset<Root> = Observation<ObjectChange<Root>, Never>
         public typealias ObjectChangesetWithToken<Root, T> = ObservationWithToken<ObjectChange<Root>, Never, T>
-        /// A collection as it is, then its changes.
+        /// Sends the current collection, then its changes.
         public typealias CollectionChangeset<Collection: RealmCollection> =
             Observation<RealmCollectionChange<Collection>, Never>
         public typealias CollectionChangesetWithToken<Collection: RealmCollection, T> =
             ObservationWithToken<RealmCollectionChange<Collection>, Never, T>
-        /// The values of a projected collection as they are, then their changes.
+        /// Sends the current values of a projected collection, then their changes.
         public typealias ProjectedCollectionChangeset<Value> =
             Observation<RealmCollectionChange<ProjectedCollection<Value>>, Never>
-        /// A map as it is, then its changes.
+        /// Sends the current map, then its changes.
         public typealias MapChangeset<Collection: RealmKeyedCollection> =
             Observation<RealmMapChange<Collection>, Never>
         public typealias MapChangesetWithToken<Collection: RealmKeyedCollection, T> =
             ObservationWithToken<RealmMapChange<Collection>, Never, T>
-        /// Sections as they are, then their changes.
+        /// Sends the current sections, then their changes.
         public typealias SectionedResultsChangeset<Collection: RealmSectionedResult> =
             Observation<SectionedResultsChange<Collection>, Never>
         public typealias SectionedResultsChangesetWithToken<Collection: RealmSectionedResult, T> =
             ObservationWithToken<SectionedResultsChange<Collection>, Never, T>
-        /// One section as it is, then its changes.
+        /// Sends one current section, then its changes.
         public typealias SectionChangeset<Collection: RealmSectionedResult> =
             SectionedResultsChangeset<Collection>
         public typealias SectionChangesetWithToken<Collection: RealmSectionedResult, T> =
             SectionedResultsChangesetWithToken<Collection, T>
     }
 
-    /// The queue that a scheduler is; nil for others.
+    /// The dispatch queue of a scheduler; nil for other schedulers.
     func dispatchQueue<S: Scheduler>(of scheduler: S) -> DispatchQueue? {
         #if !canImport(Combine)
             if let wrapper = scheduler as? DispatchQueue.OCombine { return wrapper.queue }

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observation that has not begun, as all publishers of this module hold it: what starts it, how its values wait
-// for demand, and how they go to another thread.
+// An observation that has not begun, as held by all publishers of this module: how it starts, how its values are
+// buffered without demand, and how they are passed to another thread.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
     internal import Regnum
 
-    /// What an observation tells.
+    /// An event of an observation.
     enum Signal<Output> {
         case value(Output)
-        /// Nothing follows: what was observed is gone.
+        /// Nothing follows: the observed object was deleted.
         case finished
     }
 
-    /// What waits for demand.
+    /// The values that are buffered while there is no demand.
     enum Waiting {
-        /// All of it, in order: changes build on each other.
+        /// All values, in order: each change builds on the one before.
         case all
-        /// The last one: it shows all that came before.
+        /// Only the latest value, which includes all earlier changes.
         case latest
     }
 
     struct Source<Output> {
-        /// The Realm at whose place values come; nil while what is to be observed is unmanaged.
+        /// The Realm whose callback scheduler delivers the values; nil while the observed value is unmanaged.
         let realm: () -> Realm?
         let waiting: Waiting
         let pack: (Output) -> Packed<Output>
-        /// Begins, on the queue or where the caller is. Misuse for what cannot be observed.
+        /// Begins the observation on the queue or the current thread. A value that cannot be observed is a programmer
+        /// error.
         let begin: (DispatchQueue?, @escaping (Signal<Output>) -> Void) -> NotificationToken
     }
 
     extension Source where Output == Void {
-        /// Tells that something has changed.
+        /// Sends after each change, without a value.
         init(
             _ realm: @escaping () -> Realm?,
             _ begin: @escaping (DispatchQueue?, @escaping (Signal<Void>) -> Void) -> NotificationToken

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How objects, collections, maps, sections and Realms are observed for publishers.
+// Observes objects, collections, maps, sections and Realms for publishers.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
     internal import Regnum
 
     extension Source {
-        /// Changes of a collection.
+        /// Changes to a collection.
         static func changes<C: RealmCollection>(of collection: C, _ keyPaths: [String]?) -> Source
         where Output == RealmCollectionChange<C> {
             Source(realm: { collection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
@@ -17,7 +17,7 @@
     }
 
     extension Source where Output: RealmCollection {
-        /// A collection, again after each change.
+        /// The collection, and again after each change.
         static func values(of collection: Output, _ keyPaths: [String]?) -> Source {
             Source(realm: { collection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 collection.observe(keyPaths: keyPaths, on: queue) { change in
@@ -47,7 +47,7 @@
     }
 
     extension Source where Output: RealmKeyedCollection {
-        /// A map, again after each change.
+        /// The map, and again after each change.
         static func values(of map: Output, _ keyPaths: [String]?) -> Source {
             Source(realm: { map.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 map.observe(keyPaths: keyPaths, on: queue) { change in
@@ -73,12 +73,12 @@
     }
 
     extension Source {
-        /// Changes of an object's properties; ends with its deletion.
+        /// Changes to an object's properties; finishes when the object is deleted.
         static func changes<T: ObjectBase>(of object: T, _ keyPaths: [String]?) -> Source
         where Output == ObjectChange<T> {
             Source(realm: { object.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 object.observe(keyPaths: keyPaths, on: queue) { change in
-                    // RealmSwift's publishers finish, and send no `.deleted` before that.
+                    // RealmSwift's publishers finish without sending `.deleted` first.
                     if case .deleted = change { take(.finished) } else { take(.value(change)) }
                 }
             }
@@ -86,7 +86,7 @@
     }
 
     extension Source where Output: ObjectBase {
-        /// An object after each change; ends with its deletion.
+        /// The object after each change; finishes when the object is deleted.
         static func values(of object: Output, _ keyPaths: [String]?) -> Source {
             Source(realm: { object.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 object.observe(keyPaths: keyPaths, on: queue) { change in
@@ -101,18 +101,18 @@
     }
 
     extension Source {
-        /// Changes of the properties that a projection shows; ends with the deletion of its object.
+        /// Changes to the projected properties; finishes when the underlying object is deleted.
         static func changes<P: ProjectionObservable>(projectedBy projection: P, _ keyPaths: [String]?) -> Source
         where Output == ObjectChange<P> {
             Source(realm: { projection.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
                 projection.observe(keyPaths: keyPaths, on: queue) { change in
-                    // RealmSwift's publishers finish, and send no `.deleted` before that.
+                    // RealmSwift's publishers finish without sending `.deleted` first.
                     if case .deleted = change { take(.finished) } else { take(.value(change)) }
                 }
             }
         }
 
-        /// Changes of the values that a projected collection shows.
+        /// Changes to the values of a projected collection.
         static func changes<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
         where Output == RealmCollectionChange<ProjectedCollection<V>> {
             Source(realm: { values.realm }, waiting: .all, pack: { .change($0) }) { queue, take in
@@ -120,7 +120,7 @@
             }
         }
 
-        /// A projected collection, again after each change.
+        /// The projected collection, and again after each change.
         static func values<V>(of values: ProjectedCollection<V>, _ keyPaths: [String]?) -> Source
         where Output == ProjectedCollection<V> {
             Source(realm: { values.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
@@ -135,7 +135,7 @@
     }
 
     extension Source where Output: ProjectionObservable {
-        /// A projection after each change of what it shows; ends with the deletion of its object.
+        /// The projection after each change to its properties; finishes when the underlying object is deleted.
         static func values(projectedBy projection: Output, _ keyPaths: [String]?) -> Source {
             Source(realm: { projection.realm }, waiting: .latest, pack: { .confined($0) }) { queue, take in
                 projection.observe(keyPaths: keyPaths, on: queue) { change in

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections, arrays, change sets, Realms and objects as publishers by RxRealm's names:
-// `Observable.array(from:)` there is `RealmPublishers.array(from:)` here.
+// Publishers of collections, arrays, change sets, Realms and objects, by RxRealm's names: `Observable.array(from:)`
+// there is `RealmPublishers.array(from:)` here.
 
 #if canImport(Combine) || Publishers
     public import Dispatch
     public import Regnum
 
-    /// Positions of what has changed in a collection: deleted and updated ones as before, inserted ones as now. Of
-    /// objects also who they are.
+    /// The positions of changes in a collection: `deleted` and `updated` before the change, `inserted` after it. For
+    /// collections of objects also the ids of the objects.
     public struct RealmChangeset: Sendable {
         public let deleted: [Int]
         public let inserted: [Int]
         public let updated: [Int]
-        /// The objects at `deleted`, as `ObjectKeyIdentifiable.id` names them. Empty for collections of values.
+        /// The objects at `deleted`, as values of `ObjectKeyIdentifiable.id`. Empty for collections of values.
         public let deletedIDs: [UInt64]
-        /// The objects at `inserted`. What has changed its place is among the deleted ones too, by the same number.
+        /// The objects at `inserted`. An object that has moved is also among the deleted ones, with the same id.
         public let insertedIDs: [UInt64]
-        /// The objects at `updated`; of an element of a list that was replaced, the new one.
+        /// The objects at `updated`; if an element of a list was replaced, the new object.
         public let updatedIDs: [UInt64]
 
         public init(
@@ -33,19 +33,19 @@
     }
 
     extension RealmChangeset: Equatable {
-        /// True where the positions are equal: whose they are is known in one Realm file only.
+        /// True if the positions are equal. Ids are ignored, because they are only meaningful within one Realm file.
         public static func == (left: RealmChangeset, right: RealmChangeset) -> Bool {
             left.deleted == right.deleted && left.inserted == right.inserted && left.updated == right.updated
         }
     }
 
-    /// A collection and what has changed; nil with the first one.
+    /// A collection and its changes; nil with the first one.
     public typealias RealmReactiveResults<Value> = (value: Value, changes: RealmChangeset?)
 
     extension RealmPublishers {
-        /// The collection, and again after each change of it. With `synchronousStart` the first comes with the
-        /// subscription, else at the next turn; on a queue always there. `keyPaths`: only these count as
-        /// modifications.
+        /// Sends the collection, and again after each change. With `synchronousStart` the first value is sent during
+        /// subscription, otherwise at the next turn; with a queue, always on the queue. `keyPaths`: only changes to
+        /// these count as modifications.
         public static func collection<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -56,7 +56,7 @@
                 on: queue)
         }
 
-        /// The elements, and again after each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the elements, and again after each change. See `collection(from:synchronousStart:keyPaths:on:)`.
         public static func array<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -68,7 +68,7 @@
                 on: queue)
         }
 
-        /// The collection with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the collection with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
         public static func changeset<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -80,7 +80,7 @@
                 on: queue)
         }
 
-        /// The elements with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
+        /// Sends the elements with nil, then with each change. See `collection(from:synchronousStart:keyPaths:on:)`.
         public static func arrayWithChangeset<C: RealmCollection>(
             from collection: C, synchronousStart: Bool = true, keyPaths: [String]? = nil,
             on queue: DispatchQueue? = nil
@@ -92,13 +92,13 @@
                 on: queue)
         }
 
-        /// What observers of the Realm are told.
+        /// Sends the notifications that observers of the Realm receive.
         public static func from(realm: Realm) -> Observation<(Realm, Realm.Notification), Never> {
             realm.eventPublisher
         }
 
-        /// The object, first as it is, then after each change of its properties or of those named. Fails with
-        /// `objectDeleted`.
+        /// Sends the current object, then the object after each change to its properties, or to those in `properties`.
+        /// Fails with `objectDeleted`.
         public static func from<O: Object>(
             object: O, emitInitialValue: Bool = true, properties: [String]? = nil, on queue: DispatchQueue? = nil
         ) -> Observation<O, ReactiveRealmError> {
@@ -117,7 +117,7 @@
             return .init(source, on: queue, ending: .failure(.objectDeleted))
         }
 
-        /// Each change of a property of the object. Fails with `objectDeleted`.
+        /// Sends each change to a property of the object. Fails with `objectDeleted`.
         public static func propertyChanges<O: Object>(
             object: O, on queue: DispatchQueue? = nil
         ) -> Observation<PropertyChange, ReactiveRealmError> {
@@ -138,24 +138,24 @@
     }
 
     extension RealmCollection {
-        /// The elements, as an array.
+        /// Returns the elements as an array.
         public func toArray() -> [Element] { Array(self) }
 
-        /// The collection without its kind.
+        /// Returns the collection with its type erased.
         public func toAnyCollection() -> AnyRealmCollection<Element> { AnyRealmCollection(self) }
 
-        /// The elements at the next turn, and again after each change.
+        /// Sends the elements at the next turn, and again after each change.
         public var arrayPublisher: RealmPublishers.Observation<[Element], Never> {
             RealmPublishers.array(from: self, synchronousStart: false)
         }
 
-        /// The elements with nil at the next turn, then with each change.
+        /// Sends the elements with nil at the next turn, then with each change.
         public var arrayWithChangesetPublisher: RealmPublishers.Observation<([Element], RealmChangeset?), Never> {
             RealmPublishers.arrayWithChangeset(from: self, synchronousStart: false)
         }
     }
 
-    /// Observations of collections that are told in other words.
+    /// Observations of collections with transformed output.
     enum Rewritten {
         static func values<C: RealmCollection, Output>(
             of collection: C, synchronousStart: Bool, _ keyPaths: [String]?,
@@ -178,7 +178,8 @@
             Source(
                 realm: { collection.realm }, waiting: waiting, pack: pack,
                 begin: { queue, take in
-                    // What was shown at the start; the observation's own first call is left out while it is the same.
+                    // The state sent during subscription; the observation's initial call is skipped while it is
+                    // unchanged.
                     let startsHere = synchronousStart && queue == nil
                     let shown = startsHere ? collection.realm?.core.changeCount : nil
                     let token = collection.observeIdentified(keyPaths: keyPaths, on: queue) { change, who in

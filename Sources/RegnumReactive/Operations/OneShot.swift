@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A subscription that ends with one value and a completion, or with a failure. Its work begins when the value is
-// asked for.
+// A subscription that ends with one value and a completion, or with a failure. Its work begins with the first demand.
 
 #if canImport(Combine) || Publishers
     internal import Synchronization
 
     final class OneShot<S: Subscriber>: Subscription, @unchecked Sendable {
-        // Sendable: everything mutable is behind the mutex; the result is delivered at its place only.
+        // Sendable: all mutable state is guarded by the mutex; the result is delivered on its scheduler only.
         private struct State: @unchecked Sendable {
-            // Sendable: only reached under the mutex.
+            // Sendable: only accessed under the mutex.
             var subscriber: S?
             var begin: ((OneShot) -> Void)?
             var onCancel: (() -> Void)?
@@ -19,10 +18,10 @@
             state = Mutex(State(subscriber: subscriber, begin: begin))
         }
 
-        /// False once it is cancelled or has delivered.
+        /// False once it has been cancelled or has delivered its result.
         var isActive: Bool { state.withLock { $0.subscriber != nil } }
 
-        /// What is to be ended when the subscriber loses interest before there is a result.
+        /// Sets the cleanup to run if the subscriber cancels before there is a result.
         func onCancel(_ body: @escaping () -> Void) {
             state.withLock { if $0.subscriber != nil { $0.onCancel = body } }
         }
@@ -37,7 +36,7 @@
 
         func cancel() { take().onCancel?() }
 
-        /// Delivers; to be called once, where the result belongs.
+        /// Delivers the result. Must be called once, on the scheduler of the result.
         func finish(_ result: Result<S.Input, S.Failure>) {
             guard let subscriber = take().subscriber else { return }
             switch result {
@@ -48,7 +47,7 @@
             }
         }
 
-        /// Empties the state; what was in it is released behind the lock.
+        /// Empties the state and returns it, so that its contents are released outside the lock.
         private func take() -> State {
             state.withLock { state in
                 let last = state

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations: one write or one look-up, made when it is subscribed to.
+// Operations: one write or one query, performed on subscription.
 //
 //     subscription ── current ──▶ write ──▶ value, completion
-//                  └─ background ─▶ queue: own Realm, resolve, write ─▶ a turn of the caller: refresh, value, completion
+//                  └─ background ─▶ queue: own Realm, resolve, write ─▶ caller's turn: refresh, value, completion
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
     internal import Regnum
 
     extension RealmPublishers {
-        /// One write or look-up. It is made anew for each subscription, and ends with a value and a completion or
-        /// with `ReactiveRealmError`. A cancelled one that has not begun does nothing.
+        /// One write or query. It is performed again for each subscription, and ends with a value and a completion or
+        /// with `ReactiveRealmError`. If it is cancelled before it begins, nothing is done.
         public struct Operation<Output>: Publisher {
             public typealias Failure = ReactiveRealmError
 
@@ -28,15 +28,15 @@
         }
     }
 
-    /// Where the outcome of an operation goes.
+    /// Receives the outcome of an operation.
     struct OperationResult<Output> {
         let isWanted: () -> Bool
         let finish: (Result<Output, ReactiveRealmError>) -> Void
     }
 
     extension RealmPublishers.Operation {
-        /// One that is over when it returns. Fails with `wrongThread` where the caller is not at `realm`'s place; nil
-        /// stands for the default configuration's, here.
+        /// Creates an operation that completes before its subscription returns. Fails with `wrongThread` if the caller
+        /// is not on the thread of `realm`; nil opens the default configuration on the current thread.
         init(in realm: Realm?, _ body: @escaping (Realm) throws -> Output) {
             self.init { result in
                 result.finish(
@@ -49,7 +49,7 @@
     }
 
     extension RealmPublishers.Operation where Output == Void {
-        /// One write with objects: managed ones are handed to the background by reference, others as they are.
+        /// Creates a write with objects: managed objects are passed to the background as references, others unchanged.
         init<T: Object>(
             _ objects: [T], in realm: Realm?, on thread: ReactiveRealmThread,
             _ body: @escaping (Realm, [T]) throws -> Void
@@ -67,7 +67,7 @@
             }
         }
 
-        /// The Realm of the caller. Throws where he is not at its place, or an object is gone.
+        /// Returns the Realm of the caller. Throws if the caller is not on its thread, or if an object was deleted.
         private static func home<T: Object>(of objects: [T], _ given: Realm?) throws -> Realm {
             if let given, !given.core.isHere { throw ReactiveRealmError.wrongThread }
             var home = given?.core
@@ -118,16 +118,16 @@
         }
     }
 
-    /// Where operations in the background run, one after the other: so they keep their order.
+    /// Runs the operations in the background, one at a time, so that they keep their order.
     private let backgroundQueue = DispatchQueue(label: "regnum.reactive.background")
 
-    /// Keeps the Realm of a caller until his turn, so that it is released there.
+    /// Retains the caller's Realm until the caller's turn, so that it is released on the caller's thread.
     private final class Caller {
         private var realm: Realm?
 
         init(_ realm: Realm) { self.realm = realm }
 
-        /// At the caller's place: his Realm shows what was written.
+        /// Refreshes the caller's Realm, so that it shows the write, and releases it. Called on the caller's thread.
         func leave() {
             if let realm, !realm.configuration.readOnly { realm.refresh() }
             realm = nil
@@ -135,8 +135,8 @@
     }
 
     extension Realm {
-        /// In a write of its own, or as part of the one that runs. Throws where it would wait for another Realm's write
-        /// that begins on this thread, and within which a value has arrived.
+        /// Runs `body` in a write transaction of its own, or as part of the running one. Throws if it would wait for
+        /// itself: if a value arrives while another Realm of the file begins a write transaction on this thread.
         func writeOrJoin(_ body: () throws -> Void) throws {
             if isInWriteTransaction { return try body() }
             try core.checkMayWrite()
@@ -144,7 +144,7 @@
             try write { try body() }
         }
 
-        /// Adds objects; throws before anything is added where a primary key exists, or one of them cannot be added.
+        /// Adds objects. Throws before adding any if a primary key exists, or if one of them cannot be added.
         func add<T: Object>(checked objects: [T], update: UpdatePolicy) throws {
             for object in objects {
                 if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding objects as operations, and what can be done with the results on their way: the names are
-// ReactiveSwiftRealm's.
+// Operations that query objects, and operators on their results, by ReactiveSwiftRealm's names.
 
 #if canImport(Combine) || Publishers
     internal import Foundation
     public import Regnum
 
-    /// Classes whose objects can be looked for by subscribing.
+    /// Classes whose objects can be queried by subscribing.
     public protocol ReactiveRealmQueryable {}
 
     extension Object: ReactiveRealmQueryable {}
@@ -17,7 +16,7 @@
             .init(in: realm) { $0.object(ofType: self, forPrimaryKey: key) }
         }
 
-        /// The objects that a predicate's format describes; live.
+        /// The objects that match a predicate format, as live results.
         public static func findBy(
             query: String, _ arguments: Any..., realm: Realm? = nil
         ) -> RealmPublishers.Operation<Results<Self>> {
@@ -25,28 +24,28 @@
             return .init(in: realm) { $0.objects(self).filter(predicate) }
         }
 
-        /// All objects of the class; live.
+        /// All objects of the class, as live results.
         public static func findAll(realm: Realm? = nil) -> RealmPublishers.Operation<Results<Self>> {
             .init(in: realm) { $0.objects(self) }
         }
     }
 
     extension Publisher {
-        /// The results in the order of a property.
+        /// Sorts the results by a property.
         public func sorted<E>(key: String, ascending: Bool = true) -> Publishers.Map<Self, Results<E>>
         where Output == Results<E> {
             map { $0.sorted(byKeyPath: key, ascending: ascending) }
         }
 
-        /// Those of the results that a predicate's format describes.
+        /// Filters the results by a predicate format.
         public func filter<E>(_ predicateFormat: String, _ arguments: Any...) -> Publishers.Map<Self, Results<E>>
         where Output == Results<E> {
             let predicate = NSPredicate(format: predicateFormat, argumentArray: arguments)
             return map { $0.filter(predicate) }
         }
 
-        /// The collection with nil, then the collection with each change of it, for as long as the subscription
-        /// lasts. A new collection from upstream takes the place of the one before.
+        /// Sends the collection with nil, then with each change, until the subscription ends. A new collection from
+        /// upstream replaces the one before.
         public func reactive() -> AnyPublisher<RealmReactiveResults<Output>, Failure>
         where Output: RealmCollection {
             map { $0.reactive().setFailureType(to: Failure.self) }.switchToLatest().eraseToAnyPublisher()
@@ -54,7 +53,7 @@
     }
 
     extension RealmCollection {
-        /// The collection with nil, then the collection with each change of it.
+        /// Sends the collection with nil, then with each change.
         public func reactive() -> RealmPublishers.Observation<RealmReactiveResults<Self>, Never> {
             .init(
                 Rewritten.changesets(

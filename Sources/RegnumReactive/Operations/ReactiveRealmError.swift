@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why an operation failed, and where operations run.
+// The errors of operations, and the threads that operations run on.
 
 #if canImport(Combine) || Publishers
     internal import Regnum
 
-    /// Why an operation of this module failed. It then has changed nothing.
+    /// The reason an operation of this module failed. A failed operation has changed nothing.
     public enum ReactiveRealmError: Error, Equatable {
-        /// It was not started where its objects or its Realm are confined to, or, for one in the background, on a
-        /// thread without a run loop, where nothing could be delivered.
+        /// The operation was not started on the thread of its objects or its Realm, or a background operation was
+        /// started on a thread without a run loop, to which nothing could be delivered.
         case wrongThread
-        /// One of the objects was deleted meanwhile.
+        /// One of the objects was deleted in the meantime.
         case deletedInAnotherThread
-        /// There is an object with that primary key, and no update policy was given.
+        /// An object with that primary key exists, and no update policy was given.
         case alreadyExists
-        /// The Realm could not be opened, or the transaction not be committed: mostly a `Realm.Error`.
+        /// The Realm could not be opened, or the transaction could not be committed: usually a `Realm.Error`.
         case failed(any Error)
 
         /// RxRealm's name for `deletedInAnotherThread`.
@@ -21,7 +21,7 @@
 
         init(_ error: any Error) { self = error as? ReactiveRealmError ?? .failed(error) }
 
-        /// Failures are equal where both are `Realm.Error` of one code.
+        /// Two `failed` cases are equal if both hold a `Realm.Error` of the same code.
         public static func == (left: ReactiveRealmError, right: ReactiveRealmError) -> Bool {
             switch (left, right) {
             case (.wrongThread, .wrongThread), (.deletedInAnotherThread, .deletedInAnotherThread),
@@ -35,15 +35,15 @@
         }
     }
 
-    /// Where an operation runs.
+    /// The thread that an operation runs on.
     public enum ReactiveRealmThread: Sendable {
-        /// Where it is started, at once.
+        /// The thread that starts it, immediately.
         case current
-        /// On a queue of this module's own, with a Realm of the same configuration. Value and completion come back
-        /// to where it was started.
+        /// A queue of this module, with a Realm of the same configuration. The value and the completion are delivered
+        /// on the thread that started it.
         case background
 
-        /// The name for `current` in ReactiveSwiftRealm, which allowed no other thread to start anything.
+        /// ReactiveSwiftRealm's name for `current`; ReactiveSwiftRealm could only start operations on the main thread.
         public static var main: ReactiveRealmThread { .current }
     }
 

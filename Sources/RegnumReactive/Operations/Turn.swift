@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on its way to the place that it belongs to.
+// Work to be run on the thread or queue it belongs to.
 
 #if canImport(Combine) || Publishers
     internal import Dispatch
 
     /// A piece of work.
     struct Turn: @unchecked Sendable {
-        // Sendable: run once, at the one place that it was made for.
+        // Sendable: run once, on the thread or queue it was made for.
         let run: () -> Void
     }
 
-    /// Brings work to a place, in the order of the calls.
+    /// Schedules work on a thread or queue, in the order of the calls.
     typealias Turns = @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// Those of a queue.
+    /// Schedules work on `queue`.
     func turns(on queue: DispatchQueue) -> Turns {
         { work in queue.async { work() } }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribers that write what they receive: `publisher.subscribe(realm.sink.add())`. RxRealm's `realm.rx` and
+// Subscribers that write the values they receive: `publisher.subscribe(realm.sink.add())`. RxRealm's `realm.rx` and
 // `Realm.rx` are `realm.sink` and `Realm.sink` here.
 
 #if canImport(Combine) || Publishers
@@ -7,11 +7,11 @@
     internal import Synchronization
 
     extension RealmPublishers {
-        /// Writes each value in a transaction of its own. It wants all there is, and goes on after an error. Cancel it
-        /// to end that; without that it lasts as long as upstream.
+        /// Writes each value in a transaction of its own. It has unlimited demand, and continues after an error. It
+        /// lasts until upstream completes or it is cancelled.
         public final class WriteSink<Input, Failure: Error>: Subscriber, Cancellable {
             private struct State: @unchecked Sendable {
-                // Sendable: only reached under the mutex.
+                // Sendable: only accessed under the mutex.
                 var write: ((Input) throws -> Void)?
                 var onError: ((Input?, any Error) -> Void)?
                 var subscription: (any Subscription)?
@@ -42,10 +42,10 @@
                 if case .failure(let error) = completion { last.onError?(nil, error) }
             }
 
-            /// Ends the subscription; nothing is written any more. Any thread.
+            /// Ends the subscription; nothing more is written. May be called from any thread.
             public func cancel() { take().subscription?.cancel() }
 
-            /// Empties the state; what was in it is released behind the lock.
+            /// Empties the state and returns it, so that its contents are released outside the lock.
             private func take() -> State {
                 state.withLock { state in
                     let last = state
@@ -55,19 +55,19 @@
             }
         }
 
-        /// Sinks that write in one Realm, at its place: elsewhere `onError` is told `wrongThread`. They keep the
-        /// Realm until upstream ends.
+        /// Sinks that write in one Realm, on its thread: on any other thread `onError` receives `wrongThread`. They
+        /// retain the Realm until upstream ends.
         public struct RealmSinks {
             let realm: Realm
 
-            /// Adds each object. `onError` gets it with the error; nil with the failure of upstream.
+            /// Adds each object. `onError` receives the object with the error, or nil with the failure of upstream.
             public func add<O: Object, Failure: Error>(
                 update: Realm.UpdatePolicy = .error, onError: ((O?, any Error) -> Void)? = nil
             ) -> WriteSink<O, Failure> {
                 sink(onError) { realm, object in try realm.add(checked: [object], update: update) }
             }
 
-            /// Adds the objects of each sequence, all or none.
+            /// Adds the objects of each sequence: all of them or none.
             public func add<S: Sequence, Failure: Error>(
                 update: Realm.UpdatePolicy = .error, onError: ((S?, any Error) -> Void)? = nil
             ) -> WriteSink<S, Failure> where S.Element: Object {
@@ -81,7 +81,7 @@
                 sink(onError) { realm, object in try realm.delete(checked: [object]) }
             }
 
-            /// Deletes the objects of each sequence, all or none.
+            /// Deletes the objects of each sequence: all of them or none.
             public func delete<S: Sequence, Failure: Error>(
                 onError: ((S?, any Error) -> Void)? = nil
             ) -> WriteSink<S, Failure> where S.Element: Object {
@@ -99,9 +99,9 @@
             }
         }
 
-        /// Sinks that write where the values arrive: with a Realm opened there, or the Realm of the objects.
+        /// Sinks that write on the thread where values arrive: in a Realm opened there, or in the Realm of the objects.
         public enum SinksAnywhere {
-            /// Adds each object with a Realm of `configuration`.
+            /// Adds each object to a Realm of `configuration`.
             public static func add<O: Object, Failure: Error>(
                 configuration: Realm.Configuration = .defaultConfiguration,
                 update: Realm.UpdatePolicy = .error, onError: ((O?, any Error) -> Void)? = nil
@@ -112,7 +112,7 @@
                 }
             }
 
-            /// Adds the objects of each sequence, all or none.
+            /// Adds the objects of each sequence: all of them or none.
             public static func add<S: Sequence, Failure: Error>(
                 configuration: Realm.Configuration = .defaultConfiguration,
                 update: Realm.UpdatePolicy = .error, onError: ((S?, any Error) -> Void)? = nil
@@ -123,14 +123,14 @@
                 }
             }
 
-            /// Deletes each object from the Realm that it belongs to.
+            /// Deletes each object from its Realm.
             public static func delete<O: Object, Failure: Error>(
                 onError: ((O?, any Error) -> Void)? = nil
             ) -> WriteSink<O, Failure> {
                 WriteSink(onError: onError) { try deleteTogether([$0]) }
             }
 
-            /// Deletes the objects of each sequence from the Realm that the first belongs to, all or none.
+            /// Deletes the objects of each sequence from the Realm of the first one: all of them or none.
             public static func delete<S: Sequence, Failure: Error>(
                 onError: ((S?, any Error) -> Void)? = nil
             ) -> WriteSink<S, Failure> where S.Element: Object {
@@ -139,7 +139,8 @@
 
             private static func deleteTogether<O: Object>(_ objects: [O]) throws {
                 if objects.isEmpty { return }
-                // Which Realm it is says the first that belongs to one; that all do is asked below.
+                // The first managed object determines the Realm; `delete(checked:)` verifies that all objects belong to
+                // it.
                 guard let core = objects.lazy.compactMap(\._homeCore).first else {
                     throw RealmCore.deletesUnmanaged
                 }
@@ -154,10 +155,11 @@
         /// Sinks that write in this Realm.
         public var sink: RealmPublishers.RealmSinks { RealmPublishers.RealmSinks(realm: self) }
 
-        /// Sinks that write where values arrive.
+        /// Sinks that write on the thread where values arrive.
         public static var sink: RealmPublishers.SinksAnywhere.Type { RealmPublishers.SinksAnywhere.self }
 
-        /// Deletes objects; throws before anything is deleted where one is gone, confined elsewhere, or not of this Realm.
+        /// Deletes objects. Throws before deleting any if one was deleted, is confined elsewhere, or belongs to another
+        /// Realm.
         func delete<O: Object>(checked objects: [O]) throws {
             for object in objects {
                 if let home = object._homeCore, !home.isHere { throw ReactiveRealmError.wrongThread }
