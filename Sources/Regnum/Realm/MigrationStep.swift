@@ -46,8 +46,8 @@ public struct MigrationStep: Sendable {
 
     /// Creates a step that starts with `oldSchema`, the `goldenText` of the classes in version `startVersion`. Files of
     /// that version must have exactly that schema in the classes that it names; the previous steps bring older files to
-    /// it. Files between the two versions run the step as they are. It is a programmer error if the text is not a
-    /// schema.
+    /// it. A file between the two versions runs the step on the schema that it has. It is a programmer error if the
+    /// text is not a schema.
     public init(
         from startVersion: UInt64, to version: UInt64, oldSchema: String,
         _ run: @escaping @Sendable (_ migration: Migration) -> Void

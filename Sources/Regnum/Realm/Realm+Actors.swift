@@ -14,7 +14,6 @@ extension Realm {
     ///
     /// If the file must be changed, suspends while a write is open, even one of a Realm of the same actor: another task
     /// must end it.
-    /// task has to end it.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never,
         fileID: StaticString = #fileID, line: UInt = #line

@@ -33,8 +33,8 @@ extension Realm {
         core.asyncWrites().schedule(commits: false, asyncWriteBlock, nil)
     }
 
-    /// Commits the write transaction: this Realm shows its changes immediately, and `onComplete` is called when they are
-    /// durable.
+    /// Commits the write transaction: this Realm shows its changes immediately, and `onComplete` is called when they
+    /// are durable.
     ///
     /// - Parameters:
     ///   - allowGrouping: true if several commits may become durable together. They do so in any case if one is made

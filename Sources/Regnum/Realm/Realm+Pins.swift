@@ -26,7 +26,7 @@ public struct VersionPin: Sendable, CustomStringConvertible {
     public let newerVersions: UInt64
     /// The id of the process that holds the pin; 0 for a read-only process, whose id is not known.
     public let processIdentifier: Int32
-    /// The time since when the version is pinned; nil for another process.
+    /// When the version was pinned; nil for another process.
     public let since: Date?
     /// The source file that opened the Realm, or the Realm that was frozen, as `#fileID`; nil if it is not known.
     public let fileID: String?

@@ -51,8 +51,8 @@ extension RealmCare where Self == Realm {
     }
 
     /// Creates an object from a dictionary, an array or another object, as `create` does. If an object with the same
-    /// values of a unique constraint exists, writes the values to that object instead. It is a programmer error where
-    /// it is for `create`, and if the class does not declare the constraint.
+    /// values of a unique constraint exists, writes the values to that object instead. The programmer errors are those
+    /// of `create`, and a class that does not declare the constraint.
     @discardableResult
     public func upsert<T: Object>(
         _ type: T.Type, value: Any, on keyPaths: PartialKeyPath<T>..., update: Realm.UpdatePolicy = .modified

@@ -112,8 +112,8 @@ extension Realm {
         try writing([], block)
     }
 
-    // Needed for a single-expression closure inside another closure that returns nothing, as in `queue.async { try!
-    // realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is `Void`.
+    // Needed for a single-expression closure inside another closure that returns nothing, as in
+    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is `Void`.
 
     /// As `write` with a block that returns a value.
     public func write(_ block: () throws -> Void) throws { try writing([], block) }
@@ -396,9 +396,9 @@ extension RealmCore {
         if isWriting { settings.database.setTelling(false) }
     }
 
-    /// The message for a write that would deadlock if it began here; nil if it would not. It would within an observer's
-    /// block that is called because a write on the file begins on this thread, and while another Realm of the file has
-    /// a write open here.
+    /// The error message if a write that begins here would wait for itself, otherwise nil. It would wait for itself
+    /// within an observer's block that is called because a write on the file begins on this thread, and while another
+    /// Realm of the file has a write open here.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
         if OpenWrites.isKeptHere(settings.database) { return Self.waitsForReleased }
@@ -441,8 +441,8 @@ extension RealmCore {
 
     /// Returns to the version before an asynchronous commit that has failed.
     func comeBack() {
-        // A write in progress fails when it is committed. If no version can be read, the next refresh or write reports
-        // why.
+        // A write in progress fails when it is committed. If no version can be read, the next refresh or write
+        // reports why.
         guard !isWriting, (try? session.comeBack()) == true else { return }
         afterRollback()
     }

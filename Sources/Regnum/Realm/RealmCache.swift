@@ -97,8 +97,8 @@ final class RealmCache: Sendable {
         _ = ended
     }
 
-    /// The instances open at the location, including frozen ones. Their constants can be read on any thread; nothing
-    /// else of them may be used. Holding an instance keeps it open for that time.
+    /// The instances open at the location, including frozen ones. Their constants can be read on any thread. Instances
+    /// at other locations are not referenced, because even a brief reference keeps an instance open.
     func cores(at place: Realm.Configuration.Place) -> [RealmCore] {
         let open = entries.withLock { $0.filter { $0.key.place == place }.map(\.value) }.compactMap(\.core)
         return open + frozen.withLock { $0.values.filter { $0.place == place } }.compactMap(\.core)
@@ -120,8 +120,8 @@ final class RealmCache: Sendable {
         }
     }
 
-    /// The actor that the caller runs on, if a Realm was opened on it. Other Realms are not accessed, but kept open
-    /// briefly.
+    /// The actor that the caller runs on, if a Realm was opened on it. Realms of other actors are not accessed, but
+    /// referenced and so kept open briefly.
     func callersActor() -> (any Actor)? {
         let ofActors = entries.withLock { entries in
             entries.filter { entry in

@@ -22,7 +22,7 @@ public protocol UniqueConstraints: Object {
     static var uniqueConstraints: [[String]] { get }
 }
 
-/// What happens to the objects that an object links to when it is deleted.
+/// What happens to linked objects when the object that links to them is deleted.
 public enum DeleteRule: Sendable, Hashable {
     /// They are kept.
     case nullify

@@ -35,7 +35,7 @@ struct SectionChanges {
             && sectionsToDelete.isEmpty
     }
 
-    /// For a change that has only modified elements.
+    /// Creates changes that consist of modifications only.
     init(modifications: [IndexPath]) { self.modifications = modifications.sorted() }
 
     init(from old: Sections, to new: Sections, isModified: (Value) -> Bool) {
@@ -62,8 +62,8 @@ struct SectionChanges {
         insertions.sort()
     }
 
-    /// The part that concerns one section, given its position before and after the change, nil if it did not or does
-    /// not exist.
+    /// The part that concerns one section. `before` and `now` are its positions before and after the change, nil if it
+    /// does not exist at that time.
     func of(before: Int?, now: Int?) -> SectionChanges {
         var part = self
         part.deletions.removeAll { $0[0] != before }
@@ -237,8 +237,8 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         }
     }
 
-    /// The sections after `moves`, which count every element as modified that may be in another section; nil if they
-    /// are unchanged.
+    /// The sections after `moves`, in which every element that may have changed its section counts as modified; nil if
+    /// the sections are unchanged.
     private func renewed(
         _ old: Sections, _ moves: CollectionChanges, _ session: Session
     ) throws(EngineError) -> Sections? {

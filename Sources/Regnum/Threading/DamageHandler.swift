@@ -75,7 +75,6 @@ extension RealmCare where Self == Realm {
     /// write transaction, for example, and on several threads at once if several encounter damage. It must not wait for
     /// other threads that use the file, and must not open or write to the file. Damage that the handler itself
     /// encounters ends the program.
-    /// threads that use the file, nor open or write to the file. Damage that it meets itself ends the program.
     public static var onDamage: (@Sendable (Realm.Error) -> Void)? {
         get { DamageHandler.current }
         set { DamageHandler.current = newValue }

@@ -62,8 +62,8 @@ enum QueueConfinement {
         return identity
     }()
 
-    /// Checks that `queue` is serial and runs the call, and marks it. It is a programmer error if it is not or does
-    /// not.
+    /// Marks `queue`, after checking that it is serial and that the call runs on it. It is a programmer error if either
+    /// check fails.
     static func enter(_ queue: DispatchQueue) -> Confinement {
         let main = mainIdentity
         let identity = Self.identity(of: queue)
@@ -79,7 +79,7 @@ enum QueueConfinement {
         return .queue(identity)
     }
 
-    /// It is a programmer error if the queue can run several blocks at a time.
+    /// Requires a queue that runs one block at a time; any other queue is a programmer error.
     static func requireSerial(_ queue: DispatchQueue) {
         if identity(of: queue) == mainIdentity || !runsConcurrently(queue) { return }
         misuse(

@@ -9,7 +9,7 @@ internal import RegnumSystem
 /// ```swift
 /// let reference = ThreadSafeReference(to: dog)
 /// queue.async {
-///     // No dog where it was deleted meanwhile.
+///     // Nil if the dog has been deleted in the meantime.
 ///     guard let realm = try? Realm(), let dog = realm.resolve(reference) else { return }
 ///     try? realm.write { dog.age += 1 }
 /// }
