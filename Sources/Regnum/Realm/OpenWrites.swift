@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Write transactions that stay open although their Realm has been released, as in
-// `try Realm().beginWrite(); try Realm().create(…)`: the next opening on the same thread, queue or actor continues them.
+// `try Realm().beginWrite(); try Realm().create(…)`: the next opening on the same thread, queue or actor continues
+// them.
 //
 //     last reference to a Realm in a write is released ──▶ its session is kept under the key the Realm was opened with
 //     the same configuration is opened there again     ──▶ a new Realm around that session, in the write

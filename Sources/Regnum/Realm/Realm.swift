@@ -113,7 +113,8 @@ extension Realm {
     }
 
     // Needed for a single-expression closure inside another closure that returns nothing, as in
-    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is `Void`.
+    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is
+    // `Void`.
 
     /// As `write` with a block that returns a value.
     public func write(_ block: () throws -> Void) throws { try writing([], block) }

@@ -166,7 +166,7 @@ extension Realm.Error {
         public static let newerSchemaVersion = Reason(rawValue: "newerSchemaVersion")
         /// The file was never opened with classes, so it has no schema version.
         public static let neverVersioned = Reason(rawValue: "neverVersioned")
-        /// The model classes contradict each other or the rules of a schema.
+        /// The model classes are inconsistent, or break the rules of a schema.
         public static let invalidSchema = Reason(rawValue: "invalidSchema")
         /// The configuration requests a feature that this version of the library lacks.
         public static let unavailableFeature = Reason(rawValue: "unavailableFeature")

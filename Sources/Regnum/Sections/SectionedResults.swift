@@ -207,7 +207,7 @@ public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
 }
 
 #if !canImport(ObjectiveC)
-    // On other systems, the UI frameworks define these members.
+    // On Apple's systems, the UI frameworks define these members.
     extension IndexPath {
         /// Creates the path of an item in a section.
         public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
