@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The areas of queries: whether they are areas, what lies in them, and how messages show them.
+// The areas of geospatial queries: their validation, which points they contain, and how messages show them.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// A value that stands on the right of IN as an area.
+/// A value that can be used as an area on the right of IN.
 protocol GeoArea {
     var shape: GeoShape { get }
 }
@@ -15,7 +15,7 @@ extension GeoPoint {
         "[\(GeoPoint.text(longitude)), \(GeoPoint.text(latitude)), \(GeoPoint.text(altitude))]"
     }
 
-    /// Whole numbers without a fraction.
+    /// Integral numbers are shown without a fraction.
     fileprivate static func text(_ number: Double) -> String {
         abs(number) < 1e15 && number == number.rounded() ? "\(Int(number))" : "\(number)"
     }
@@ -26,8 +26,8 @@ private func shownPolygon(_ rings: [[GeoPoint]]) -> String {
 }
 
 extension GeoBox: GeoArea {
-    /// Between parallels and meridians; across the date line where it begins in the east of its end. Edges belong to
-    /// it.
+    /// The area between two parallels and two meridians; it crosses the date line if it begins east of its end.
+    /// Includes its edges.
     var shape: GeoShape {
         let (south, north) = (bottomLeft.latitude, topRight.latitude)
         let (west, east) = (bottomLeft.longitude, topRight.longitude)
@@ -48,12 +48,12 @@ extension GeoBox: GeoArea {
 }
 
 extension GeoCircle: GeoArea {
-    /// Its edge belongs to it.
+    /// The area within the radius. Includes its edge.
     var shape: GeoShape {
         let shown = "GeoCircle(\(center.shown), \(GeoPoint.text(radiusInRadians)))"
         if radiusInRadians >= .pi { return GeoShape(shown: shown, flaw: nil, bounds: nil) { _, _ in true } }
         let middle = SpherePoint(center)
-        // The square of the chord between points of that distance.
+        // The square of the chord between two points at that distance.
         let half = sin(radiusInRadians / 2)
         let limit = 4 * half * half
         // No farther north or south than the radius.
@@ -70,7 +70,8 @@ extension GeoCircle: GeoArea {
 }
 
 extension GeoPolygon: GeoArea {
-    /// Edges are arcs of great circles; of the two parts that a ring divides the earth into, the smaller one counts.
+    /// The area within the outer ring and outside the holes. Edges are arcs of great circles; of the two parts into
+    /// which a ring divides the earth, the smaller one counts.
     var shape: GeoShape {
         let rings = [outerRing] + holes
         let points = rings.map(Self.distinctPoints)
@@ -86,15 +87,15 @@ extension GeoPolygon: GeoArea {
         }
     }
 
-    /// Those of a cap of the sphere around all corners. One of less than half the sphere holds the arcs between them,
-    /// and what they surround.
+    /// The bounds of a cap of the sphere around all corners. A cap of less than half the sphere contains the arcs
+    /// between the corners, and the area that they surround.
     private static func bounds(_ ring: [SpherePoint]) -> [PlaceBox]? {
         var sum = (x: 0.0, y: 0.0, z: 0.0)
         for point in ring { sum = (sum.x + point.x, sum.y + point.y, sum.z + point.z) }
         let length = (sum.x * sum.x + sum.y * sum.y + sum.z * sum.z).squareRoot()
         guard length > 1e-6 * Double(ring.count) else { return nil }
         let middle = SpherePoint(x: sum.x / length, y: sum.y / length, z: sum.z / length)
-        // By the chord, whose length is exact for small arcs too.
+        // From the chord, whose length is precise for small arcs too.
         let farthest = ring.map { ($0 - middle).dot($0 - middle) }.max() ?? 4
         let radius = 2 * asin(min(1, farthest.squareRoot() / 2)) + 1e-9
         guard radius < 1.4 else { return nil }
@@ -103,7 +104,7 @@ extension GeoPolygon: GeoArea {
             radius: radius)
     }
 
-    /// Without points that repeat the one before, and the last, which is the first.
+    /// The points of the ring, without points equal to the previous one, and without a last point equal to the first.
     private static func distinctPoints(_ ring: [GeoPoint]) -> [SpherePoint] {
         var points: [SpherePoint] = []
         for point in ring {
@@ -146,12 +147,12 @@ extension GeoPolygon: GeoArea {
         return nil
     }
 
-    /// Whether a corner of a ring, or the middle of an edge, lies outside of the other one and not on its border.
+    /// True if a corner of the ring, or the middle of an edge, lies outside the other ring and not on its border.
     private static func leaves(_ ring: [SpherePoint], _ other: [SpherePoint], _ loop: SphereLoop) -> Bool {
         samples(ring).contains { !loop.contains($0) && !isOnBorder($0, other) }
     }
 
-    /// Whether a corner of a ring, or the middle of an edge, lies within the other one and not on its border.
+    /// True if a corner of the ring, or the middle of an edge, lies within the other ring and not on its border.
     private static func enters(_ ring: [SpherePoint], _ other: [SpherePoint], _ loop: SphereLoop) -> Bool {
         samples(ring).contains { loop.contains($0) && !isOnBorder($0, other) }
     }
@@ -160,7 +161,7 @@ extension GeoPolygon: GeoArea {
         ring + ring.indices.map { (ring[$0] + ring[($0 + 1) % ring.count]).unit }
     }
 
-    /// Within some micrometres of an edge.
+    /// True if the point is within some micrometres of an edge.
     private static func isOnBorder(_ point: SpherePoint, _ ring: [SpherePoint]) -> Bool {
         let margin = 1e-12
         return ring.indices.contains { place in
@@ -168,7 +169,7 @@ extension GeoPolygon: GeoArea {
             let (toStart, toEnd) = (start - point, end - point)
             if toStart.dot(toStart) < margin * margin || toEnd.dot(toEnd) < margin * margin { return true }
             let normal = start.cross(end).unit
-            // Near the great circle, and on the arc: between its ends.
+            // Near the great circle, and between the ends of the arc.
             guard abs(normal.dot(point)) < margin else { return false }
             return normal.cross(start).dot(point) >= 0 && normal.cross(end).dot(point) <= 0
         }
@@ -206,7 +207,7 @@ extension GeoPolygon: GeoArea {
         return false
     }
 
-    /// An edge of both, in either direction.
+    /// An edge that both rings have, in either direction.
     private static func sharedEdge(_ ring: [SpherePoint], _ other: [SpherePoint]) -> (Int, Int)? {
         var places: [SpherePoint: Int] = [:]
         for (place, point) in other.enumerated() { places[point] = place }
@@ -220,17 +221,19 @@ extension GeoPolygon: GeoArea {
 }
 
 extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
-    /// True where the embedded object is a point in the area: its class has `type`, a String, which is "Point", and
-    /// `coordinates`, a List of Double, longitude first. An object without a location is in no area.
+    /// Matches if the embedded object is a point in the area: its class has `type`, a String with the value "Point",
+    /// and `coordinates`, a List of Double, longitude first. An object without a location is in no area.
     public func geoWithin(_ value: GeoBox) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` of a box.
+    /// As `geoWithin(_:)` with a box.
     public func geoWithin(_ value: GeoCircle) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` of a box. Misuse for a polygon whose edges cross, or whose holes are not inside.
+    /// As `geoWithin(_:)` with a box. It is a programmer error if edges of the polygon cross, or if its holes are not
+    /// inside it.
     public func geoWithin(_ value: GeoPolygon) -> Query<Bool> { comparison(.isIn, value) }
 
-    /// As `geoWithin(_:)` of a box, for code that is generic over the areas. Misuse for a type of one's own.
+    /// As `geoWithin(_:)` with a box, for code that is generic over the areas. It is a programmer error to pass another
+    /// type.
     public func geoWithin<Area: RLMGeospatial>(_ value: Area) -> Query<Bool> {
         guard value is any GeoArea else {
             misuse("'\(Area.self)' is no area: give a GeoBox, a GeoCircle or a GeoPolygon.")
@@ -240,7 +243,7 @@ extension Query where T: OptionalProtocol, T.Wrapped: EmbeddedObject {
 }
 
 extension PlaceBox {
-    /// Boxes that hold all points of that distance in radians; nil where it is the whole earth.
+    /// Boxes that contain all points within `radius`, in radians; nil for the whole earth.
     fileprivate static func around(latitude: Double, longitude: Double, radius: Double) -> [PlaceBox]? {
         if radius >= .pi / 2 { return nil }
         let margin = 1e-6
@@ -258,7 +261,7 @@ extension PlaceBox {
         return box.parts
     }
 
-    /// Two where it goes across the date line.
+    /// The box, or two boxes if it crosses the date line.
     fileprivate var parts: [PlaceBox] {
         if west <= east { return [self] }
         return [

@@ -3,11 +3,11 @@
 
 internal import Foundation
 
-/// A point of the unit sphere: x to 0° east, y to 90° east, z to the north pole.
+/// A point of the unit sphere: x points to 0° east, y to 90° east, z to the north pole.
 typealias SpherePoint = SIMD3<Double>
 
 extension SIMD3<Double> {
-    /// From degrees.
+    /// Creates a point from degrees.
     init(latitude: Double, longitude: Double) {
         let latitude = latitude * .pi / 180
         let longitude = longitude * .pi / 180
@@ -22,26 +22,26 @@ extension SIMD3<Double> {
         SpherePoint(y * other.z - z * other.y, z * other.x - x * other.z, x * other.y - y * other.x)
     }
 
-    /// With length 1; of the zero vector anything.
+    /// The vector scaled to length 1; an arbitrary unit vector for the zero vector.
     var unit: SpherePoint {
         let length = dot(self).squareRoot()
         return length > 0 ? self / length : SpherePoint(1, 0, 0)
     }
 }
 
-/// A closed ring. Its inside is the smaller of the two parts that it divides the sphere into, whichever way round its
-/// points go.
+/// A closed ring. Its inside is the smaller of the two parts into which it divides the sphere, whatever the direction
+/// of its points.
 struct SphereLoop: Sendable {
-    /// Counterclockwise around the inside, the first not repeated.
+    /// Counterclockwise around the inside; the first is not repeated at the end.
     let vertices: [SpherePoint]
     /// A point of the inside, next to the middle of the longest edge.
     private let inside: SpherePoint
-    /// The inside lies in the cap around this point ...
+    /// The centre of a cap that contains the inside.
     private let middle: SpherePoint
-    /// ... of points whose product with `middle` is not less; -2 where the ring is too wide to tell.
+    /// The least dot product with `middle` of a point in the cap; -2 if the ring is too wide for such a cap.
     private let capHeight: Double
 
-    /// At least three different points.
+    /// Creates a ring of at least three different points.
     init(_ points: [SpherePoint]) {
         let ring = Self.turning(points) >= 0 ? points : points.reversed()
         var longest = (chord: -1.0, at: 0)
@@ -51,17 +51,17 @@ struct SphereLoop: Sendable {
         }
         let start = ring[longest.at]
         let end = ring[(longest.at + 1) % ring.count]
-        // Six millimetres to the left of the edge.
+        // About six millimetres (on the earth) to the left of the edge.
         inside = ((start + end).unit + start.cross(end).unit * 1e-9).unit
         let middle = ring.reduce(SpherePoint(repeating: 0), +).unit
         let least = ring.reduce(1.0) { Swift.min($0, middle.dot($1)) }
-        // A cap of less than a half sphere is convex: edges and inside stay in it.
+        // A cap of less than half the sphere is convex: it contains the edges and the inside.
         capHeight = least > 0.01 ? least - 1e-12 : -2
         self.middle = middle
         vertices = ring
     }
 
-    /// The sum of the angles by which the ring turns left: what is missing to a full turn is the area on its left.
+    /// The sum of the angles by which the ring turns left: a full turn minus this sum is the area on its left.
     private static func turning(_ points: [SpherePoint]) -> Double {
         var sum = 0.0
         for index in points.indices {
@@ -75,11 +75,11 @@ struct SphereLoop: Sendable {
         return sum
     }
 
-    /// Whether a point lies inside. Points on an edge lie in one of the areas that meet there. O(vertices).
+    /// True if the point lies inside. A point on an edge lies in one of the areas that meet there. O(vertices).
     func contains(_ point: SpherePoint) -> Bool {
         if middle.dot(point) < capHeight { return false }
         if inside.dot(point) > -0.9 { return crossings(inside, point) % 2 == 0 }
-        // Nearly opposite points have no certain arc between them: by way of a third one.
+        // Nearly opposite points have no well-defined arc between them: go through a third point.
         let axis = abs(inside.x) < 0.5 ? SpherePoint(1, 0, 0) : SpherePoint(0, 1, 0)
         let way = inside.cross(axis).unit
         return (crossings(inside, way) + crossings(way, point)) % 2 == 0
@@ -93,8 +93,8 @@ struct SphereLoop: Sendable {
         for end in vertices {
             let endSide = normal.dot(end) >= 0
             if startSide != endSide {
-                // The ring passes through the arc's great circle, upwards or downwards; through the arc where the
-                // ends of the arc are on both sides of the edge and the edge is on the arc's side of the sphere.
+                // The ring crosses the great circle of the arc, upwards or downwards. It crosses the arc itself if the
+                // ends of the arc are on different sides of the edge, and the edge is on the arc's side of the sphere.
                 let edge = start.cross(end)
                 let fromSide = edge.dot(from) >= 0
                 if fromSide != (edge.dot(to) >= 0), fromSide != startSide { count += 1 }
@@ -105,7 +105,7 @@ struct SphereLoop: Sendable {
         return count
     }
 
-    /// Whether the inner parts of two arcs cross.
+    /// True if the interiors of two arcs cross.
     static func cross(_ a: SpherePoint, _ b: SpherePoint, _ c: SpherePoint, _ d: SpherePoint) -> Bool {
         let ab = a.cross(b)
         let cd = c.cross(d)

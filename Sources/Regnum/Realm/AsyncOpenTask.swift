@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// An opening that goes on elsewhere.
+// A Realm being opened in the background.
 
 public import Dispatch
 internal import Foundation
 internal import RegnumSystem
 
-/// An opening by `Realm.asyncOpen`. Any thread.
+/// A Realm being opened by `Realm.asyncOpen`. Can be used on any thread.
 public final class AsyncOpenTask: Sendable {
-    /// How far a download is. There is none of local files.
+    /// The progress of a download. Local files are not downloaded.
     public struct Progress: Sendable {
-        /// Bytes that have come.
+        /// The number of bytes transferred so far.
         public let transferredBytes: Int
-        /// Bytes that are to come in all.
+        /// The number of bytes to transfer in all.
         public let transferrableBytes: Int
     }
 
     private struct Callback: @unchecked Sendable {
-        // Sendable: called on the queue that it was given for.
+        // Sendable: called only on the queue that it was passed for.
         let call: (Result<Realm, any Error>) -> Void
     }
     private let callback: Lock<Callback?>
     private let queue: DispatchQueue
-    /// Of the migration, where there is one.
+    /// Controls the migration, if there is one.
     let control = MigrationControl()
 
     init(_ queue: DispatchQueue, _ callback: @escaping (Result<Realm, any Error>) -> Void) {
@@ -29,7 +29,7 @@ public final class AsyncOpenTask: Sendable {
         self.callback = Lock(Callback(call: callback))
     }
 
-    /// Calls back on the queue, unless that was done, with what `open` makes there.
+    /// Calls the callback on the queue with the result of `open`, unless it has been called already.
     func finish(_ open: @escaping @Sendable () throws -> Realm) {
         queue.async {
             let callback = self.callback.withLock { callback in
@@ -40,8 +40,9 @@ public final class AsyncOpenTask: Sendable {
         }
     }
 
-    /// Calls back with an error of the POSIX domain, "Operation canceled", unless it was called back before. A
-    /// migration under way is called off, and the file as it was; of no effect where its commit has begun.
+    /// Cancels the opening and calls the callback with an error of the POSIX domain, "Operation canceled", unless it
+    /// has been called already. A running migration is cancelled and the file left unchanged. Has no effect once the
+    /// commit of the migration has begun.
     public func cancel() {
         guard control.cancel() else { return }
         let error = NSError(
@@ -50,6 +51,6 @@ public final class AsyncOpenTask: Sendable {
         finish { throw error }
     }
 
-    /// Never calls: local files are not downloaded.
+    /// Never calls `block`: local files are not downloaded.
     public func addProgressNotification(queue: DispatchQueue = .main, block: @escaping (Progress) -> Void) {}
 }

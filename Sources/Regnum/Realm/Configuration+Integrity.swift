@@ -5,11 +5,12 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm.Configuration {
-    /// What the integrity check finds wrong, one sentence each; empty where all is well. A file is opened
-    /// anew, as another process would, so nothing that this process has cached can hide damage. A file that
-    /// is missing or cannot be opened is a finding.
+    /// The findings of the integrity check, one sentence each; empty if the file is sound. The file is opened
+    /// separately, as another process would open it, so that nothing cached in this process can hide damage. A file
+    /// that is missing or cannot be opened is a finding.
     ///
-    /// Waits until nobody writes. Misuse where the calling thread itself writes. Reads everything: O(file).
+    /// Waits for running writes to end. It is a programmer error if the calling thread is writing. Reads everything:
+    /// O(file).
     package func integrityFindings() -> [String] {
         let place: Place
         do { place = try validated() } catch { return ["\(error)"] }

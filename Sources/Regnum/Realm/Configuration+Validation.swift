@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is checked of a configuration before anything is opened. A setting that contradicts another is a mistake of
-// the program; one whose feature this version does not have is refused by name, never ignored.
+// Checks a configuration before anything is opened. A setting that contradicts another is a programmer error; a setting
+// whose feature this version lacks is rejected by name, never ignored.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm.Configuration {
-    /// Where the data lies.
+    /// Where the data is stored.
     enum Place: Hashable {
         case file(path: String)
         case memory(identifier: String)
@@ -21,7 +21,8 @@ extension Realm.Configuration {
         }
     }
 
-    /// Checks the settings against each other; misuse where they contradict. Throws for what is not available.
+    /// Checks the settings and returns the location; traps if they contradict each other. Throws for features that are
+    /// not available.
     func validated() throws -> Place {
         let place = validatedPlace()
         if let encryptionKey, encryptionKey.count != 64 {
@@ -42,7 +43,7 @@ extension Realm.Configuration {
         return place
     }
 
-    /// Our own copy of the key, wiped when it ends; misuse where it is not 64 bytes long.
+    /// A copy of the key, wiped when it is released. It is a programmer error if the key is not 64 bytes long.
     var engineKey: EncryptionKey? {
         guard let encryptionKey else { return nil }
         guard encryptionKey.count == EncryptionKey.byteCount else {
@@ -51,7 +52,7 @@ extension Realm.Configuration {
         return encryptionKey.withUnsafeBytes { EncryptionKey($0) }
     }
 
-    /// The error for a setting whose feature is not here.
+    /// The error for a setting whose feature is not available.
     func unavailable(_ property: String, _ words: String) -> Realm.Error {
         Realm.Error(
             .fail, .unavailableFeature,
@@ -72,7 +73,7 @@ extension Realm.Configuration {
         return .file(path: Self.isStandard(path) ? path : fileURL.standardizedFileURL.path)
     }
 
-    /// True of most paths: an absolute one without parts to be left out. Asking a URL for its standard form takes longer.
+    /// True for most paths: absolute, with no empty, `.` or `..` component. Standardizing a URL takes longer.
     private static func isStandard(_ path: String) -> Bool {
         #if os(Linux)
             guard path.utf8.first == UInt8(ascii: "/") else { return false }
@@ -81,14 +82,14 @@ extension Realm.Configuration {
                     !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8)
                 }
         #else
-            // There are names that stand for others.
+            // Other names may refer to the same file.
             return false
         #endif
     }
 
-    /// Makes the folder of the default file, and copies the seed file where there is no file yet.
+    /// Creates the folder of the default file, and copies the seed file if no file exists yet.
     func prepareFile(_ path: String) throws {
-        // Who is home is a look into files of the system: only for a file of that name.
+        // Looking up the home directory reads system files: done only for a file of that name.
         let mayBeDefault = path.hasSuffix("/" + DefaultFile.name)
         guard mayBeDefault || seedFilePath != nil else { return }
         let url = URL(fileURLWithPath: path, isDirectory: false)
@@ -106,7 +107,7 @@ extension Realm.Configuration {
         try Self.copy(seedFilePath, to: url)
     }
 
-    /// Copies beside the target and renames, so that nobody ever opens half a file.
+    /// Copies to a temporary file beside the target and renames it, so that nobody opens a partial file.
     private static func copy(_ source: URL, to target: URL) throws {
         let files = PosixFileSystem.shared
         do {
@@ -116,14 +117,14 @@ extension Realm.Configuration {
             defer { claim.remove() }
             let temporary = claim.path + ".copy"
             try FileManager.default.copyItem(atPath: source.path, toPath: temporary)
-            // What is committed to it later must not be lost with its first bytes, or with its name.
+            // Sync first: later commits must not be lost together with the file's first bytes or its name.
             try files.open(temporary, .readOnly).sync(.full)
             try files.renameIfAbsent(temporary, to: target.path)
             try files.syncDirectory(containing: target.path)
         } catch {
-            // Another thread or process may have copied the seed first: then its copy is the file.
+            // If another thread or process has copied the seed first, its copy is used.
             if FileManager.default.fileExists(atPath: target.path) { return }
-            // That of a `SystemError` would say its type and a number.
+            // The `localizedDescription` of a `SystemError` would show its type and a number.
             let why = (error as? SystemError).map { "\($0.description)." } ?? error.localizedDescription
             throw Realm.Error(
                 .fileAccess, .inputOutput,

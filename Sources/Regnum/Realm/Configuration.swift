@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a Realm is opened: where its data lies, with which classes, and under which rules. Plain values; they are
+// How a Realm is opened: where its data is stored, with which classes, and with which settings. Plain values; they are
 // checked when a Realm is opened (`Configuration+Validation.swift`).
 
 public import Foundation
@@ -11,22 +11,22 @@ internal import Synchronization
 public typealias MigrationBlock = @Sendable (_ migration: Migration, _ oldSchemaVersion: UInt64) -> Void
 
 extension Realm {
-    /// The settings with which a Realm is opened. A value: changing a copy changes nothing else.
+    /// The settings for opening a Realm. A value: changing a copy does not affect the original.
     public struct Configuration: Sendable {
-        /// The configuration that `Realm()` opens. May be read and set from any thread.
+        /// The configuration that `Realm()` opens. Can be read and set on any thread.
         ///
-        /// While it names an in-memory identifier, that Realm's data stays even when no instance is alive.
+        /// While it names an in-memory identifier, the data of that Realm is kept even when no instance is open.
         public static var defaultConfiguration: Configuration {
             get { DefaultConfiguration.current.value }
             set { DefaultConfiguration.current.value = newValue }
         }
 
-        /// What only Regnum knows; see `MigrationSettings`.
+        /// Settings that RealmSwift does not have; see `MigrationSettings`.
         package var extras = MigrationExtras()
         private var url: URL?
         private var identifier: String?
 
-        /// The file. Setting it clears `inMemoryIdentifier`.
+        /// The URL of the file. Setting it clears `inMemoryIdentifier`.
         public var fileURL: URL? {
             get { url }
             set {
@@ -35,7 +35,7 @@ extension Realm {
             }
         }
 
-        /// The name of a Realm in memory. Setting it clears `fileURL`.
+        /// The name of an in-memory Realm. Setting it clears `fileURL`.
         public var inMemoryIdentifier: String? {
             get { identifier }
             set {
@@ -44,33 +44,36 @@ extension Realm {
             }
         }
 
-        /// The 64 bytes with which the file is encrypted: AES-256-GCM, needs the package trait `Encryption`, which is
-        /// on by default. A file is encrypted from its making on. The same key opens it again; another one, or none,
-        /// throws `.invalidDatabase`. Misuse where it is not exactly 64 bytes long, or where the file is open in this
-        /// process with another key. A Realm in memory is never written anywhere and takes no notice of it.
+        /// The 64-byte key that encrypts the file with AES-256-GCM. Requires the package trait `Encryption`, which is
+        /// on by default. A file is encrypted from its creation. Opening it needs the same key; a different key, or
+        /// none, throws `.invalidDatabase`. It is a programmer error if the key is not exactly 64 bytes long, or if the
+        /// file is open in this process with a different key. An in-memory Realm is never written to disk and ignores
+        /// the key.
         ///
-        /// The configuration keeps these bytes as you gave them; what the database derives from them is wiped when
+        /// The configuration keeps these bytes as given; the keys that the database derives from them are wiped when
         /// the last Realm of the file is closed.
         public var encryptionKey: Data?
-        /// True where nothing may be written. The file must exist, or its `seedFilePath`, and be of this `schemaVersion`.
-        /// Other processes may write to it meanwhile: the Realm shows the version that was the newest when it was opened,
-        /// and keeps it, which takes space in the file until it is closed. Read permission for the file is enough.
+        /// True if the file must not be written to. The file, or its `seedFilePath`, must exist and have this
+        /// `schemaVersion`. Other processes may write to the file in the meantime: the Realm shows the version that was
+        /// newest when it was opened, and pins it, which takes space in the file until the Realm is closed. Read
+        /// permission for the file is sufficient.
         public var readOnly: Bool
-        /// The version of the schema; a file never goes back to a lower one.
+        /// The schema version of the classes; a file never returns to a lower version.
         public var schemaVersion: UInt64
-        /// Brings a file of an older schema version up to date.
+        /// Migrates a file that has an older schema version.
         public var migrationBlock: MigrationBlock?
-        /// True where a file of another schema version, or with differences that need one, is emptied as it is opened:
-        /// all objects go, in one transaction, and their space is used again. Opening throws `.alreadyOpen` where the
-        /// process has that file open already. Misuse together with `readOnly`.
+        /// True if a file is emptied when it is opened with a different schema version or with classes that would need
+        /// a migration: all objects are deleted in one transaction, and their space is reused. Opening throws
+        /// `.alreadyOpen` if the process already has the file open. It is a programmer error to combine this with
+        /// `readOnly`.
         public var deleteRealmIfMigrationNeeded: Bool
-        /// Asked at the first opening of the file in the process whether it is to be compacted.
+        /// Called when the process first opens the file; returns true to compact it.
         public var shouldCompactOnLaunch: (@Sendable (_ totalBytes: Int, _ usedBytes: Int) -> Bool)?
         /// The classes of the schema; nil for all subclasses of `Object` in the process.
         public var objectTypes: [ObjectBase.Type]?
-        /// A file that is copied to `fileURL` where there is none, also with `readOnly`.
+        /// A file that is copied to `fileURL` if no file exists there, also with `readOnly`.
         public var seedFilePath: URL?
-        /// How many versions may be alive at a time before a write fails.
+        /// The maximum number of versions that may be alive at once; a write fails if there are more.
         public var maximumNumberOfActiveVersions: UInt?
         /// See `durability`.
         var storedDurability = Durability.full
@@ -79,7 +82,7 @@ extension Realm {
         /// See `busyTimeout`.
         var storedBusyTimeout: TimeInterval?
 
-        /// Makes a configuration; where both are given the identifier wins over the file.
+        /// Creates a configuration; if both a file and an identifier are given, the identifier takes precedence.
         public init(
             fileURL: URL? = DefaultFile.url,
             inMemoryIdentifier: String? = nil,
@@ -111,7 +114,7 @@ extension Realm.Configuration {
 }
 
 extension Realm.Configuration: Equatable {
-    /// Compares the place, the key, `readOnly` and the schema version.
+    /// Compares the file or identifier, the key, `readOnly` and the schema version.
     public static func == (left: Self, right: Self) -> Bool {
         left.fileURL == right.fileURL && left.inMemoryIdentifier == right.inMemoryIdentifier
             && left.encryptionKey == right.encryptionKey && left.readOnly == right.readOnly
@@ -120,7 +123,7 @@ extension Realm.Configuration: Equatable {
 }
 
 extension Realm.Configuration: CustomStringConvertible {
-    /// One line a setting. The bytes of the key are not shown.
+    /// One setting per line. The bytes of the key are not shown.
     public var description: String {
         let none = "(null)"
         let lines: [(String, String)] = [
@@ -140,9 +143,9 @@ extension Realm.Configuration: CustomStringConvertible {
 }
 
 extension Realm.Configuration {
-    /// Where `default.realm` lies: `$XDG_DATA_HOME`, or `~/.local/share`, then the program's name.
+    /// The location of `default.realm`: `$XDG_DATA_HOME`, or `~/.local/share`, then the name of the program.
     public enum DefaultFile {
-        /// The file of a configuration that names none. Its folder is made when it is first opened.
+        /// The default file of a configuration. Its folder is created when the file is first opened.
         public static var url: URL {
             folder(
                 environment: ProcessInfo.processInfo.environment, home: NSHomeDirectory(),
@@ -153,7 +156,7 @@ extension Realm.Configuration {
 
         static let name = "default.realm"
 
-        /// The rule itself. A relative `XDG_DATA_HOME` is ignored, as the XDG specification demands.
+        /// Computes the folder. A relative `XDG_DATA_HOME` is ignored, as the XDG specification requires.
         static func folder(environment: [String: String], home: @autoclosure () -> String, program: String) -> URL {
             let data: URL
             if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {

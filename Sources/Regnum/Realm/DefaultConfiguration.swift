@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default configuration: one for the process, or one for a task and its children, which a test kit sets.
+// The default configuration: one for the process, or one for a task and its child tasks, set by a test kit.
 
 internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// A default configuration, and the in-memory data that it keeps alive while it names it.
+/// A default configuration, and the in-memory data that it keeps alive as long as it names it.
 package final class DefaultConfiguration: Sendable {
-    /// That of the process.
+    /// The default configuration of the process.
     package static let shared = DefaultConfiguration()
-    /// Stands for that of the process in a task and its child tasks; nil outside of tests.
+    /// Replaces the default of the process within a task and its child tasks; nil outside tests.
     @TaskLocal package static var scoped: DefaultConfiguration?
 
     static var current: DefaultConfiguration { scoped ?? shared }
 
-    /// Told of each use of the configuration of the process, before a read and after a write.
+    /// Called at each use of the process's configuration: before a read and after a write.
     private struct Watcher: Sendable {
-        // A struct: a function that is read from a lock through `inout` is wrapped once more at each reading.
+        // A struct, because a function read from a lock through `inout` gets another wrapper at each read.
         let call: @Sendable (_ isWrite: Bool) -> Void
     }
     private static let watcher = Lock<Watcher?>(nil)
     private static let isWatched = Atomic(false)
 
-    /// Sets the watcher; there is one for the process.
+    /// Sets the watcher; the process has only one.
     package static func watch(_ body: @escaping @Sendable (_ isWrite: Bool) -> Void) {
         watcher.withLock { $0 = Watcher(call: body) }
         isWatched.store(true, ordering: .releasing)
@@ -30,13 +30,13 @@ package final class DefaultConfiguration: Sendable {
 
     private func tell(isWrite: Bool) {
         guard self === Self.shared, Self.isWatched.load(ordering: .acquiring) else { return }
-        // Called after the lock is given back: it may use the configuration itself.
+        // Called after the lock is released: the watcher may use the configuration itself.
         Self.watcher.withLock { $0 }?.call(isWrite)
     }
 
     private struct State {
         var configuration: Realm.Configuration?
-        /// The database under the identifier that `configuration` names, once it was opened.
+        /// The database of the identifier that `configuration` names, once it has been opened.
         var kept: Database?
     }
     private let state: Lock<State>
@@ -52,9 +52,9 @@ package final class DefaultConfiguration: Sendable {
             return Realm.Configuration()
         }
         set {
-            // What is open already is kept from now on.
+            // A database that is already open is kept from now on.
             let open = newValue.inMemoryIdentifier.flatMap { Database.openedInMemory(identifier: $0) }
-            // Freed after the lock is given back.
+            // Freed after the lock is released.
             let old = state.withLock { state -> Database? in
                 let same = state.configuration?.inMemoryIdentifier == newValue.inMemoryIdentifier
                 state.configuration = newValue
@@ -67,7 +67,7 @@ package final class DefaultConfiguration: Sendable {
         }
     }
 
-    /// Keeps the data of an in-memory Realm while the default configuration names it.
+    /// Keeps the data of an in-memory Realm alive while the default configuration names it.
     func keep(_ database: Database, identifier: String) {
         state.withLock { state in
             if state.configuration?.inMemoryIdentifier == identifier { state.kept = database }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a commit waits for, as programs choose it.
+// The durability levels of a commit.
 
 public import Foundation
 internal import RegnumEngine
 
-/// What a write to a file has achieved when it returns. Every level is atomic: after a power loss a write is there as a
-/// whole, with all before it, or not at all. No level loses anything when a process ends or is killed.
+/// What is guaranteed when a write to a file returns. Every level is atomic: after a power loss, a write is present as
+/// a whole, together with all earlier ones, or not at all. No level loses data when a process ends or is killed.
 public enum Durability: Sendable, Hashable {
-    /// As `full`, with a second wait for the medium, so that nothing rests on a checksum.
+    /// As `full`, with a second sync, so that durability does not depend on a checksum.
     case paranoid
-    /// The write is on the medium. Writes of several threads share one wait. The default.
+    /// The write is on stable storage. Writes of several threads share one sync. The default.
     case full
-    /// The write is visible to all, and on the medium within about a second, when the last Realm of the file in the
-    /// process is closed, or with the next `full` write of anybody. A power loss may take back the last second's
-    /// writes; where the process is killed within that second, those that the system has not yet written by itself.
-    /// Many times faster than `full` for small writes.
+    /// The write is visible to all. It reaches stable storage within about a second, when the last Realm of the file in
+    /// the process is closed, or with the next `full` write of any thread or process. A power loss may undo the writes
+    /// of the last second. If the process is killed within that second, a later power loss may also undo the writes
+    /// that the operating system has not yet written on its own. Many times faster than `full` for small writes.
     case relaxed
 
     var level: CommitDurability {
@@ -26,14 +26,14 @@ public enum Durability: Sendable, Hashable {
     }
 }
 
-/// What Regnum adds to `Realm.Configuration`. Members of a program's own with the same names win.
+/// Additions of Regnum to `Realm.Configuration`. A program's own members of the same names take precedence.
 public protocol ConfigurationCare {}
 
 extension Realm.Configuration: ConfigurationCare {}
 
 extension ConfigurationCare where Self == Realm.Configuration {
-    /// What the writes of the Realm wait for; `full` unless set. Without meaning for Realms in memory. Realms of one
-    /// file may differ in it: the one that was opened first on a thread or queue decides there.
+    /// The durability of this Realm's writes; `full` by default. Has no effect on in-memory Realms. Realms of one file
+    /// may use different levels; on a given thread or queue, the Realm that was opened first decides.
     public var durability: Durability {
         get {
             let configuration: Realm.Configuration = self
@@ -46,11 +46,13 @@ extension ConfigurationCare where Self == Realm.Configuration {
         }
     }
 
-    /// How long an opening and a write wait for other processes and threads, in seconds, before they throw `Realm.Error`
-    /// with the reason `.busy`, which names who was waited for. Nil, the default: an opening waits 30 seconds, and a write
-    /// as long as it takes, as in RealmSwift. `beginWrite()`, which cannot throw, ends the program after that time, so
-    /// programs that set a limit write with `write`. The first Realm of a file in the process decides. Without meaning for
-    /// Realms in memory.
+    /// How long opening and writing wait for other processes and threads, in seconds, before they throw `Realm.Error`
+    /// with the reason `.busy`; the error names the thread or process waited for.
+    ///
+    /// Nil, the default: opening waits 30 seconds, and a write waits as long as necessary, as in RealmSwift.
+    /// `beginWrite()`, which cannot throw, ends the program when the time is up; programs that set a limit should
+    /// therefore write with `write`. The first Realm of a file in the process decides. Has no effect on in-memory
+    /// Realms.
     public var busyTimeout: TimeInterval? {
         get {
             let configuration: Realm.Configuration = self

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the blocks of a file are compared with their checksums, as programs choose it.
+// When the blocks of a file are verified against their checksums.
 
 internal import RegnumEngine
 
-/// When a file is proved to be whole. Damage that a property, a collection or a query meets ends the program, because
-/// those calls cannot throw; a proof finds it before. See `Documentation/Damage.md`.
+/// When a file is verified. Damage that a property, a collection or a query encounters ends the program, because those
+/// calls cannot throw; verification finds it earlier. See `Documentation/Damage.md`.
 public enum FileVerification: Sendable, Hashable {
-    /// Opening compares every block of the newest version, and throws `.invalidDatabase` where one is damaged. It reads
-    /// the file once in a process, at some GB a second from memory, else as fast as the disk reads.
+    /// Opening verifies every block of the newest version, and throws `.invalidDatabase` if one is damaged. The file is
+    /// read once in a process: at some GB a second from memory, otherwise at the speed of the disk.
     case atOpening
-    /// Opening returns as with `onFirstUse`, and a thread then compares every block, a quarter of its time, while a Realm
-    /// of the file is open in the process. Damage goes to the logger and to `Realm.onDamage`, and the program goes on;
-    /// opening the file again with `atOpening` or `inBackground` throws then.
+    /// Opening returns as with `onFirstUse`. A thread then verifies every block, using a quarter of its time, while a
+    /// Realm of the file is open in the process. Damage is reported to the logger and to `Realm.onDamage`, and the
+    /// program continues; opening the file again with `atOpening` or `inBackground` then throws.
     case inBackground
-    /// Each block is compared when it is first read in the process. Files of up to 16 MiB are read whole when they are
+    /// Each block is verified when the process first reads it. Files of up to 16 MiB are read whole when they are
     /// opened, as with `atOpening`. The default.
     case onFirstUse
 }
 
 extension ConfigurationCare where Self == Realm.Configuration {
-    /// When the file is proved to be whole; `onFirstUse` unless set. Without meaning for Realms in memory. Realms of one
-    /// file may differ in it; the file is proved once in a process. An encrypted file is decrypted into memory as far
-    /// as it is proved.
+    /// When the file is verified; `onFirstUse` by default. Has no effect on in-memory Realms. Realms of one file may
+    /// use different settings; the file is verified once in a process. The verified part of an encrypted file is
+    /// decrypted into memory.
     public var verify: FileVerification {
         get {
             let configuration: Realm.Configuration = self
@@ -36,14 +36,14 @@ extension ConfigurationCare where Self == Realm.Configuration {
 }
 
 extension RealmSettings {
-    /// Proves the file as `configuration` says. Throws `Realm.Error`.
+    /// Verifies the file as `configuration` requires. Throws `Realm.Error`.
     func verify(_ configuration: Realm.Configuration) throws {
         do throws(EngineError) {
             switch configuration.storedVerification {
             case .onFirstUse: return
             case .atOpening: try database.prove()
             case .inBackground:
-                // Nil where it is done.
+                // Nil if the file is already verified.
                 proof = try database.proveInBackground { [name = place.name] error in
                     DamageHandler.report(Realm.Error(using: name, doing: "verify", error))
                 }

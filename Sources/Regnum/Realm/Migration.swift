@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a migration block gets: the objects as they were, the objects as they are to be.
+// The parameter of a migration block: the objects before the migration and after it.
 
 internal import RegnumEngine
 
-/// An object in a migration: its properties are known by name.
+/// An object in a migration. Its properties are accessed by name.
 public typealias MigrationObject = DynamicObject
 
-/// Called with an object as it was, nil where its class is new, and as it is to be, nil where its class is gone.
+/// Receives an object before the migration, nil if its class is new, and the same object after it, nil if its class has
+/// been removed.
 public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?, _ newObject: MigrationObject?) -> Void
 
-/// A file on its way from one schema to another. Good inside of the migration block, on the thread that runs it.
+/// A migration of a file from one schema to another. Valid within the migration block, on the thread that runs it.
 ///
-/// Everything that the block does is one write transaction: when it ends, primary keys are proved, and all of it is
-/// stored together with the new schema version. Whatever fails leaves the file as it was.
+/// Everything that the block does is part of one write transaction. When the block ends, primary keys are checked for
+/// duplicates, and all changes are stored together with the new schema version. If anything fails, the file is left
+/// unchanged.
 ///
 /// ```swift
 /// migration.enumerateObjects(ofType: "Person") { old, new in
@@ -20,9 +22,9 @@ public typealias MigrationObjectEnumerateBlock = (_ oldObject: MigrationObject?,
 /// }
 /// ```
 public final class Migration {
-    /// The classes as they are in the file: the names of properties are those of the columns.
+    /// The classes as stored in the file; properties have the names of their columns.
     public private(set) var oldSchema: Schema
-    /// The classes as they are declared; while steps run, by the names of columns.
+    /// The classes as declared; while steps run, properties have the names of their columns.
     public private(set) var newSchema: Schema
 
     let work: SchemaWork
@@ -33,14 +35,14 @@ public final class Migration {
     private var failure: (any Error)?
     private var hasBegun = false
     private var isOver = false
-    /// How often tables got other columns since.
+    /// The number of times that tables have had their columns changed.
     private var shapeCount = 0
 
-    /// Why the migration did not go through.
+    /// Why the migration failed.
     enum Failure: Error { case refused(String) }
 
-    /// `before` shows the version before; `settings` are those of the Realm, with the classes to be. Tables are changed
-    /// at the first use, as a list of steps may have other ideas first.
+    /// Creates a migration. `before` shows the version before it; `settings` are those of the Realm, with the new
+    /// classes. Tables are changed at the first use, because a list of steps may first migrate to other schemas.
     init(_ work: SchemaWork, before: Session, settings: RealmSettings) {
         self.work = work
         self.settings = settings
@@ -57,7 +59,7 @@ public final class Migration {
 
     private static func core(_ before: Session, _ settings: RealmSettings) -> (RealmCore, Schema) {
         let core = RealmCore(session: before, isReadOnly: true, isFrozen: true)
-        // Frozen ones ask at each use whether they are still open; this one is told when the migration ends.
+        // Frozen Realms check at each use whether they are still open; this one is retired when the migration ends.
         before.state.pointee.owner = currentThreadWord()
         core.configurationBox = RealmSettings(
             configuration: settings.configuration, place: settings.place, database: settings.database,
@@ -65,14 +67,15 @@ public final class Migration {
         return (core, Schema(before.tables.map { ClassSchema.dynamic($0.definition, known: nil, in: before) }))
     }
 
-    /// Before the first use: steps have brought the file to another version, which `before` shows.
+    /// Starts from another version, which `before` shows, because steps have migrated the file to it. Only before the
+    /// first use.
     func start(from before: Session) {
         precondition(!hasBegun)
         old.retireForGood()
         (old, oldSchema) = Self.core(before, settings)
     }
 
-    /// Brings the tables to the classes. True while there is something to be done.
+    /// Adapts the tables to the classes at the first use. True if the migration has not failed.
     private func ready() -> Bool {
         check()
         if !hasBegun, failure == nil {
@@ -86,14 +89,15 @@ public final class Migration {
         return failure == nil
     }
 
-    /// Steps go by columns, and classes of a text have no types: both are reached by name alone.
+    /// Steps work on columns, and classes from a schema text have no types: both are accessed by name only.
     private func bindClasses() {
         if work.goesByColumns { return }
         new.bind(settings.schema.classes.filter { $0.type != DynamicObject.self })
     }
 
-    /// Runs `body` with the new objects as files know them: by the names of columns, without the defaults, numbers and
-    /// types of classes. So it means the same with the classes of today and with those of a text.
+    /// Runs `body` with the new objects as files describe them: by column names, without the defaults, automatic
+    /// numbers and types of classes. It therefore means the same with the current classes and with those of a schema
+    /// text.
     func goingByColumns(_ body: () -> Void) {
         goByColumns(true)
         body()
@@ -102,7 +106,7 @@ public final class Migration {
 
     private func goByColumns(_ does: Bool) {
         let declared = Schema(settings.schema.classes)
-        // What the classes will be to the next step, should there be one some day.
+        // The classes as the next step would see them, if one is ever added.
         newSchema = does ? (try? Schema.golden(declared.goldenText)) ?? declared : declared
         work.goesByColumns = does
         if !hasBegun || failure is EngineError { return }
@@ -111,7 +115,7 @@ public final class Migration {
         shapeCount += 1
     }
 
-    /// After the block. Throws what went wrong in it.
+    /// Ends the migration after its block. Throws the first error of the block.
     func end() throws {
         if !isOver { _ = ready() }
         isOver = true
@@ -130,19 +134,20 @@ public final class Migration {
         if let words, failure == nil { failure = Failure.refused(words) }
     }
 
-    /// The migration cannot go on, for the reason given.
+    /// Fails the migration for the given reason.
     func refuse(_ words: String) { note(words) }
 
-    /// True once something was changed.
+    /// True once something has been changed.
     var isUnderWay: Bool { hasBegun }
-    /// True once it is certain that the migration fails.
+    /// True once the migration is certain to fail.
     var hasFailed: Bool { failure != nil }
 
     // MARK: Objects
 
-    /// Calls `block` with each object of a class that was in the file before, in the order of their making: as it was,
-    /// by the names of columns, and as it is to be, by the names of properties. Of a class that is new, with each
-    /// object made so far. Objects deleted meanwhile are left out; objects made meanwhile are not visited. O(n).
+    /// Calls `block` with each object of a class that was in the file before the migration, in the order of creation:
+    /// with the old object, by column names, and the new one, by property names. For a new class, calls it with each
+    /// object created so far. Skips objects that are deleted in the meantime; does not visit objects that are created
+    /// in the meantime. O(n).
     public func enumerateObjects(ofType typeName: String, _ block: MigrationObjectEnumerateBlock) {
         guard ready() else { return }
         let isDeclared = newSchema[typeName] != nil
@@ -197,7 +202,7 @@ public final class Migration {
         }
     }
 
-    /// The table of the file before: of the same name, or that which has been renamed to it.
+    /// The table in the file before the migration: the one of that name, or the one that has been renamed to it.
     private func oldTable(_ typeName: String) -> Table? {
         if let table = new.session.table(named: typeName), let before = old.session.table(table.definition.key) {
             return before
@@ -205,7 +210,7 @@ public final class Migration {
         return old.session.table(named: typeName)
     }
 
-    /// The table as it is to be; nil where no class stands for it.
+    /// The table in its new form; nil if no class corresponds to it.
     private func newTable(_ key: TableKey) -> Table? {
         guard let table = new.session.table(key), newSchema[table.definition.name] != nil else { return nil }
         return table
@@ -215,24 +220,25 @@ public final class Migration {
         unsafeDowncast(binding.makeAccessor(key), to: DynamicObject.self)
     }
 
-    /// Makes an object from a dictionary, an array in the order of the properties, or another object. Misuse for a
-    /// class that is not declared, and for values that do not fit.
+    /// Creates an object from a dictionary, an array in the order of the properties, or another object. It is a
+    /// programmer error if the class is not declared or the values do not fit.
     @discardableResult
     public func create(_ typeName: String, value: Any = [:] as [String: Any]) -> MigrationObject {
-        // An object must be made even of a migration that was given up; where tables could not be changed there is none.
+        // An object must be returned even if the migration has failed; if the tables could not be changed, there is
+        // none.
         if !ready(), let error = failure as? EngineError { misuse(error) }
         if newSchema[typeName] == nil { new.refuseClass(typeName) }
         return Realm(core: new).dynamicCreate(typeName, value: value)
     }
 
-    /// Deletes an object as it is to be. Misuse for one as it was.
+    /// Deletes a new object. Passing an old object is a programmer error.
     public func delete(_ object: MigrationObject) {
         _ = ready()
         new.delete(object)
     }
 
-    /// Deletes all objects of a class; where it is not declared any more, its table too. False where the file has no
-    /// such class.
+    /// Deletes all objects of a class, and its table if the class is no longer declared. Returns false if the file has
+    /// no such class.
     @discardableResult
     public func deleteData(forType typeName: String) -> Bool {
         guard ready(), let table = new.session.table(named: typeName) else { return false }
@@ -240,7 +246,7 @@ public final class Migration {
         engine { () throws(EngineError) in
             if newSchema[typeName] == nil {
                 if session.isTarget(table.definition.key) {
-                    // The columns whose links lead there go when the block has ended, and the table behind them.
+                    // The columns that link to it are dropped when the block has ended, and then the table.
                     try table.deleteAllPlainly()
                     work.remove(table.definition.key)
                 } else {
@@ -256,9 +262,9 @@ public final class Migration {
 
     // MARK: Renaming
 
-    /// Gives the values of one property to another. Objects as they are to be that were taken before are invalid
-    /// afterwards. What stands against it fails the migration when the block has ended: opening throws, and the file
-    /// stays as it was.
+    /// Moves the values of one property to another. New objects obtained before the call are invalid afterwards. If the
+    /// rename is not possible, the migration fails when the block has ended: opening throws, and the file is left
+    /// unchanged.
     ///
     /// - Parameters:
     ///   - typeName: the name of the class.
@@ -272,27 +278,27 @@ public final class Migration {
         reshaped()
     }
 
-    /// As the member of `MigrationAdditions`.
+    /// Implements `MigrationAdditions.renameClass(from:to:)`.
     func rename(class oldName: String, to newName: String) {
         guard ready() else { return }
         engine { () throws(EngineError) in note(try work.renameClass(from: oldName, to: newName)) }
         reshaped()
     }
 
-    /// As the member of `MigrationAdditions`.
+    /// Implements `MigrationAdditions.abort(_:)`.
     func fail(_ error: any Error) {
         check()
         if failure == nil { failure = error }
     }
 
-    /// Tables have other columns now.
+    /// Called when tables have got different columns.
     private func reshaped() {
         new.retireAccessors()
         shapeCount += 1
     }
 }
 
-/// The accessor that a block is given for one object after the other: a new one only where the block has kept it.
+/// Reuses one accessor for successive objects; creates a new one only if the block has kept the last.
 private struct PassingAccessor {
     private var object: MigrationObject?
     private var binding: ClassBinding?
@@ -308,16 +314,17 @@ private struct PassingAccessor {
     }
 }
 
-/// What migrations can do beyond RealmSwift. A protocol, so that members of your own with these names win.
+/// Additions to RealmSwift's `Migration`. A protocol, so that a program's own members of the same names take
+/// precedence.
 public protocol MigrationAdditions: AnyObject {}
 
 extension Migration: MigrationAdditions {}
 
 extension MigrationAdditions {
-    /// Gives the objects of one class to another, with all links to them: what they have in common stays, the rest is
-    /// added and removed as in any migration. The old class must not be declared any more, and no object of the new
-    /// one exist; that the file has the new class without objects does not matter. What stands against it fails the
-    /// migration when the block has ended. O(1) but for indexes.
+    /// Moves the objects of one class to another, with all links to them. Properties that both classes have are kept;
+    /// the others are added and removed as in any migration. The old class must no longer be declared, and there must
+    /// be no objects of the new one; an empty table of the new class does not matter. If the rename is not possible,
+    /// the migration fails when the block has ended. O(1), except for indexes.
     ///
     /// ```swift
     /// migration.renameClass(from: "Car", to: "Vehicle")
@@ -326,6 +333,6 @@ extension MigrationAdditions {
         (self as? Migration)?.rename(class: oldName, to: newName)
     }
 
-    /// Gives the migration up: when the block has ended, opening throws `error` and the file is as it was.
+    /// Aborts the migration: when the block has ended, opening throws `error`, and the file is left unchanged.
     public func abort(_ error: any Error) { (self as? Migration)?.fail(error) }
 }

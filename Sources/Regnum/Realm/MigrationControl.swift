@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watching a long migration and calling it off, from another thread than the one that runs it.
+// Progress and cancellation of a long migration, from a thread other than the one that runs it.
 
 public import Foundation
 internal import RegnumEngine
 package import RegnumSystem
 internal import Synchronization
 
-/// How far a migration is. A value; any thread.
+/// The progress of a migration. A value; any thread.
 public struct MigrationProgress: Sendable, Equatable {
-    /// What is being done.
+    /// The phases of a migration.
     public enum Phase: Sendable {
-        /// The write transaction has begun; a backup is made where one is wanted.
+        /// The write transaction has begun; a backup is made if one is requested.
         case preparing
-        /// The block enumerates objects.
+        /// The block is enumerating objects.
         case objects
-        /// Whole tables are gone through, before, between or after what the block does: indexes are filled, nulls
-        /// become values, what hangs on dropped properties is freed, objects are embedded, keys are proved.
+        /// Whole tables are processed before, between or after the work of the block: indexes are built, nulls become
+        /// values, the storage of dropped properties is freed, objects are embedded, keys are checked.
         case building
-        /// The block has ended: what nothing wants any more is dropped, keys are proved.
+        /// The block has ended: columns and tables that are no longer needed are dropped, keys are checked.
         case finishing
-        /// Everything is written. From here on it cannot be cancelled.
+        /// Everything is being written. The migration can no longer be cancelled.
         case committing
     }
 
     public let phase: Phase
-    /// The class whose objects are enumerated, by the name given to `enumerateObjects`, or built, by the name that it
-    /// has in the file at that moment; nil in other phases.
+    /// The class whose objects are enumerated, under the name passed to `enumerateObjects`, or whose table is
+    /// processed, under the name that it has in the file at that moment; nil in other phases.
     public let className: String?
-    /// Objects that this enumeration or building is done with.
+    /// The number of objects that this enumeration or pass has processed.
     public let completed: Int
-    /// Objects of this enumeration or building.
+    /// The total number of objects of this enumeration or pass.
     public let total: Int
 
-    /// Of the objects of this enumeration or building those that are done, 0 to 1; 1 where there are none.
+    /// The fraction of objects processed, 0 to 1; 1 if there are none.
     public var fraction: Double { total == 0 ? 1 : Double(completed) / Double(total) }
 }
 
-/// Between who waits for a migration and who runs it. Any thread.
+/// Connects the thread that runs a migration with the code that waits for it. Any thread.
 final class MigrationControl: Sendable {
-    /// `running` becomes one of the others, which stay.
+    /// `running` changes to one of the others, which are final.
     private enum State {
         static let running: UInt8 = 0
         static let cancelled: UInt8 = 1
@@ -49,18 +49,18 @@ final class MigrationControl: Sendable {
 
     init(_ progress: (@Sendable (MigrationProgress) -> Void)? = nil) { self.progress = progress }
 
-    /// The migration throws `CancellationError` at the next opportunity. False, and of no effect, where its commit has
-    /// begun: then the file is migrated.
+    /// Cancels the migration, which then throws `CancellationError` at the next opportunity. Returns false, and has no
+    /// effect, if its commit has begun: the file is then migrated.
     @discardableResult
     func cancel() -> Bool { become(State.cancelled) }
 
-    /// The commit begins. False where the migration was cancelled before.
+    /// Marks the beginning of the commit. Returns false if the migration has been cancelled.
     func beginCommit() -> Bool { become(State.committing) }
 
     var isCancelled: Bool { state.load(ordering: .relaxed) == State.cancelled }
     var hasBegunCommit: Bool { state.load(ordering: .acquiring) == State.committing }
 
-    /// True where that is the state now.
+    /// Changes the state, if it is `running`. True if the state is then `wanted`.
     private func become(_ wanted: UInt8) -> Bool {
         let (isDone, before) = state.compareExchange(
             expected: State.running, desired: wanted, ordering: .acquiringAndReleasing)
@@ -74,14 +74,14 @@ final class MigrationControl: Sendable {
     }
 }
 
-/// One enumeration on its way: tells how far it is, and asks whether it goes on.
+/// Reports the progress of one enumeration, and checks whether the migration has been cancelled.
 struct EnumerationWatch {
     private let control: MigrationControl?
     private let className: String
     private let total: Int
-    /// Objects between two reports: a hundredth of all.
+    /// The number of objects between two reports: a hundredth of all.
     private let reportStep: Int
-    /// Objects between two looks at whether it goes on: not so many that cancelling would take long.
+    /// The number of objects between two checks for cancellation: small enough for a prompt reaction.
     private let lookStep: Int
     private var nextReport = 0
     private var nextLook = 0
@@ -95,8 +95,8 @@ struct EnumerationWatch {
         if control == nil { nextLook = .max }
     }
 
-    /// To be called with each number of objects that are done, in order, and with all of them. False where the
-    /// migration was cancelled.
+    /// Call with each number of processed objects in ascending order, and finally with the total. Returns false if the
+    /// migration has been cancelled.
     mutating func goesOn(_ completed: Int) -> Bool {
         if completed < nextLook, completed < total { return true }
         guard let control else { return true }
@@ -109,17 +109,17 @@ struct EnumerationWatch {
     }
 }
 
-/// What a migration does to whole tables besides its block: tells how far that is, at most 101 times for each pass over
-/// a table, of which an index, a property or a check may take several, and asks whether it goes on. Confined to the
-/// migration.
+/// Reports the progress of a migration's work on whole tables, outside its block: at most 101 times for each pass over
+/// a table. An index, a property or a check may take several passes. Also checks whether the migration has been
+/// cancelled. Confined to the migration.
 final class BuildingWatch {
     private let control: MigrationControl
-    /// Hundredths that were told of the work under way.
+    /// The hundredths of the current pass that have been reported.
     private var told = -1
 
     init(_ control: MigrationControl) { self.control = control }
 
-    /// To be called with 0 first. False where the migration was cancelled.
+    /// Call with 0 first. Returns false if the migration has been cancelled.
     func goesOn(_ table: String, _ completed: Int, _ total: Int) -> Bool {
         if completed == 0 { told = -1 }
         let hundredths = total == 0 ? 100 : completed * 100 / total
@@ -131,50 +131,53 @@ final class BuildingWatch {
     }
 }
 
-/// What a configuration carries besides RealmSwift's settings.
+/// Settings of a configuration that RealmSwift does not have.
 package struct MigrationExtras: Sendable {
     var backsUp = false
     var control: MigrationControl?
-    /// How much memory writes may take before they write ahead; nil for the usual. Tests have less.
+    /// The memory that writes may take before they spill; nil for the default. Tests set less.
     var spillLimits: SpillLimits?
-    /// Where the file lies; nil for the system's files. Tests have others that fail and crash on demand.
+    /// The file system of the file; nil for the operating system's. Tests set one that fails and crashes on demand.
     package var fileSystem: (any FileSystem)?
 }
 
-/// What Regnum adds to `Realm.Configuration`. Members of your own with these names win.
+/// Additions of Regnum to `Realm.Configuration`. A program's own members of the same names take precedence.
 public protocol MigrationSettings {}
 
 extension Realm.Configuration: MigrationSettings {}
 
 extension MigrationSettings where Self == Realm.Configuration {
-    /// True where a copy of the file is made beside it before it is migrated, in the time and space of a copy. The copy
-    /// goes when the file is next opened to write, here or elsewhere, whether this is set there or not, and nothing is
-    /// to be migrated: not while a Realm from the migration is open. A migration that fails leaves none.
-    /// `Realm.migrationBackup(for:)` tells where it is. False unless set; of no effect in memory.
+    /// True if the file is copied before it is migrated, which takes the time and space of a copy. The copy is stored
+    /// beside the file. It is deleted when the file is next opened for writing without anything to migrate, by any
+    /// process and whatever its setting, but not while a Realm from the migration is open. A migration that fails
+    /// before its commit leaves no copy. `Realm.migrationBackup(for:)` returns the copy's location. False by default;
+    /// has no effect in memory.
     public var backsUpBeforeMigration: Bool {
         get { self.extras.backsUp }
         set { self.extras.backsUp = newValue }
     }
 }
 
-/// A copy of the file as it was before a migration.
+/// A copy of a file from before a migration.
 struct MigrationBackup {
     let path: String
     let files: any FileSystem
     private struct Weak: Sendable { weak var database: Database? }
-    /// What migrated the files of this process: they have to be opened anew, and well, before their backups go.
+    /// The databases that have migrated files in this process: a file must be opened again, successfully, before its
+    /// backup is deleted.
     private static let migrated = Lock<[String: Weak]>([:])
 
     static func path(of file: String) -> String { file + ".before-migration" }
 
-    /// In the write of the migration. Nil where none is wanted. Throws `EngineError`, of a full disk for example.
+    /// Makes the copy within the write of the migration. Returns nil if no copy is requested. Throws `EngineError`, for
+    /// example if the disk is full.
     static func make(
         of session: Session, _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place
     ) throws -> MigrationBackup? {
         guard configuration.extras.backsUp, case .file(let file) = place else { return nil }
         let path = path(of: file)
         let files = configuration.files
-        // One of an attempt that was killed is replaced: it says the same, the file was never changed.
+        // Replaces the copy of an attempt that was killed: it has the same content, because the file was never changed.
         try session.writeCopy(to: path, in: files, key: configuration.engineKey, replacing: true)
         migrated.withLock { $0[file] = Weak(database: session.database) }
         return MigrationBackup(path: path, files: files)
@@ -182,9 +185,9 @@ struct MigrationBackup {
 
     func remove() { try? files.remove(path) }
 
-    /// Nothing was to be migrated to `version`: the file is well without its backup, also where the program does not
-    /// make any more of them. One of the same version belongs to a migration that another process, of a newer program,
-    /// is about to do. Asks the file system once where there is none.
+    /// Deletes the copy after an opening that had nothing to migrate to `version`: the file no longer needs it, even if
+    /// the program no longer makes copies. A copy of the same version belongs to a migration that another process,
+    /// running a newer program, is about to do. Costs one call of the file system if there is no copy.
     static func removeAfterGoodOpening(
         _ configuration: Realm.Configuration, _ place: Realm.Configuration.Place, version: UInt64
     ) {
@@ -194,14 +197,14 @@ struct MigrationBackup {
         guard let found = backup.status, let older = backup.schemaVersion(configuration), older < version else {
             return
         }
-        // Another process, of a newer program still, may have put its own backup in the place meanwhile.
+        // Another process, running a still newer program, may have put its own copy there in the meantime.
         if backup.status == found { backup.remove() }
     }
 
-    /// Nil where there is none.
+    /// Nil if there is no copy.
     private var status: FileStatus? { try? files.status(path) }
 
-    /// Nil where it cannot be read.
+    /// Nil if the copy cannot be read.
     private func schemaVersion(_ configuration: Realm.Configuration) -> UInt64? {
         try? Database.openToRead(path: path, fileSystem: files, encryptionKey: configuration.engineKey)
             .makeSession().schemaVersion
@@ -209,18 +212,18 @@ struct MigrationBackup {
 }
 
 extension RealmCare where Self == Realm {
-    /// The copy of the configuration's file from before its last migration, as `backsUpBeforeMigration` has made it;
-    /// nil where there is none. To go back, close all Realms of the file and put the copy in its place.
+    /// The copy of the configuration's file from before its last migration, made if `backsUpBeforeMigration` is set;
+    /// nil if there is none. To go back, close all Realms of the file and replace it with the copy.
     public static func migrationBackup(for configuration: Realm.Configuration) -> URL? {
         guard let file = configuration.fileURL?.standardizedFileURL.path else { return nil }
         let path = MigrationBackup.path(of: file)
         return FileManager.default.fileExists(atPath: path) ? URL(fileURLWithPath: path) : nil
     }
 
-    /// As `performMigration(for:)`, telling `progress` how far it is: at most 101 times for each enumeration and for
-    /// each pass over a table, on the thread that migrates, inside of the write transaction. An index, a property or a
-    /// check may take several passes, each from 0 on: the nulls of a property are found in one and replaced in another.
-    /// It is not called where nothing is to be migrated.
+    /// As `performMigration(for:)`, reporting to `progress` how far it is: at most 101 times for each enumeration and
+    /// for each pass over a table, on the migrating thread, within the write transaction. An index, a property or a
+    /// check may take several passes, each starting at 0; for example, one pass finds the nulls of a property and
+    /// another replaces them. `progress` is not called if there is nothing to migrate.
     public static func performMigration(
         for configuration: Realm.Configuration = .defaultConfiguration,
         progress: @escaping @Sendable (MigrationProgress) -> Void
@@ -230,11 +233,13 @@ extension RealmCare where Self == Realm {
         try Realm.performMigration(for: watched)
     }
 
-    /// As `open(configuration:)`, telling `progress` how far a migration is, on the thread that migrates. Cancelling
-    /// the task stops the migration: `CancellationError` is thrown, and the file is as it was. It is asked for within
-    /// enumerations and wherever the migration goes through a table, every few thousand objects; not while what was
-    /// collected for a new index is sorted and stored, at the end of its table, O(n log n). Once the migration commits,
-    /// cancelling has no effect: the file is migrated, and the Realm is opened.
+    /// As `open(configuration:)`, reporting the progress of a migration to `progress`, on the migrating thread.
+    ///
+    /// Cancelling the task stops the migration: `CancellationError` is thrown, and the file is left unchanged.
+    /// Cancellation is checked every few thousand objects, within enumerations and wherever the migration passes over a
+    /// table. It is not checked while the entries of a new index are sorted and stored at the end of the pass over its
+    /// table, O(n log n). Once the migration commits, cancelling has no effect: the file is migrated, and the Realm is
+    /// opened.
     public static func open(
         configuration: Realm.Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         fileID: StaticString = #fileID, line: UInt = #line, progress: @escaping @Sendable (MigrationProgress) -> Void

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many objects a difference between a file and its classes affects, counted in the file as it is: what would become
-// of them if no migration block saw to it.
+// Counts the objects that a difference between a file and its classes affects. Counts in the file as it is, as if no
+// migration block handled the difference.
 
 internal import RegnumEngine
 
-/// Counts in one table. Each count goes through the table once, that of owners also through all tables that come to be
-/// embedded.
+/// Counts objects of one table. Each count passes over the table once; the count of owners also passes over all tables
+/// that become embedded.
 struct MigrationEffects {
     let schema: ClassSchema
     let table: Table
@@ -13,7 +13,7 @@ struct MigrationEffects {
     /// All classes of the Realm.
     let classes: [ClassSchema]
 
-    /// Objects that are affected, and those of them that lose a value or go.
+    /// The number of affected objects, and how many of them lose a value or are deleted.
     typealias Count = (affected: Int, lost: Int)
 
     func count(_ effect: SchemaDifference.Effect) throws(EngineError) -> Count {
@@ -41,8 +41,8 @@ struct MigrationEffects {
 
     // MARK: Values
 
-    /// True where the object has something else there than one that nobody has given a value: where null is none, null;
-    /// else zero or empty.
+    /// True if the object's value differs from that of a property never set: null, or zero or empty if the column
+    /// cannot be null. True for a collection with elements.
     private func holdsValue(_ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
         let definition = table.definition.columns[column]
         if definition.collection != .none { return try table.elementCount(column, location) > 0 }
@@ -51,7 +51,7 @@ struct MigrationEffects {
         return try table.value(column, at: location) != unwritten
     }
 
-    /// True where the value, or an element, is null.
+    /// True if the value, or an element, is null.
     private func holdsNull(_ column: Int, _ location: RowLocation) throws(EngineError) -> Bool {
         if table.definition.columns[column].collection == .none {
             return location.group.columns[column].isNull(location.row)
@@ -66,8 +66,9 @@ struct MigrationEffects {
 
     // MARK: Owners
 
-    /// Of a class that comes to be embedded: objects without a link to them go, those with several are copied. Links
-    /// from objects that go themselves do not count, of this class and of others that come to be embedded with it.
+    /// Counts for a class that becomes embedded: objects without a link to them are deleted, those with several links
+    /// are copied. Links from objects that are deleted themselves do not count, whether of this class or of others that
+    /// become embedded with it.
     private func owners() throws(EngineError) -> Count {
         let going = try goingObjects()
         let origins = self.origins(of: table)
@@ -84,11 +85,11 @@ struct MigrationEffects {
         return (without + shared, without)
     }
 
-    /// What goes because classes come to be embedded: how many objects of each table; and how many links the objects
-    /// lose to which those lead.
+    /// The objects that are deleted because classes become embedded: their number by table, and the number of links
+    /// that the targets of their links lose.
     private typealias Going = (counts: [TableKey: Int], lostLinks: [RowKey: Int])
 
-    /// Goes through all tables that come to be embedded once, and through what goes.
+    /// Passes once over all tables that become embedded, and over the objects that are deleted.
     private func goingObjects() throws(EngineError) -> Going {
         var embedded: [TableKey: (table: Table, origins: [Origin])] = [:]
         for schema in classes where schema.isEmbedded {
@@ -130,10 +131,10 @@ struct MigrationEffects {
         return going
     }
 
-    /// A property with links.
+    /// A link property.
     private typealias Origin = (table: Table, column: Int)
 
-    /// Those whose links to the table the classes keep.
+    /// The properties whose links to the table the classes keep.
     private func origins(of table: Table) -> [Origin] {
         var origins: [Origin] = []
         for origin in session.tables {
@@ -144,7 +145,7 @@ struct MigrationEffects {
         return origins
     }
 
-    /// `enough` or more where there are so many.
+    /// The number of links to an object; stops counting once there are `enough`.
     private func linkCount(
         to key: ObjectKey, in table: Table, from origins: [Origin], upTo enough: Int
     ) throws(EngineError) -> Int {
@@ -155,7 +156,7 @@ struct MigrationEffects {
         return links
     }
 
-    /// True for links to the table that the classes keep. Those in values of any type own nothing.
+    /// True for links to the table that the classes keep. Links in values of any type own nothing.
     private func leads(_ origin: Table, _ place: Int, to table: Table) -> Bool {
         let column = origin.definition.columns[place]
         guard column.type == .link, column.target == table.definition.key else { return false }
@@ -167,7 +168,7 @@ struct MigrationEffects {
         schema.properties.first { $0.columnName == columnName && !$0.isComputed }?.newColumn
     }
 
-    /// True where the values of the column stay.
+    /// True if the values of the column are kept.
     private func keeps(_ column: ColumnDefinition, _ wanted: NewColumn) -> Bool {
         let target = column.target.flatMap { session.table($0)?.definition.name }
         return !column.isHidden && column.type == wanted.type && column.collection == wanted.collection
@@ -176,8 +177,8 @@ struct MigrationEffects {
 
     // MARK: Equal values
 
-    /// The primary key and the unique constraints that would not hold, each as a sentence with the number of objects
-    /// that are like another one. Those that the file keeps already are not looked at. O(n) memory.
+    /// The primary key and the unique constraints that would be violated, each as a sentence with the number of objects
+    /// that equal another one. Skips those that the file already enforces. O(n) memory.
     func conflicts() throws(EngineError) -> [(text: String, count: Int)] {
         var found: [(text: String, count: Int)] = []
         let definition = table.definition
@@ -199,11 +200,11 @@ struct MigrationEffects {
 
     /// A property of a key or constraint.
     private struct Part {
-        /// Whose values stay; nil where the property begins anew.
+        /// The column whose values are kept; nil if the property starts without values.
         let column: Int?
-        /// What stands in place of null, and in all objects where the property begins anew.
+        /// Replaces null; the value of all objects if the property starts without values.
         let empty: Value
-        /// True where each value is what it was.
+        /// True if no value changes.
         let isSame: Bool
     }
 
@@ -217,7 +218,7 @@ struct MigrationEffects {
             column: place, empty: mayBeNull ? .null : .zero(wanted.type), isSame: place != nil && !losesNulls)
     }
 
-    /// Objects whose values, as they would be, another one has too.
+    /// The number of objects whose new values another object has too.
     private func equalCount(
         _ names: [String], isProved: Bool, areNullsEqual: Bool
     ) throws(EngineError) -> Int {
@@ -239,7 +240,7 @@ struct MigrationEffects {
         guard let column = part.column else { return part.empty }
         switch try table.value(column, at: location) {
         case .null: return part.empty
-        // Files compare texts by their bytes.
+        // Files compare strings by their bytes.
         case .string(let text): return .data([UInt8](text.utf8))
         case let value: return value
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rehearsed migration left behind: the file before and after, compared object by object.
+// Finds the values that a rehearsed migration lost, by comparing the file before and after it, object by object.
 
 internal import RegnumEngine
 
@@ -9,15 +9,15 @@ struct MigrationLosses {
     private static let limit = 1000
     private static let shownCharacters = 80
 
-    /// A column before, and the one that has its place now.
+    /// A column before the migration, and the one that replaces it.
     private struct Pair {
         let old: Int
         let new: Int
-        /// Only nulls are of interest: the column is the same.
+        /// True if it is the same column; only its nulls are compared.
         let isSame: Bool
     }
 
-    /// Compares the tables that both have. Copies keep the keys of tables, columns and objects.
+    /// Compares the tables that both versions have. Copies preserve the keys of tables, columns and objects.
     mutating func find(from before: Session, to after: Session) throws(EngineError) {
         for old in before.tables {
             guard let new = after.table(old.definition.key) else { continue }
@@ -71,7 +71,8 @@ struct MigrationLosses {
                 className: name, property: property, object: Self.text(primary), value: Self.cut(value)))
     }
 
-    /// True where a null of a collection is zero or empty now, as it is where nobody has touched it.
+    /// True if a null of the collection has become zero or empty, as it does if the migration block does not replace
+    /// it.
     private static func hasReplacedNulls(
         _ before: Content, _ after: Content, _ table: Table, _ column: Int
     ) -> Bool {
@@ -80,11 +81,11 @@ struct MigrationLosses {
         switch definition.collection {
         case .none: return false
         case .list:
-            // Without the nulls it is another list, and a zero in it another's.
+            // If only the nulls were removed, a zero is another element.
             if after.values == before.values.filter({ $0 != .null }) { return false }
             return zip(before.values, after.values).contains { $0 == .null && $1 == zero }
         case .set:
-            // Where the zero was there already the null has become one with it.
+            // If the set already held a zero, the null has merged with it.
             var left = Set(before.values)
             left.remove(.null)
             left.insert(zero)
@@ -95,13 +96,13 @@ struct MigrationLosses {
         }
     }
 
-    /// The values of a property of one object.
+    /// The values of one object's property.
     private struct Content {
         var values: [Value]
-        /// Of a dictionary, as many as values.
+        /// For a dictionary: one key for each value.
         var keys: [String] = []
         var isCollection: Bool
-        /// True where it is what a property has that nobody has written.
+        /// True if it equals the value of a property never set.
         var isDefault: Bool
     }
 

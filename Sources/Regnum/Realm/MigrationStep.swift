@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrations as a list of steps: a file of any version runs those that it has not run yet, in order.
+// Migrations as a list of steps: a file of any version runs the steps that it has not run yet, in order.
 
 internal import RegnumEngine
 
-/// What brings files from one schema version to another. Steps are never changed once they have been shipped.
+/// One step of a migration, from one schema version to another. Never change a step that has been shipped.
 ///
 /// ```swift
 /// let configuration = Realm.Configuration(
@@ -14,24 +14,25 @@ internal import RegnumEngine
 ///     ]))
 /// ```
 ///
-/// Steps know files, not classes: names are those of columns, on both sides, and what a step does not give to a new
-/// object is zero, empty or nil. So a step means the same wherever in the list it stands.
+/// Steps work on files, not on classes: old and new properties have the names of their columns, and a new object has
+/// zero, empty or nil in every property that the step does not set. A step therefore means the same anywhere in the
+/// list.
 ///
-/// A step that is given its old schema does not know what came after it: it finds the old objects of that schema, and
-/// new objects of the next such step's, or of the classes of today where there is none.
+/// A step with an old schema of its own is independent of later changes: it sees old objects of that schema, and new
+/// objects of the schema of the next such step, or of the current classes if there is none.
 public struct MigrationStep: Sendable {
-    /// The version that files have after the step.
+    /// The schema version of a file after the step.
     public let version: UInt64
-    /// The version that files have before it; nil for a step that begins where the one before it ends, the first one
-    /// with version 0.
+    /// The schema version of a file before the step; nil for a step that starts where the previous one ends, or at
+    /// version 0 if it is the first.
     public let startVersion: UInt64?
     let oldClasses: [ClassSchema]?
     private let block: @Sendable (_ migration: Migration) -> Void
 
-    /// A step that files of versions from `startVersion` up and below `version` run; without `startVersion` from where
-    /// the step before ends, the first one from version 0, so that nothing is missing in between. It sees the columns
-    /// of the classes of today until a step with an old schema of its own follows. Misuse where it does not lead to a
-    /// higher version.
+    /// Creates a step for files of versions from `startVersion` up to but not including `version`. Without
+    /// `startVersion` the step starts where the previous one ends, or at version 0 if it is the first, so that there is
+    /// no gap. It sees the columns of the current classes unless a step with an old schema of its own follows. It is a
+    /// programmer error if the step does not lead to a higher version.
     public init(
         from startVersion: UInt64? = nil, to version: UInt64,
         _ run: @escaping @Sendable (_ migration: Migration) -> Void
@@ -43,9 +44,10 @@ public struct MigrationStep: Sendable {
         block = run
     }
 
-    /// A step that begins with `oldSchema`, the `goldenText` of the classes as they were in version `startVersion`.
-    /// Files of that version must have just that schema in the classes that it names; older files are brought to it by
-    /// the steps before. Files between both versions run the step as they are. Misuse where the text is none.
+    /// Creates a step that starts with `oldSchema`, the `goldenText` of the classes in version `startVersion`. Files of
+    /// that version must have exactly that schema in the classes that it names; the previous steps bring older files to
+    /// it. A file between the two versions runs the step on the schema that it has. It is a programmer error if the
+    /// text is not a schema.
     public init(
         from startVersion: UInt64, to version: UInt64, oldSchema: String,
         _ run: @escaping @Sendable (_ migration: Migration) -> Void
@@ -67,14 +69,15 @@ public struct MigrationStep: Sendable {
 
     func run(_ migration: Migration) { block(migration) }
 
-    /// A migration block that runs the steps which a file has not run yet. Steps without an old schema of their own see
-    /// the old objects of the file, or of the last step before that has one, and new objects of the next step's that
-    /// has one, or of the classes of today. All of them are one write transaction.
+    /// Returns a migration block that runs the steps which a file has not run yet. Steps without an old schema of their
+    /// own see the old objects of the file, or those of the last previous step that has one, and the new objects of the
+    /// next step that has one, or of the current classes. All steps form one write transaction.
     ///
-    /// Misuse, at once, where the versions do not ascend, where a step does not begin where the one before it ends, and
-    /// where a text is no schema. What depends on the file and the configuration is found before the first step runs:
-    /// opening an older file throws `.fail` where the last step does not lead to `schemaVersion`, where the file is
-    /// older than the first step's start, and where its schema is not that of its version. The file stays as it was.
+    /// It is a programmer error, reported immediately, if the versions do not ascend, if a step does not start where
+    /// the previous one ends, or if a text is not a schema. Whatever depends on the file and the configuration is
+    /// checked before the first step runs: opening an older file throws `.fail` if the last step does not lead to
+    /// `schemaVersion`, if the file is older than the start of the first step, or if its schema is not that of its
+    /// version. The file is then left unchanged.
     public static func block(_ steps: [MigrationStep]) -> MigrationBlock {
         for (step, next) in zip(steps, steps.dropFirst()) {
             if step.version >= next.version {
@@ -98,10 +101,10 @@ public struct MigrationStep: Sendable {
 }
 
 extension Migration {
-    /// Runs the steps beyond the version of the file. Steps that are followed by one with an old schema of its own run
-    /// in a migration to that schema; the last ones in this one, to the classes of today.
+    /// Runs the steps above the version of the file. Steps that precede one with an old schema of its own run in a
+    /// migration to that schema; the last ones run in this migration, to the current classes.
     func run(_ steps: [MigrationStep], from version: UInt64) {
-        // Also for files that have run all of them: the step to `schemaVersion` may have been forgotten.
+        // Checked even if the file has run all steps: the step to `schemaVersion` may be missing.
         let wanted = settings.configuration.schemaVersion
         if let last = steps.last, last.version != wanted {
             return refuse(
@@ -136,7 +139,8 @@ extension Migration {
         goingByColumns { for step in stage where !hasFailed { step.run(self) } }
     }
 
-    /// The classes named, compared with the file. Constraints and delete rules are not: older texts do not have them.
+    /// The differences between the named classes and the file. Constraints and delete rules are not compared: older
+    /// texts lack them.
     private func differences(_ classes: [ClassSchema]) -> [String] {
         classes.flatMap { schema -> [String] in
             guard let table = old.session.table(named: schema.name) else {
@@ -148,7 +152,7 @@ extension Migration {
         }
     }
 
-    /// Brings the tables to classes that are known from a text, and goes on from there. False where it failed.
+    /// Migrates the tables to classes known from a text, and continues from there. Returns false on failure.
     private func run(_ steps: [MigrationStep], to classes: [ClassSchema]) -> Bool {
         let session = work.session
         do {

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Realms of a configuration are open in this process, for a test kit that looks for what a test has left.
+// Lists the Realms of a configuration that are open in this process, for a test kit that checks what a test has left
+// open.
 
 internal import RegnumEngine
 internal import Synchronization
 
-/// An open or frozen Realm as it was found.
+/// An open or frozen Realm, as it was when it was found.
 package struct OpenRealm: Sendable, CustomStringConvertible {
     package var isFrozen: Bool
     package var isWriting: Bool
-    /// Observations that have not ended; they keep the Realm open.
+    /// The number of observations that have not ended; they keep the Realm open.
     package var observationCount: Int
-    /// True where code that was abandoned at a misuse may be what holds it.
+    /// True if code abandoned at a programmer error may be holding it.
     package var mayBeAbandoned: Bool
-    /// Where it was opened, in words.
+    /// Where it was opened, for messages.
     package var home: String
     package var fileID: String?
     package var line: UInt?
@@ -35,7 +36,7 @@ package struct OpenRealm: Sendable, CustomStringConvertible {
 }
 
 extension Realm.Configuration {
-    /// The Realms of this place that are open in this process, on whatever thread. Empty for a configuration that
+    /// The Realms at this location that are open in this process, on any thread. Empty for a configuration that
     /// contradicts itself. Any thread; O(Realms open in the process).
     package func openRealms() -> [OpenRealm] {
         guard let place = try? validated() else { return [] }
@@ -50,8 +51,8 @@ extension Realm.Configuration {
 }
 
 extension RealmCore {
-    /// To be called where a body on this thread was abandoned: its frames may hold any Realm that this thread uses, and
-    /// what is frozen of it. O(Realms open in the process).
+    /// Call after a body has been abandoned on this thread: its stack frames may hold any Realm that this thread uses,
+    /// and the frozen Realms at the same location. O(Realms open in the process).
     package static func noteAbandonedBody() {
         let here = currentThreadWord()
         for place in RealmCache.shared.placesHere() {

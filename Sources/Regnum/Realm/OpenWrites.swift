@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes that go on though nobody holds their Realm, as in `try Realm().beginWrite(); try Realm().create(…)`: the next
-// opening on the same thread, queue or actor goes on with them.
+// Write transactions that stay open although their Realm has been released, as in
+// `try Realm().beginWrite(); try Realm().create(…)`: the next opening on the same thread, queue or actor continues
+// them.
 //
-//     last reference to a Realm that is in a write ──▶ its session is kept under what the Realm was opened with
-//     the same configuration is opened there again ──▶ a Realm around that session, in the write
-//     the thread, queue or actor ends, or nobody comes in time ──▶ rolled back, with a warning in the log
+//     last reference to a Realm in a write is released ──▶ its session is kept under the key the Realm was opened with
+//     the same configuration is opened there again     ──▶ a new Realm around that session, in the write
+//     the thread, queue or actor ends, or time is up   ──▶ rolled back, with a warning in the log
 //
-// The last rule is for errors between `beginWrite` and `commitWrite`: such a write must not keep all others waiting.
+// The last rule covers errors between `beginWrite` and `commitWrite`: such a write must not block all others.
 
 internal import Dispatch
 internal import Foundation
@@ -14,22 +15,22 @@ internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// A write whose Realm is gone.
+/// An open write whose Realm has been released.
 struct OpenWrite: @unchecked Sendable {
-    // Sendable: only taken out again where the Realm was confined to; ended on any thread.
+    // Sendable: taken out only on the Realm's own thread, queue or actor; ended on any thread.
     let session: Session
     let configuration: Realm.Configuration
-    /// True where something was changed.
+    /// True if the write has changed anything.
     let hasChanges: Bool
     let afterWrite: [@Sendable () -> Void]
     let fate: WriteFate?
-    /// The task in which it has begun, of a Realm of a thread: threads serve one task after the other.
+    /// For a Realm confined to a thread: the task that began the write, because a thread serves one task after another.
     let task: Int?
     let owner: Owner
-    /// `MonotonicClock` of when it is rolled back.
+    /// The time of `MonotonicClock` at which the write is rolled back.
     let deadline: UInt64
 
-    /// The thread, queue or actor.
+    /// The thread, queue or actor that the write belongs to.
     struct Owner: @unchecked Sendable {
         // Sendable: a weak reference that is never set again.
         weak var object: AnyObject?
@@ -37,29 +38,30 @@ struct OpenWrite: @unchecked Sendable {
         var hasEnded: Bool { !isMain && object == nil }
     }
 
-    /// Tells those who wait for the end of the write, as a roll-back does. Any thread; not below a lock.
+    /// Runs the work that waits for the end of the write, as a rollback does. Any thread; not with a lock held.
     func end() {
         fate?.rollBack()
         for work in afterWrite { work() }
     }
 }
 
-/// Those of the process.
+/// The open writes of the process.
 enum OpenWrites {
     private struct State {
         var writes: [RealmCache.Key: OpenWrite] = [:]
         var isTimed = false
     }
     private static let state = Lock(State())
-    /// How many there are: others than their owners need no lock to see that there are none.
+    /// The number of open writes, so that checking for none needs no lock.
     private static let count = Atomic(0)
 
-    /// How long one is kept that nobody goes on with. A task may be over at once, and another one run on its thread.
+    /// How long a write is kept if nobody continues it. A task may end at any moment, and another one run on its
+    /// thread.
     private static let patience: UInt64 = 10_000_000_000
     private static let patienceOfTask: UInt64 = 2_000_000_000
     private static let interval: UInt64 = 250_000_000
 
-    /// The calling thread, queue or actor as an object that ends with it.
+    /// An object that lives as long as the calling thread, queue or actor.
     static func owner(
         _ confinement: Confinement, _ queue: DispatchQueue?, _ actor: (any Actor)?
     ) -> OpenWrite.Owner {
@@ -84,7 +86,7 @@ enum OpenWrites {
 
     static func deadline(task: Int?) -> UInt64 { MonotonicClock.now() + (task == nil ? patience : patienceOfTask) }
 
-    /// Keeps the write until it is taken, its owner has ended, or its deadline.
+    /// Keeps the write until it is taken, its owner has ended, or its deadline has passed.
     static func keep(_ write: OpenWrite, at key: RealmCache.Key) {
         let (former, startsTimer) = state.withLock { state in
             let former = state.writes.updateValue(write, forKey: key)
@@ -107,7 +109,7 @@ enum OpenWrites {
         }
     }
 
-    /// Rolls back those whose owner has ended, or whose time is over. O(1) where none is kept.
+    /// Rolls back the writes whose owner has ended or whose deadline has passed. O(1) if none is kept.
     static func endAbandoned() {
         if count.load(ordering: .relaxed) == 0 { return }
         let now = MonotonicClock.now()
@@ -119,7 +121,8 @@ enum OpenWrites {
         }
     }
 
-    /// The write that is open at the key; nil where none is kept. Rolls back one that another task has left.
+    /// Removes and returns the write kept under the key; nil if there is none. Rolls back a write that another task has
+    /// left.
     static func take(_ key: RealmCache.Key) -> OpenWrite? {
         if count.load(ordering: .relaxed) == 0 { return nil }
         endAbandoned()
@@ -134,8 +137,8 @@ enum OpenWrites {
         return nil
     }
 
-    /// True where one of the file is kept for the caller, who would wait for himself. Rolls back one that another task
-    /// has left on the thread.
+    /// True if a write of the file is kept for the caller, who would wait for itself. Rolls back a write that another
+    /// task has left on the thread.
     static func isKeptHere(_ database: Database) -> Bool {
         if count.load(ordering: .relaxed) == 0 { return false }
         endAbandoned()
@@ -171,7 +174,7 @@ enum OpenWrites {
         return over
     }
 
-    /// The calling task, where a Realm is a thread's.
+    /// The calling task, if the Realm is confined to a thread.
     static func currentTask(_ confinement: Confinement) -> Int? {
         guard case .thread = confinement else { return nil }
         return withUnsafeCurrentTask { $0?.hashValue }
@@ -179,7 +182,7 @@ enum OpenWrites {
 }
 
 extension RealmCore {
-    /// To be called when a write has begun that goes on when the call returns.
+    /// Call when a write has begun that stays open after the call returns.
     func keepWriteWhenReleased() {
         let settings = settings
         guard let key = settings.key else { return }
@@ -188,7 +191,7 @@ extension RealmCore {
         settings.owner = OpenWrites.owner(key.confinement, settings.queue, settings.mailbox?.actor)
     }
 
-    /// With the last reference: a write that is open goes on.
+    /// Called with the last reference: keeps an open write.
     func keepOpenWrite() {
         guard isWriting, !session.database.isForked, let settings = configurationBox as? RealmSettings,
             let key = settings.key, let owner = settings.owner, !owner.hasEnded
@@ -200,7 +203,7 @@ extension RealmCore {
                 deadline: OpenWrites.deadline(task: settings.task)), at: key)
     }
 
-    /// Goes on with a write that another Realm has begun on the same session.
+    /// Continues a write that another Realm has begun on the same session.
     func resume(_ write: OpenWrite) {
         settings.afterWrite = write.afterWrite
         settings.writeFate = write.fate

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms of actors, and what they do without blocking them. As in `Realm.swift`, calls take the members that learn
-// where they are called from; references to functions, as `Realm.asyncOpen(configuration:callbackQueue:callback:)`,
-// mean the others.
+// Realms of actors, and their operations that do not block. As in `Realm.swift`, calls resolve to the members that
+// record the caller's source location; function references such as
+// `Realm.asyncOpen(configuration:callbackQueue:callback:)` resolve to the others.
 
 public import Dispatch
 internal import RegnumEngine
 internal import Synchronization
 
 extension Realm {
-    /// Opens `configuration` confined to `actor`: it may be used by code that runs on the actor, whatever thread that
-    /// is. Migration and compaction run elsewhere first. Throws `Realm.Error`, and `CancellationError` where the task
-    /// is cancelled before the Realm is open; where a migration is done, before it commits.
+    /// Opens `configuration` confined to `actor`: code that runs on the actor can use the Realm, on whatever thread.
+    /// Migration and compaction run on another thread first. Throws `Realm.Error`, and `CancellationError` if the task
+    /// is cancelled before the Realm is open or, with a migration, before the migration commits.
     ///
-    /// Where the file has to be changed, suspends while a write is open, also one of a Realm of the same actor: another
-    /// task has to end it.
+    /// If the file must be changed, suspends while a write is open, even one of a Realm of the same actor: another task
+    /// must end it.
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never,
         fileID: StaticString = #fileID, line: UInt = #line
@@ -22,7 +22,7 @@ extension Realm {
         self = try await Realm.opened(configuration, on: actor, origin).realm
     }
 
-    /// Opens `configuration` confined to `actor`. Throws as the initialiser of the same labels.
+    /// Opens `configuration` confined to `actor`. Throws as the initialiser with the same labels.
     @_disfavoredOverload
     public init<A: Actor>(
         configuration: Configuration = .defaultConfiguration, actor: A, downloadBeforeOpen: OpenBehavior = .never
@@ -30,8 +30,8 @@ extension Realm {
         self = try await Realm.opened(configuration, on: actor, nil).realm
     }
 
-    // `downloadBeforeOpen` has no default: in asynchronous code the compiler would take this one for every
-    // `Realm(configuration:)`, and refuse those that do not await.
+    // `downloadBeforeOpen` has no default: in asynchronous code the compiler would choose this initialiser for every
+    // `Realm(configuration:)`, and reject those without `await`.
 
     /// Opens `configuration` confined to the main actor. See `init(configuration:actor:downloadBeforeOpen:)`.
     @MainActor
@@ -43,18 +43,18 @@ extension Realm {
         self = try await Realm.opened(configuration, on: MainActor.shared, origin).realm
     }
 
-    /// Opens `configuration` confined to the main actor. Throws as the initialiser of the same labels.
+    /// Opens `configuration` confined to the main actor. Throws as the initialiser with the same labels.
     @_disfavoredOverload
     @MainActor
     public init(configuration: Configuration = .defaultConfiguration, downloadBeforeOpen: OpenBehavior) async throws {
         self = try await Realm.opened(configuration, on: MainActor.shared, nil).realm
     }
 
-    /// Opens `configuration` confined to the actor of the caller. Throws `Realm.Error`, and `CancellationError` where
-    /// the task is cancelled before the Realm is open; where a migration is done, before it commits.
+    /// Opens `configuration` confined to the caller's actor. Throws `Realm.Error`, and `CancellationError` if the task
+    /// is cancelled before the Realm is open or, with a migration, before the migration commits.
     ///
-    /// Where the file has to be changed, suspends while a write is open, also one of a Realm of the same actor: another
-    /// task has to end it.
+    /// If the file must be changed, suspends while a write is open, even one of a Realm of the same actor: another task
+    /// must end it.
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
         downloadBeforeOpen: OpenBehavior = .never, fileID: StaticString = #fileID, line: UInt = #line
@@ -63,7 +63,7 @@ extension Realm {
         return try await opened(configuration, on: actor, origin).realm
     }
 
-    /// Opens `configuration` confined to the actor of the caller. Throws as the method of the same labels.
+    /// Opens `configuration` confined to the caller's actor. Throws as the method with the same labels.
     @_disfavoredOverload
     public static func open(
         configuration: Configuration = .defaultConfiguration, _isolation actor: isolated any Actor = #isolation,
@@ -79,7 +79,7 @@ extension Realm {
         let control = configuration.extras.control ?? MigrationControl()
         // Keeps the file open until the actor's own Realm does.
         let database = try await RealmOpening.prepare(configuration, control, origin)
-        // Who is told that the opening was called off may rely on the file being what it was.
+        // A caller that receives `CancellationError` may rely on the file being unchanged.
         if !control.hasBegunCommit { try Task.checkCancellation() }
         return try withExtendedLifetime(database) {
             Opened(
@@ -88,12 +88,12 @@ extension Realm {
         }
     }
 
-    /// Begins a write when it is its turn, runs `block`, and commits; suspends while it waits for other writers.
-    /// Returns what the block returned, once the changes are durable. A block that throws is rolled back.
+    /// Begins a write transaction when the writer lock is free, runs `block`, and commits; suspends while other writers
+    /// hold the lock. Returns the block's result once the changes are durable. Rolls back if the block throws.
     ///
-    /// Throws what the block throws, `Realm.Error` where the transaction cannot begin or its commit fails, and
-    /// `CancellationError` where the task is cancelled before the block runs. Misuse unless the Realm is confined to
-    /// an actor, the main one or another.
+    /// Rethrows the block's error; throws `Realm.Error` if the transaction cannot begin or its commit fails, and
+    /// `CancellationError` if the task is cancelled before the block runs. It is a programmer error if the Realm is not
+    /// confined to an actor, the main one or another.
     @discardableResult
     public func asyncWrite<Result>(
         _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Result
@@ -101,7 +101,7 @@ extension Realm {
         try await asyncWriting(actor, block)
     }
 
-    /// As `asyncWrite` of a block that returns something. See `write(_:)` for why there are two.
+    /// As `asyncWrite` with a block that returns a value. See `write(_:)` for why there are two.
     public func asyncWrite(
         _isolation actor: isolated any Actor = #isolation, _ block: () throws -> Void
     ) async throws {
@@ -124,7 +124,7 @@ extension Realm {
         for await failure in stream {
             if let failure { throw core.error("begin a write in", failure) }
             if Task.isCancelled { break }
-            // Somebody else on the actor writes across a suspension; the turn was taken for that.
+            // Another task on the actor keeps a write open across a suspension, and has taken the lock for it.
             if core.isWriting {
                 turns.missed(turn)
                 continue
@@ -145,7 +145,7 @@ extension Realm {
         throw CancellationError()
     }
 
-    /// Runs the block and commits; the turn is over before the changes are durable.
+    /// Runs the block and commits; the next writer is served before the changes are durable.
     private func finishWrite<Result>(
         _ actor: isolated any Actor, _ turns: TurnQueue, _ turn: UInt64, _ block: () throws -> Result
     ) async throws -> Result {
@@ -171,8 +171,9 @@ extension Realm {
         return result
     }
 
-    /// Sees what others have committed before the call; true where there was something. False in a write, on frozen
-    /// Realms, and in a task that is cancelled. Misuse unless the Realm is confined to an actor.
+    /// Advances to what others have committed before the call; true if there was anything. False during a write
+    /// transaction, on frozen Realms, and in a cancelled task. It is a programmer error if the Realm is not confined to
+    /// an actor.
     @discardableResult
     public func asyncRefresh(_isolation actor: isolated any Actor = #isolation) async -> Bool {
         if core.isFrozen { return false }
@@ -181,8 +182,9 @@ extension Realm {
         return refresh()
     }
 
-    /// Opens `configuration` elsewhere first, with migration and compaction, and then on `callbackQueue`, a serial
-    /// queue or the main one, on which `callback` is called with the Realm, or with the error for which there is none.
+    /// Opens `configuration` in the background first, including migration and compaction, and then on `callbackQueue`,
+    /// a serial queue or the main queue. Calls `callback` on that queue, with the Realm or with the error of the
+    /// opening.
     @discardableResult
     public static func asyncOpen(
         configuration: Configuration = .defaultConfiguration, callbackQueue: DispatchQueue = .main,
@@ -192,7 +194,7 @@ extension Realm {
         asyncOpen(configuration, on: callbackQueue, at: (fileID: fileID, line: line), callback)
     }
 
-    /// Opens `configuration` elsewhere first, and then on `callbackQueue`, as the method of the same labels does.
+    /// Opens `configuration` in the background first, and then on `callbackQueue`, as the method with the same labels.
     @_disfavoredOverload
     @discardableResult
     public static func asyncOpen(
@@ -202,7 +204,7 @@ extension Realm {
         asyncOpen(configuration, on: callbackQueue, at: nil, callback)
     }
 
-    /// As the public ones; `place` is where a program has asked for it, nil where that is not known.
+    /// Implements the public methods; `place` is the caller's source location, nil if it is not known.
     package static func asyncOpen(
         _ configuration: Configuration, on callbackQueue: DispatchQueue, at place: (fileID: StaticString, line: UInt)?,
         _ callback: @escaping (Result<Realm, any Swift.Error>) -> Void
@@ -225,9 +227,9 @@ extension Realm {
     }
 }
 
-/// To the actor it was opened on.
+/// Carries a Realm to the actor that it was opened on.
 private struct Opened: @unchecked Sendable {
-    // Sendable: used on that actor only, or its use is misuse.
+    // Sendable: used on that actor only; any other use is a programmer error.
     let realm: Realm
 }
 
@@ -242,8 +244,8 @@ extension RealmCore {
 }
 
 extension RealmOpening {
-    /// Opens and closes a Realm on a thread of its own, so that what is to be done once is done; the database stays
-    /// open while the result is held. Cancelling the task calls a migration off, by way of `control`.
+    /// Opens and closes a Realm on another thread, so that migration and compaction are done there; the database stays
+    /// open while the result is held. Cancelling the task cancels a migration through `control`.
     static func prepare(
         _ configuration: Realm.Configuration, _ control: MigrationControl, _ origin: SessionOrigin?
     ) async throws -> Database {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes that wait for their turn without a thread: their blocks run where the Realm is confined to, one after the
-// other in the order in which they were asked for, whichever Realms of the file they belong to.
+// Write transactions that wait for the writer lock without blocking a thread. Their blocks run on the thread, queue or
+// actor of the Realm, one after another, in the order of the requests, across all Realms of the file.
 
 internal import Dispatch
 internal import RegnumEngine
 
 extension Realm {
-    /// Runs `block` in a write transaction, later, where this Realm is confined to, and commits. The caller goes on
-    /// at once, and neither waits for other writers nor for the disk.
+    /// Schedules `block` to run in a write transaction on this Realm's thread, queue or actor, and commits the
+    /// transaction. Returns immediately: the caller waits neither for other writers nor for the disk.
     ///
     /// - Parameters:
-    ///   - block: runs when it is its turn, after those that were asked for before on any Realm of the file. A block
-    ///     that commits or cancels itself is left at that.
-    ///   - onComplete: called there once the changes are durable, or with the error for which there are none.
-    /// - Returns: what `cancelAsyncWrite` takes.
+    ///   - block: runs after the blocks requested before it on any Realm of the file. If it commits or cancels the
+    ///     transaction itself, nothing more is done.
+    ///   - onComplete: called there once the changes are durable, or with the error that prevented them.
+    /// - Returns: an id for `cancelAsyncWrite`.
     ///
-    /// The Realm stays open until then, and other processes wait until then with their writes: a program that may be
-    /// suspended waits for `onComplete` first. Misuse on frozen and read-only Realms, and where nothing can call back:
-    /// on a thread without a run loop.
+    /// The Realm stays open until the call of `onComplete`, and other processes cannot write before it: a program that
+    /// may be suspended should wait for it first. It is a programmer error to call this on a frozen or read-only Realm,
+    /// or on a thread without a run loop, where nothing can be called back.
     @discardableResult
     public func writeAsync(
         _ block: @escaping () -> Void, onComplete: (((any Swift.Error)?) -> Void)? = nil
@@ -25,24 +25,25 @@ extension Realm {
         core.asyncWrites().schedule(commits: true, block, onComplete)
     }
 
-    /// As `writeAsync`, but the block has to end the transaction: what it has not committed by `commitAsyncWrite` or
-    /// `commitWrite` when it returns is rolled back. Where it cannot begin the block does not run, and the logger is
-    /// told.
+    /// As `writeAsync`, but the block must end the transaction: whatever it has not committed with `commitAsyncWrite`
+    /// or `commitWrite` when it returns is rolled back. If the transaction cannot begin, the block does not run, and
+    /// the error is logged.
     @discardableResult
     public func beginAsyncWrite(_ asyncWriteBlock: @escaping () -> Void) -> AsyncTransactionId {
         core.asyncWrites().schedule(commits: false, asyncWriteBlock, nil)
     }
 
-    /// Ends the write transaction: its changes are visible at once, and `onComplete` is called when they are durable.
+    /// Commits the write transaction: this Realm shows its changes immediately, and `onComplete` is called when they
+    /// are durable.
     ///
     /// - Parameters:
-    ///   - allowGrouping: true where several commits may become durable together. They do so in any case where one is
-    ///     made while the disk is busy with another.
-    ///   - onComplete: called where the Realm is confined to, with the error where the commit failed; then the
-    ///     changes are rolled back. It may begin another write, and end that one.
-    /// - Returns: what `cancelAsyncWrite` takes, which then only keeps `onComplete` from being called.
+    ///   - allowGrouping: true if several commits may become durable together. They do so in any case if one is made
+    ///     while the disk is busy with another.
+    ///   - onComplete: called on the Realm's thread, queue or actor, with an error if the commit failed; the changes
+    ///     are then rolled back. It may begin another write transaction, and end that one.
+    /// - Returns: an id for `cancelAsyncWrite`, which in this case only prevents the call of `onComplete`.
     ///
-    /// Misuse outside of a write transaction.
+    /// It is a programmer error to call this outside a write transaction.
     @discardableResult
     public func commitAsyncWrite(
         allowGrouping: Bool = false, _ onComplete: (((any Swift.Error)?) -> Void)? = nil
@@ -52,14 +53,14 @@ extension Realm {
         return core.asyncWrites().commit(onComplete)
     }
 
-    /// Drops a block that has not yet run; of a commit drops the callback, the changes stay. Nothing happens where
-    /// it is done.
+    /// Cancels a block that has not yet run; for a commit, only its callback: the changes stay. Does nothing if the
+    /// block or the callback has already run.
     public func cancelAsyncWrite(_ asyncTransactionId: AsyncTransactionId) throws {
         core.check()
         core.settings.asyncWrites?.cancel(asyncTransactionId)
     }
 
-    /// True from the asking for an asynchronous write until its callback, or `asyncWrite`, has returned.
+    /// True from the request of an asynchronous write until its callback, or `asyncWrite`, has returned.
     public var isPerformingAsynchronousWriteOperations: Bool {
         core.check()
         return core.settings.asyncWrites.map { $0.count > 0 } ?? false
@@ -67,7 +68,7 @@ extension Realm {
 }
 
 extension RealmCore {
-    /// Misuse where no asynchronous write may be asked for.
+    /// The asynchronous writes of this Realm. It is a programmer error if the Realm does not allow any.
     func asyncWrites() -> AsyncWrites {
         check()
         if isFrozen { misuse("Can't perform transactions on a frozen Realm") }
@@ -85,14 +86,14 @@ extension RealmCore {
 }
 
 extension RealmCore {
-    /// Misuse: a write is to begin where one runs.
+    /// Traps because a write is to begin while another one is open.
     func refuseBegin() -> Never {
         let words = "The Realm is already in a write transaction"
         if isCallingBack { misuse("\(Self.insideCallback("begin")) \(words): end that one first.") }
         misuse(words)
     }
 
-    /// Misuse: where none runs there is nothing to "commit" or "cancel".
+    /// Traps because no write is open that could be ended; `verb` is "commit" or "cancel".
     func refuseEnd(_ verb: String) -> Never {
         if isCallingBack {
             misuse("\(Self.insideCallback(verb)) The one that calls back has ended: begin another one before.")
@@ -102,13 +103,13 @@ extension RealmCore {
 
     private var isCallingBack: Bool { settings.asyncWrites?.isCallingBack ?? false }
 
-    /// What RealmSwift says of any write there, and here only of one that cannot be.
+    /// RealmSwift's message for any write within a completion callback; used here only for one that is impossible.
     private static func insideCallback(_ verb: String) -> String {
         "Can't \(verb) a write transaction from inside a commit completion callback."
     }
 }
 
-/// The asynchronous writes of one Realm. Confined to it; what comes from elsewhere comes by way of `place`.
+/// The asynchronous writes of one Realm. Confined as the Realm is; calls from elsewhere arrive through `place`.
 final class AsyncWrites {
     private struct Transaction {
         let turn: UInt64
@@ -117,16 +118,16 @@ final class AsyncWrites {
         let onComplete: (((any Swift.Error)?) -> Void)?
     }
 
-    /// The settings of the Realm hold this.
+    /// Unowned: the settings of the Realm hold this object.
     private unowned let core: RealmCore
     private let place: DeliveryPlace
     let turns: TurnQueue
     private var last: AsyncTransactionId = 0
     private var transactions: [AsyncTransactionId: Transaction] = [:]
     private var completions: [AsyncTransactionId: ((any Swift.Error)?) -> Void] = [:]
-    /// What was asked for and is not finished.
+    /// The number of requests that have not finished.
     private(set) var count = 0
-    /// How many callbacks are on the stack.
+    /// The number of callbacks on the stack.
     private var callbacks = 0
     var isCallingBack: Bool { callbacks > 0 }
 
@@ -136,17 +137,17 @@ final class AsyncWrites {
         turns = .of(core.settings.database)
     }
 
-    /// To other threads and back.
+    /// Carries the Realm to other threads and back.
     private struct Home: @unchecked Sendable {
-        // Sendable: only used again where the Realm is confined to.
+        // Sendable: used only on the Realm's own thread, queue or actor.
         let core: RealmCore
         var writes: AsyncWrites? { core.settings.asyncWrites }
     }
 
-    /// As `Home`, for the end of a write, which is brought back once. The Realm is let go of before the callback is
-    /// made: the program may close it there, and delete the file.
+    /// As `Home`, for the end of a write, which is delivered once. Releases the Realm before the callback: the program
+    /// may close the Realm there, and delete the file.
     private final class Return: @unchecked Sendable {
-        // Sendable: only used again where the Realm is confined to.
+        // Sendable: used only on the Realm's own thread, queue or actor.
         private var core: RealmCore?
         private let id: AsyncTransactionId
         private let failure: (any Swift.Error)?
@@ -189,10 +190,10 @@ final class AsyncWrites {
         return id
     }
 
-    /// The transaction has its turn, or cannot have one.
+    /// Runs the transaction with the writer lock, or reports why it could not get the lock.
     private func run(_ id: AsyncTransactionId, _ error: EngineError?) {
         guard let transaction = transactions[id] else { return }
-        // Granted to a block that has begun a write before, with this very turn, and left it open.
+        // The lock was offered to a block that had already begun a write with it, and left the write open.
         if error == nil, core.isWriting { return turns.missed(transaction.turn) }
         var refusal = error.map { core.error("begin a write in", $0) }
         if refusal == nil {
@@ -253,7 +254,7 @@ final class AsyncWrites {
         place.perform { home.arrive() }
     }
 
-    /// What is to be called at the end of a write. It does not hold the Realm.
+    /// Removes the completion of a write, and returns a closure that calls it. The closure does not hold the Realm.
     private func callback(_ id: AsyncTransactionId, _ failure: (any Swift.Error)?) -> () -> Void {
         let onComplete = completions.removeValue(forKey: id)
         return {
@@ -270,7 +271,7 @@ final class AsyncWrites {
 
     // MARK: Writes of tasks
 
-    /// `asyncWrite` has been called. Its end is `taskEnded`.
+    /// Called by `asyncWrite` when it begins; `taskEnded` is called when it ends.
     func taskBegan() { count += 1 }
     func taskEnded() { count -= 1 }
 }

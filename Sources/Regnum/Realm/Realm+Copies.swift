@@ -6,11 +6,11 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm {
-    /// Writes what this Realm sees, changes of the running write transaction too, into a new file at `fileURL`: all
-    /// objects, no free space, and nothing of lock files. The file appears when it is whole, and nobody can read it who
-    /// cannot read this Realm's.
+    /// Writes the data that this Realm shows, including changes of the running write transaction, to a new file at
+    /// `fileURL`. The copy contains all objects, but no free space and no lock file. The file appears only when it is
+    /// complete, and cannot be read by anyone who cannot read this Realm's file.
     ///
-    /// Throws `Realm.Error(.fileExists)` where there is something at `fileURL`, and what the system refuses. Takes
+    /// Throws `Realm.Error(.fileExists)` if there is something at `fileURL`, and errors of the operating system. Takes
     /// the time of reading and writing the whole file.
     public func writeCopy(toFile fileURL: URL, encryptionKey: Data? = nil) throws {
         var configuration = Configuration(fileURL: fileURL)
@@ -18,7 +18,7 @@ extension Realm {
         try copy(to: configuration)
     }
 
-    /// As `writeCopy(toFile:encryptionKey:)`, to the file of `configuration` with its key.
+    /// As `writeCopy(toFile:encryptionKey:)`, to the file of `configuration`, with its key.
     public func writeCopy(configuration: Configuration) throws {
         try copy(to: configuration)
     }
@@ -34,18 +34,18 @@ extension Realm {
     }
 }
 
-/// What Regnum adds to `Realm` for who looks after files. Members of a Realm's own with the same names win.
+/// Additions of Regnum to `Realm` for the management of files. A Realm's own members of the same names take precedence.
 public protocol RealmCare {}
 
 extension Realm: RealmCare {}
 
 extension RealmCare where Self == Realm {
-    /// Makes the file of `configuration` as short as its content: it is replaced by a copy without free space.
+    /// Compacts the file of `configuration`: replaces it with a copy without free space.
     ///
-    /// True where that was done; false where there is no file, or where it is open, in this process or another. After
-    /// an error (`Realm.Error`) the file is what it was, or, where its folder could not be synced at last, the copy with
-    /// the same content. Others who open the file meanwhile wait. Any thread; takes the time of reading and writing the
-    /// whole file, and its space once more.
+    /// Returns true if the file was compacted; false if there is no file, or if it is open, in this process or another.
+    /// After an error (`Realm.Error`) the file is unchanged or, if only the final sync of its folder failed, the copy
+    /// with the same content. Other openings of the file wait in the meantime. Any thread; takes the time of reading
+    /// and writing the whole file, and its space once more.
     @discardableResult
     public static func compactFile(for configuration: Realm.Configuration) throws -> Bool {
         guard case .file(let path) = try configuration.validated() else { return false }

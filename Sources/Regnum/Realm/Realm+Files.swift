@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about files of Realms, and their removal.
+// Existence and deletion of a Realm's files.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm {
-    /// True where the configuration's file exists; of one in memory where it is open.
+    /// True if the configuration's file exists; for an in-memory Realm, if it is open.
     public static func fileExists(for configuration: Configuration) -> Bool {
         guard let url = configuration.fileURL else {
             guard let identifier = configuration.inMemoryIdentifier else { return false }
@@ -15,21 +15,22 @@ extension Realm {
         return FileManager.default.fileExists(atPath: url.path)
     }
 
-    /// Deletes the file and what lies beside it; the lock file stays. A symbolic link goes with the file that it leads
-    /// to. True where there was a file. Waits, a second at most, while what a Realm that is gone has written is synced.
-    /// Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or another, and what the file system
-    /// refuses.
+    /// Deletes the file and its auxiliary files, but not the lock file. A symbolic link is deleted together with the
+    /// file that it points to. Returns true if there was a file. Waits, a second at most, while the writes of a
+    /// released Realm are being synced. Throws `Realm.Error(.alreadyOpen)` while the file is open, in this process or
+    /// another, and errors of the file system.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
         guard let url = configuration.fileURL else { return false }
         let path = url.standardizedFileURL.path
         let target = PosixFileSystem.shared.linked(path)
         let removal: Result<Bool, SystemError>?
-        // Until the registry is let go of: the last reference to one may end a database, which asks the registry.
+        // Held until the registry is released: the last reference to a core may close a database, which calls the
+        // registry.
         var open: [RealmCore] = []
         do {
             let removed = try Database.whileUnused(path: target, fileSystem: PosixFileSystem.shared) { isThere in
-                // Of a Realm here the file may have been replaced.
+                // The file of a Realm that is open here may have been replaced.
                 open = RealmCache.shared.cores(at: .file(path: path))
                 return open.isEmpty ? SideFiles.removeAll(of: path, target, isThere: isThere) : nil
             }
@@ -51,17 +52,17 @@ extension Realm {
     }
 }
 
-/// What lies beside a Realm's file at times.
+/// The auxiliary files that may exist beside a Realm's file.
 enum SideFiles {
     private static let ends = [
         ".note", ".management", ".log", ".log_a", ".log_b", ".before-migration", ".before-migration.compacting",
         ".compacting",
     ]
-    /// Beside which the copies of rehearsals and seed files are made, until they are done: see `TemporaryFile`.
+    /// Names of the temporary files for copies of rehearsals and seed files: see `TemporaryFile`.
     static let rehearsal = ".rehearsal"
     static let seed = ".seed"
 
-    /// Removes all files whose names begin with that of `path` and a dot.
+    /// Removes all files whose names start with the name of `path` and a dot.
     static let removeCompanions: @Sendable (String) -> Void = { path in
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent()
@@ -72,20 +73,21 @@ enum SideFiles {
         }
     }
 
-    /// Removes what killed processes have left of lock files in the making, while nobody makes one: see `SharedFile`.
+    /// Removes unfinished lock files that killed processes have left, while no process creates one: see `SharedFile`.
     private static func removeLockFilesInTheMaking(beside path: String, in files: PosixFileSystem) {
         let url = URL(fileURLWithPath: path + ".lock")
         let folder = url.deletingLastPathComponent()
         let start = url.lastPathComponent + "."
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         where name.hasPrefix(start) && name.hasSuffix(".tmp") {
-            // No folders: those are not ours.
+            // Folders are skipped: they are not ours.
             try? files.remove(folder.appendingPathComponent(name).path)
         }
     }
 
-    /// While nobody uses the file: `path` is what its user calls it, `target` where it is. Where it is not there,
-    /// somebody may be about to make it, and only what is told from what others are at is removed. False then.
+    /// Deletes the files while nobody uses them: `path` is the user's path, `target` the file that it leads to. If the
+    /// file does not exist, somebody may be about to create it: then only leftovers are removed that can be told from
+    /// the files in use, and the result is false.
     fileprivate static func removeAll(
         of path: String, _ target: String, isThere: Bool
     ) -> Result<Bool, SystemError> {

@@ -1,47 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a migration would do, asked before it is shipped: the plan compares file and classes and writes nothing, the
-// rehearsal migrates a copy of the file and tells how it went.
+// Checks before a release what a migration would do: the plan compares the file with the classes and writes nothing;
+// the rehearsal migrates a copy of the file and reports the result.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// What opening a configuration would do to its file. Made by `Realm.migrationPlan(for:)`. A value; any thread.
+/// What opening a configuration would do to its file. Created by `Realm.migrationPlan(for:)`. A value; any thread.
 public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// One difference between the file and the classes.
     public struct Change: Sendable, Equatable {
-        /// The sentence, in RealmSwift's words where it has some.
+        /// The difference as a sentence, in RealmSwift's wording if it has one.
         public let text: String
         public let className: String
-        /// Objects that the change affects, each value looked at: those with a value in a property that goes or gets
-        /// another type; those with a null where none is allowed any more; all of the class where a property comes; of
-        /// a class that comes to be embedded those to which no other object links and those to which several do, not
-        /// counting links from objects that go for that themselves, nor those of copies; those that are like another
-        /// one in a primary key or constraint; those that would hold a value that the type of the property has no form
-        /// for, as an enum that comes without a case for 0 or an empty text. Others change no object: 0. What nobody has given a value, null, or zero
-        /// or empty where null is none, is not counted as one. Of read-only configurations and of what
-        /// `deleteRealmIfMigrationNeeded` deletes, all objects of the class.
+        /// The number of objects that the change affects; each value is checked. These are:
+        ///
+        /// - for a property that is removed or changes its type: objects with a value in it
+        /// - for a property that becomes required: objects with a null in it
+        /// - for a new property: all objects of the class
+        /// - for a class that becomes embedded: objects that no other object links to, and objects that several link
+        ///   to. Links from objects that are deleted for the same reason, and links from copies, do not count
+        /// - for a primary key or constraint: objects that equal another one in it
+        /// - for a property whose type cannot represent every stored value: objects that would hold such a value, for
+        ///   example a new enum property without a case for 0 or an empty string
+        /// - for a read-only configuration, or for what `deleteRealmIfMigrationNeeded` deletes: all objects of the
+        ///   class
+        /// - for any other change: 0
+        ///
+        /// A value that was never set (null, or zero or empty if null is not allowed) does not count as a value.
         public let objectCount: Int
-        /// Of them those that lose something unless the block takes it over: a value, a null, or, where nothing links
-        /// to them or all is deleted, themselves.
+        /// The number of these objects that lose something unless the block preserves it: a value, a null, or, if
+        /// nothing links to them or everything is deleted, themselves.
         public let lossCount: Int
-        /// True where `lossCount` is not 0.
+        /// True if `lossCount` is not 0.
         public var losesValues: Bool { lossCount > 0 }
-        /// True where the schema version has to be raised for it. Of a read-only configuration: where the file cannot
-        /// be opened with it.
+        /// True if the schema version must be raised for the change. For a read-only configuration: true if the file
+        /// cannot be opened with it.
         public let needsMigration: Bool
         let kind: Kind
 
-        /// What the numbers are about.
+        /// What the numbers count.
         enum Kind: Sendable, Equatable {
             case others, values, nulls, owners
-            /// Objects that are like another one where they may not: opening throws for them.
+            /// Objects that equal another one although they must not: opening throws because of them.
             case conflicts
-            /// Objects with a value that the property's type has no form for.
+            /// Objects with a value that the property's type cannot represent.
             case unreadable
         }
 
-        /// For people: what becomes of the objects.
+        /// A sentence on what happens to the objects.
         fileprivate var warning: String {
             if objectCount == 0 { return "" }
             switch kind {
@@ -58,26 +65,26 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The schema version of the file; nil where it has none yet.
+    /// The schema version of the file; nil if it has none yet.
     public let fileVersion: UInt64?
     /// The schema version of the configuration.
     public let version: UInt64
-    /// In the order of the classes.
+    /// The changes, in the order of the classes.
     public let changes: [Change]
-    /// Classes of the file that are not declared, with the numbers of their objects: they stay as they are, unless the
-    /// block does something about them. Empty where `deletesEverything`.
+    /// The classes of the file that are not declared, with their numbers of objects: they are left unchanged unless the
+    /// block changes them. Empty if `deletesEverything`.
     public let undeclaredCounts: [String: Int]
-    /// True where opening would throw, because the version would have to be higher, or because objects are alike that
-    /// must not be and there is no block that could change them. A read-only configuration is refused where the file
-    /// has another version, or other classes than it can be read with: those files are not migrated.
+    /// True if opening would throw, because the version must be raised, or because objects are equal that must not be
+    /// and there is no block to change them. A read-only configuration is refused if the file has another version, or
+    /// classes that it cannot be read with: those files are not migrated.
     public let isRefused: Bool
-    /// True where opening would call the migration block.
+    /// True if opening would call the migration block.
     public let callsBlock: Bool
-    /// True where opening would delete all objects instead, because of `deleteRealmIfMigrationNeeded`.
+    /// True if opening would delete all objects instead, because of `deleteRealmIfMigrationNeeded`.
     public let deletesEverything: Bool
     let isReadOnly: Bool
 
-    /// One line for the versions, one for each change, one for each class that is left alone.
+    /// One line for the versions, one for each change, and one for each class that is left unchanged.
     public var description: String {
         let versions = "schema version \(fileVersion.map { "\($0)" } ?? "none") to \(version)"
         let lines = changes.map { change in
@@ -100,45 +107,45 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     }
 }
 
-/// How a migration of a copy went. Made by `Realm.rehearseMigration(for:)`. A value; any thread.
+/// The result of migrating a copy of a file. Created by `Realm.rehearseMigration(for:)`. A value; any thread.
 public struct MigrationRehearsal: Sendable {
-    /// What opening the copy threw; nil where it went well.
+    /// The error of opening the copy; nil if it succeeded.
     public let error: (any Error)?
-    /// How long opening took, the copying not counted.
+    /// The time that opening took, without the copying.
     public let duration: Duration
-    /// Objects of each class before, by name.
+    /// The number of objects of each class before the migration, by class name.
     public let countsBefore: [String: Int]
-    /// Objects of each class afterwards, by name; empty after an error.
+    /// The number of objects of each class after the migration, by class name; empty after an error.
     public let countsAfter: [String: Int]
-    /// Values that the migration has not converted: the type of their property changed, or nulls are not allowed any
-    /// more, and their objects have zero, empty or null now. At most 1,000; empty after an error.
+    /// Values that the migration has not converted: the type of their property has changed, or nulls are no longer
+    /// allowed, and their objects now have zero, empty or null. At most 1,000; empty after an error.
     public let unconverted: [UnconvertedValue]
-    /// All of them, by `Class.property`.
+    /// The numbers of all such values, by `Class.property`.
     public let unconvertedCounts: [String: Int]
-    /// Objects that have a value after the migration that the property's type has no form for, as a raw value without a
-    /// case of the enum, by `Class.property`: reading the property ends the program. A migration that adds a property
-    /// gives its objects 0 or an empty text. Empty after an error.
+    /// The numbers of objects, by `Class.property`, that have a value after the migration which the property's type
+    /// cannot represent, such as a raw value without a case of the enum: reading the property ends the program. A
+    /// migration that adds a property gives its objects 0 or an empty string. Empty after an error.
     public let unreadableCounts: [String: Int]
 }
 
-/// A value that a rehearsed migration did not carry over.
+/// A value that a rehearsed migration has not carried over.
 public struct UnconvertedValue: Sendable, Equatable, CustomStringConvertible {
-    /// The class, as it was called before.
+    /// The name of the class before the migration.
     public let className: String
-    /// The column, as it was called before.
+    /// The name of the column before the migration.
     public let property: String
-    /// The primary key of the object before, or its number in the file.
+    /// The object's primary key before the migration, or its number in the file.
     public let object: String
-    /// The value before, cut where it is long.
+    /// The value before the migration, truncated if it is long.
     public let value: String
 
     public var description: String { "\(className).\(property) of \(object): \(value)" }
 }
 
 extension RealmCare where Self == Realm {
-    /// Compares the file of `configuration` with its classes, and writes nothing. Throws `Realm.Error` where the file
-    /// cannot be read. Any thread. Goes once through the objects for each property that goes, changes its type or comes
-    /// to be required, and for each class that comes to be embedded or has a new key or constraint: O(n) each, and O(n)
+    /// Compares the file of `configuration` with its classes; writes nothing. Throws `Realm.Error` if the file cannot
+    /// be read. Any thread. Passes over the objects once for each property that is removed, changes its type or becomes
+    /// required, and once for each class that becomes embedded or has a new key or constraint: O(n) each, and O(n)
     /// memory for keys and constraints.
     public static func migrationPlan(for configuration: Realm.Configuration) throws -> MigrationPlan {
         let path = try migrationPath(configuration)
@@ -175,10 +182,10 @@ extension RealmCare where Self == Realm {
         } catch let error as EngineError { throw Realm.Error(opening: path, readOnly: true, error) }
     }
 
-    /// Migrates a copy of the file of `configuration`, beside it, and deletes the copy. The file itself is not
-    /// touched. Throws `Realm.Error` where the file cannot be copied; what goes wrong in the migration is in the
-    /// result. Any thread; takes the time of a migration and, where the file system cannot clone files (Btrfs, XFS and
-    /// bcachefs can), that of a copy and the space of the file once more.
+    /// Migrates a copy of the file of `configuration`, and deletes the copy, which is made beside the file. The file
+    /// itself is not touched. Throws `Realm.Error` if the file cannot be copied; errors of the migration are in the
+    /// result. Any thread. Takes the time of a migration and, if the file system cannot clone files (Btrfs, XFS and
+    /// bcachefs can), the time of a copy and the space of the file once more.
     public static func rehearseMigration(for configuration: Realm.Configuration) throws -> MigrationRehearsal {
         let path = try migrationPath(configuration)
         let claim: TemporaryFile
@@ -192,8 +199,9 @@ extension RealmCare where Self == Realm {
         let before: [String: Int]
         let original: Session
         do {
-            // A clone is the file of one moment, as after a loss of power, and opens as such: its last commit is there.
-            // What it was before is read from the clone too: meanwhile the file may go on.
+            // A clone has the file's bytes of one moment, as after a power loss, and opens as such: its last commit is
+            // in it. The state before the migration is read from the clone too, because the file may change in the
+            // meantime.
             let isClone = PosixFileSystem.shared.clone(path, to: url.path)
             original = try readingSession(isClone ? url.path : path, configuration)
             before = counts(original)
@@ -230,8 +238,8 @@ extension RealmCare where Self == Realm {
         }
     }
 
-    /// The classes of the file of `configuration` by the names of columns, whatever classes the program has: what to
-    /// compare `goldenText` of a shipped version with. Throws `Realm.Error` where the file cannot be read. Any thread.
+    /// The classes of the configuration's file, by column names, whatever classes the program has: compare it with the
+    /// `goldenText` of a shipped version. Throws `Realm.Error` if the file cannot be read. Any thread.
     public static func fileSchema(for configuration: Realm.Configuration) throws -> Schema {
         let path = try migrationPath(configuration)
         do {
@@ -313,7 +321,8 @@ extension RealmCare where Self == Realm {
         return changes
     }
 
-    /// What keeps a class from being read where nothing may be written. As nothing is, nothing goes.
+    /// The differences that prevent a class from being read if nothing may be written. Nothing is written, so nothing
+    /// is lost.
     private static func obstacles(
         _ schema: ClassSchema, _ session: Session, _ classes: [ClassSchema]
     ) -> [MigrationPlan.Change] {
@@ -326,7 +335,7 @@ extension RealmCare where Self == Realm {
             }
     }
 
-    /// What emptying the file deletes, declared or not.
+    /// The deletions when the file is emptied, of declared and undeclared classes.
     private static func deletions(_ session: Session) -> [MigrationPlan.Change] {
         session.tables.map { table in
             MigrationPlan.Change(
@@ -338,7 +347,7 @@ extension RealmCare where Self == Realm {
 }
 
 extension MigrationPlan.Change {
-    /// The difference as a reason to delete everything: what goes is told of each class.
+    /// The difference as a reason to delete everything: the losses are listed for each class.
     fileprivate var reason: MigrationPlan.Change {
         MigrationPlan.Change(
             text: text, className: className, objectCount: objectCount, lossCount: 0, needsMigration: needsMigration,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Migrating without using the Realm, and asking a file for its schema version.
+// Migration without opening a Realm, and the schema version of a file.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm {
-    /// Brings the file of the configuration up to date, as opening it does. Throws `Realm.Error`; then the file is as
-    /// it was. Misuse while the process has it open.
+    /// Migrates the file of the configuration, as opening it does. Throws `Realm.Error`; the file is then left
+    /// unchanged. It is a programmer error if the process has the file open.
     public static func performMigration(for configuration: Configuration = .defaultConfiguration) throws {
         if RealmCache.shared.isOpen(try configuration.validated()) {
             misuse(
@@ -18,8 +18,9 @@ extension Realm {
     }
 }
 
-/// The schema version of the file, which is not changed and need not be closed. Throws `Realm.Error`: where it is none
-/// of ours, and with `.invalidDatabase` where there is no file, or it was never opened with classes.
+/// The schema version of the file, which is not changed and need not be closed. Throws `Realm.Error`: if the file is
+/// not a Realm file of this library, and with `.invalidDatabase` if there is no file or it was never opened with
+/// classes.
 public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throws -> UInt64 {
     var configuration = Realm.Configuration(fileURL: fileURL, encryptionKey: encryptionKey, readOnly: true)
     configuration.objectTypes = []
@@ -34,7 +35,7 @@ public func schemaVersionAtURL(_ fileURL: URL, encryptionKey: Data? = nil) throw
     } catch {
         let problem = Realm.Error(opening: path, readOnly: true, error)
         guard problem.reason == .missingFile else { throw problem }
-        // The code that RealmSwift has for it, which makes the file to look.
+        // RealmSwift's code for this case; RealmSwift creates the file in order to look.
         throw Realm.Error(
             .invalidDatabase, .missingFile,
             "Realm at path '\(path)' has not been initialized. No such file or directory: open it with "

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adding, making, finding and deleting objects.
+// Adding, creating, finding and deleting objects.
 
 internal import RegnumEngine
 
 // MARK: Finding
 
 extension Realm {
-    /// All objects of a class; live.
+    /// All objects of a class, as live results.
     public func objects<Element: RealmFetchable>(_ type: Element.Type) -> Results<Element> {
         core.check()
         if let type = type as? ObjectBase.Type { return Results(state: core.allObjects(type)) }
@@ -14,7 +14,7 @@ extension Realm {
         return Results(state: core.allObjects(root))
     }
 
-    /// The object with that primary key, or nil. O(log n).
+    /// The object with the given primary key, or nil. O(log n).
     public func object<Element: Object, KeyType>(
         ofType type: Element.Type, forPrimaryKey key: KeyType
     ) -> Element? {
@@ -35,7 +35,8 @@ extension Realm {
 }
 
 extension RealmCore {
-    /// The object with that primary key, or nil. Misuse for a class without one, and a key that does not fit.
+    /// The object with the given primary key, or nil. It is a programmer error if the class has no primary key or the
+    /// key does not fit.
     func key(of binding: ClassBinding, forPrimaryKey key: Any) -> ObjectKey? {
         guard let index = binding.schema.primaryKey else {
             misuse("'\(binding.schema.name)' does not have a primary key defined")
@@ -49,7 +50,8 @@ extension RealmCore {
         return engine { () throws(EngineError) in try binding.table.key(forPrimaryKey: value) }
     }
 
-    /// The binding of a class; nil where a read-only file has no table for it. Misuse for a class not in the schema.
+    /// The binding of a class; nil if a read-only file has no table for it. It is a programmer error if the class is
+    /// not in the schema.
     func fetchable(_ type: ObjectBase.Type) -> ClassBinding? {
         touch()
         if let binding = bindingIfAny(for: type) { return binding }
@@ -67,18 +69,19 @@ extension RealmCore {
 // MARK: Adding
 
 extension Realm {
-    /// Makes an object managed, with all that it links to. An object of this Realm stays as it is. Misuse outside a
-    /// write; for a primary key that exists `update` decides.
+    /// Adds an object to the Realm, with all objects that it links to. An object of this Realm is left unchanged. It is
+    /// a programmer error to call this outside a write transaction. `update` determines what happens if the primary key
+    /// already exists.
     public func add(_ object: Object, update: UpdatePolicy = .error) {
         core.add(object, update: update)
     }
 
-    /// Makes objects managed; see `add(_:update:)`.
+    /// Adds objects to the Realm; see `add(_:update:)`.
     public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
         for object in objects { core.add(object, update: update) }
     }
 
-    /// Makes an object from a dictionary, an array in the order of the properties, or another object.
+    /// Creates an object from a dictionary, an array in the order of the properties, or another object.
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [:], update: UpdatePolicy = .error) -> T {
         core.create(type, value: value, update: update)
@@ -88,12 +91,12 @@ extension Realm {
 // MARK: Deleting
 
 extension Realm {
-    /// Deletes an object of this Realm with the objects embedded in it. Links to it become nil, entries of it in lists
-    /// vanish.
+    /// Deletes an object of this Realm, together with the objects embedded in it. Links to it become nil; lists lose
+    /// their entries for it.
     public func delete(_ object: Object) { core.delete(object) }
 
-    /// Deletes an object of this Realm with the objects embedded in it. Links to it become nil, entries of it in lists
-    /// vanish.
+    /// Deletes an object of this Realm, together with the objects embedded in it. Links to it become nil; lists lose
+    /// their entries for it.
     public func delete(_ object: ObjectBase) { core.delete(object) }
 
     /// Deletes the objects.
@@ -103,21 +106,21 @@ extension Realm {
         core.delete(Array(objects))
     }
 
-    /// Deletes the objects in the list; the list is empty afterwards.
+    /// Deletes the objects in the list, which is empty afterwards.
     public func delete<Element: ObjectBase>(_ objects: List<Element>) {
         core.requireWrite()
         core.deleteElements(Array(objects))
         if !objects.isInvalidated && objects.count > 0 && !core.session.isRefused { objects.removeAll() }
     }
 
-    /// Deletes the objects in the set; the set is empty afterwards.
+    /// Deletes the objects in the set, which is empty afterwards.
     public func delete<Element: ObjectBase>(_ objects: MutableSet<Element>) {
         core.requireWrite()
         core.delete(Array(objects).filter { !$0.isInvalidated })
         if !objects.isInvalidated && objects.count > 0 && !core.session.isRefused { objects.removeAll() }
     }
 
-    /// Deletes the objects that are values of the map; the map is empty afterwards.
+    /// Deletes the objects that are values of the map, which is empty afterwards.
     public func delete<Key, Value: ObjectBase>(_ map: Map<Key, Value?>) {
         core.requireWrite()
         core.deleteElements(map.values.compactMap { $0 })
@@ -137,7 +140,7 @@ extension Realm {
         }
     }
 
-    /// Deletes all objects, also those of classes that are not in the schema.
+    /// Deletes all objects, including those of classes that are not in the schema.
     public func deleteAll() {
         core.requireWrite()
         engine { () throws(EngineError) in try core.session.deleteAll() }
@@ -147,13 +150,13 @@ extension Realm {
 extension RealmCore {
     static let foreignObject = "Can only delete an object from the Realm it belongs to."
 
-    /// All or, where a delete rule denies it, none.
+    /// Deletes all of the objects, or none if a delete rule denies it.
     func delete(_ objects: [ObjectBase]) {
         let rows = objects.map { rowToDelete($0) }
         engine { () throws(EngineError) in try session.delete(rows) }
     }
 
-    /// The objects of a list or a map: one that is there twice is deleted once.
+    /// Deletes the objects of a list or a map; one that occurs twice is deleted once.
     func deleteElements(_ objects: [ObjectBase]) {
         delete(objects.filter { !$0.isInvalidated })
     }
@@ -163,13 +166,13 @@ extension RealmCore {
         engine { () throws(EngineError) in try object.binding.table.delete(row.key) }
     }
 
-    /// Misuse where the object cannot be deleted here and now.
+    /// The row of an object to delete. It is a programmer error if the object cannot be deleted here and now.
     func rowToDelete(_ object: ObjectBase) -> RowKey {
         requireWrite()
         return rowOfOurs(object)
     }
 
-    /// Misuse for an object that is not one of this Realm.
+    /// The row of an object. It is a programmer error if the object does not belong to this Realm.
     func rowOfOurs(_ object: ObjectBase) -> RowKey {
         guard let realm = object.realm?.core else {
             misuse(object.isInvalidated ? "Object has been deleted or invalidated." : Self.foreignObject)

@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who keeps old versions: the answer to "why does my file grow?", and the limit on their number.
+// Lists what keeps old versions alive, which explains a growing file, and enforces the limit on their number.
 
 public import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Something that keeps a version of a Realm readable: while it does, space that only this version needs is not used
-/// again.
+/// A pin on a version of a Realm: the version stays readable, and space that only it needs is not reused.
 public struct VersionPin: Sendable, CustomStringConvertible {
-    /// What keeps the version.
+    /// The kinds of holders of a pin.
     public enum Holder: Sendable, Equatable {
         /// A Realm that was opened in this process.
         case realm
-        /// A frozen Realm, or one that a frozen object or collection belongs to.
+        /// A frozen Realm, or the Realm of a frozen object or collection.
         case frozenRealm
-        /// Part of the library, for the time of an operation.
+        /// The library itself, for the duration of an operation.
         case library
         /// Another process that has the file open.
         case otherProcess
     }
 
     public let holder: Holder
-    /// The version; newer ones have higher numbers.
+    /// The pinned version; newer versions have higher numbers.
     public let version: UInt64
-    /// How many versions are newer.
+    /// The number of newer versions.
     public let newerVersions: UInt64
-    /// The process that keeps it; 0 for a read-only one, which is not known.
+    /// The id of the process that holds the pin; 0 for a read-only process, whose id is not known.
     public let processIdentifier: Int32
-    /// Since when; nil for another process.
+    /// When the version was pinned; nil for another process.
     public let since: Date?
-    /// The source file that opened the Realm, or the one that was frozen, as `#fileID`; nil where that is not known.
+    /// The source file that opened the Realm, or the Realm that was frozen, as `#fileID`; nil if it is not known.
     public let fileID: String?
-    /// The line in it.
+    /// The line in that file.
     public let line: UInt?
 
-    /// One line for a log, as "version 7, 12 behind, kept for 31.0 s by the Realm opened at App/Model.swift:40".
+    /// One line for a log, such as "version 7, 12 behind, kept for 31.0 s by the Realm opened at App/Model.swift:40".
     public var description: String {
         var text = "version \(version), \(newerVersions) behind, kept "
         if let since { text += "for \((Date().timeIntervalSince(since) * 10).rounded() / 10) s " }
@@ -51,15 +50,16 @@ public struct VersionPin: Sendable, CustomStringConvertible {
 }
 
 extension RealmCare where Self == Realm {
-    /// Who keeps versions of this Realm, oldest version first: every open and frozen Realm of this process with the
-    /// line that made it, and every other process. Look here when a file grows, or when
+    /// The pins on versions of this Realm, oldest version first: those of every open and frozen Realm of this process,
+    /// with the line that created it, and those of every other process. Call this when a file grows, or when
     /// `maximumNumberOfActiveVersions` is exceeded.
     ///
-    /// What was frozen is named by the line that opened its Realm: a `freeze` that took its caller's place as parameters
-    /// would be of another type than RealmSwift's, which programs pass as a value and use for protocols of their own. So
-    /// is a Realm that the library opens for another one: to observe on a queue or an actor, to thaw, for `@ThreadSafe`.
+    /// A frozen object or Realm is listed under the line that opened its Realm: a `freeze` that took the caller's
+    /// location as parameters would have another type than RealmSwift's, which programs pass as a value and use for
+    /// protocols of their own. The same applies to a Realm that the library opens on behalf of another one: to observe
+    /// on a queue or an actor, to thaw, or for `@ThreadSafe`.
     ///
-    /// On the Realm's own thread. O(open Realms).
+    /// Must be called on the Realm's own thread. O(open Realms).
     public func pins() -> [VersionPin] {
         let realm: Realm = self
         realm.core.check()
@@ -93,7 +93,7 @@ extension RealmCare where Self == Realm {
 }
 
 extension RealmCore {
-    /// Throws where a write may not begin because too many versions are kept.
+    /// Throws if a write must not begin because too many versions are alive.
     func checkVersionLimit() throws(Realm.Error) {
         guard let limit = settings.configuration.maximumNumberOfActiveVersions else { return }
         let count: UInt64

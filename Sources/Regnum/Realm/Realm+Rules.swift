@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Regnum adds to `Realm` for classes with rules: adding or updating by a unique constraint, and asking what a
-// delete would do.
+// Additions of Regnum to `Realm` for classes with rules: adding or updating by a unique constraint, and previewing a
+// delete.
 
 internal import RegnumEngine
 
-/// What deleting objects would do. Made by `Realm.previewDelete`. Belongs to the thread of the Realm.
+/// What deleting objects would do. Created by `Realm.previewDelete`. Confined to the thread of the Realm.
 public struct DeletePreview: CustomStringConvertible {
-    /// The objects that would go, those asked for first, without embedded ones.
+    /// The objects that would be deleted, the requested ones first, without embedded ones.
     public let objects: [ObjectBase]
-    /// How many would go, embedded ones too, by class.
+    /// The number of objects that would be deleted, including embedded ones, by class.
     public let counts: [String: Int]
-    /// Links to them from objects that stay, which would become nil or leave their collection: objects by
-    /// "class.property".
+    /// Links to these objects from objects that remain; the links would become nil or leave their collection. The
+    /// number of linking objects by "class.property".
     public let clearedLinks: [String: Int]
-    /// A sentence for each object that a delete rule holds back; empty where the delete would be done.
+    /// One sentence for each object whose deletion a delete rule denies; empty if the delete would succeed.
     public let denials: [String]
-    /// True where the delete would be refused.
+    /// True if the delete would be refused.
     public var isDenied: Bool { !denials.isEmpty }
 
-    /// One line for the objects, one for each kind of links, one for each denial.
+    /// One line for the objects, one for each property with cleared links, and one for each denial.
     public var description: String {
         let kinds = counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         let links = clearedLinks.sorted { $0.key < $1.key }.map { "- clears \($0.key) of \($0.value) objects" }
@@ -28,17 +28,19 @@ public struct DeletePreview: CustomStringConvertible {
 }
 
 extension RealmCare where Self == Realm {
-    /// Adds the object, or, where an object has the same values for a unique constraint, writes its values to that
-    /// one and becomes it. Primary key and number of the one that is there stay.
+    /// Adds the object. If an object with the same values of a unique constraint exists, writes the values to that
+    /// object instead, and `object` becomes its accessor; the primary key and the number of the existing object are
+    /// kept.
     ///
     /// ```swift
     /// realm.upsert(person, on: \.country, \.passportNumber)
     /// ```
     ///
-    /// Misuse outside of a write, and where the class declares no such constraint. O(log n).
+    /// It is a programmer error to call this outside a write transaction, or if the class does not declare the
+    /// constraint. O(log n).
     ///
     /// - Parameters:
-    ///   - object: an object of no Realm.
+    ///   - object: an unmanaged object.
     ///   - keyPaths: the properties of the constraint.
     ///   - update: whether only values that differ are written.
     public func upsert<T: Object>(
@@ -48,9 +50,9 @@ extension RealmCare where Self == Realm {
         realm.core.upsert(object, on: keyPaths.map { _name(for: $0) }, update)
     }
 
-    /// Makes an object from a dictionary, an array or another object as `create` does, or writes the values to the
-    /// object that has the same ones for a unique constraint. Misuse as for `create`, and where the class declares no
-    /// such constraint.
+    /// Creates an object from a dictionary, an array or another object, as `create` does. If an object with the same
+    /// values of a unique constraint exists, writes the values to that object instead. The programmer errors are those
+    /// of `create`, and a class that does not declare the constraint.
     @discardableResult
     public func upsert<T: Object>(
         _ type: T.Type, value: Any, on keyPaths: PartialKeyPath<T>..., update: Realm.UpdatePolicy = .modified
@@ -63,8 +65,9 @@ extension RealmCare where Self == Realm {
         return unsafeDowncast(binding.makeAccessor(key), to: T.self)
     }
 
-    /// What deleting the object would do, by the delete rules of its class and of those it leads to. Changes nothing,
-    /// needs no write. Misuse for an object that is not of this Realm. O(objects and links that are looked at).
+    /// What deleting the object would do, according to the delete rules of its class and of the classes that it leads
+    /// to. Changes nothing and needs no write transaction. It is a programmer error if the object does not belong to
+    /// this Realm. O(objects and links visited).
     public func previewDelete(_ object: ObjectBase) -> DeletePreview { previewDelete([object]) }
 
     /// What deleting the objects together would do.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small types that belong to a Realm.
+// Small types of the Realm API.
 
 extension Realm {
-    /// Of what a Realm tells those who observe it.
+    /// The notifications that a Realm sends to its observers.
     public enum Notification: String, Sendable {
-        /// The Realm shows a new version.
+        /// The Realm has advanced to a new version.
         case didChange = "RLMRealmDidChangeNotification"
-        /// Others have committed, and the Realm does not refresh itself: call `refresh()`.
+        /// Others have committed, and the Realm does not refresh automatically: call `refresh()`.
         case refreshRequired = "RLMRealmRefreshRequiredNotification"
     }
 
-    /// What observers of a Realm are called with.
+    /// The block of an observer of a Realm.
     public typealias NotificationBlock = (_ notification: Notification, _ realm: Realm) -> Void
 
-    /// Whether opening waits for a download. There is none of local files, so all three are the same.
+    /// Whether opening waits for a download. Local files are not downloaded, so all three are equivalent.
     public enum OpenBehavior: Sendable {
         case never
         case once
@@ -21,5 +21,5 @@ extension Realm {
     }
 }
 
-/// The name of an asynchronous write, or of its commit, on the Realm that returned it.
+/// Identifies an asynchronous write, or its commit, on the Realm that returned it.
 public typealias AsyncTransactionId = UInt32

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Realm: the entry to all objects of one file or one place in memory, as one thread or queue sees them.
-// `Realm+Objects.swift` adds, finds and deletes; `Realm+Files.swift` knows about files; `RealmOpening.swift` opens.
+// A Realm gives access to all objects of one file or in-memory store, as one thread or queue sees them.
+// `Realm+Objects.swift` adds, finds and deletes objects; `Realm+Files.swift` manages files; `RealmOpening.swift` opens
+// Realms.
 
 public import Dispatch
 public import Foundation
@@ -9,8 +10,8 @@ internal import RegnumEngine
 /// A database as the opening thread, or the given queue, sees it.
 ///
 /// A small value over a shared reference: copies are the same Realm, and opening the same configuration again on the
-/// same thread gives an equal one. It must be used only where it was opened; wrong use ends the program with
-/// "Realm accessed from incorrect thread".
+/// same thread returns an equal one. Use it only on the thread or queue it was opened on; any other use ends the
+/// program with "Realm accessed from incorrect thread".
 ///
 /// ```swift
 /// let realm = try Realm()
@@ -22,11 +23,11 @@ public struct Realm {
 
     package init(core: RealmCore) { self.core = core }
 
-    // Calls take the initialisers that learn where they are called from (`pins()` tells it); references to
-    // functions, as `Realm.init(configuration:queue:)`, mean the others.
+    // Calls resolve to the initialisers that record the caller's source location (`pins()` reports it); function
+    // references such as `Realm.init(configuration:queue:)` resolve to the others.
 
-    /// Opens the default configuration, confined to the calling thread or to `queue`, a serial queue or the main
-    /// queue on which the call must run. Throws `Realm.Error`.
+    /// Opens the default configuration, confined to the calling thread or to `queue`, which must be a serial queue or
+    /// the main queue and must be running the call. Throws `Realm.Error`.
     public init(queue: DispatchQueue? = nil, fileID: StaticString = #fileID, line: UInt = #line) throws {
         try self.init(configuration: .defaultConfiguration, queue: queue, fileID: fileID, line: line)
     }
@@ -40,7 +41,7 @@ public struct Realm {
             configuration, queue: queue, origin: SessionOrigin(.opened, fileID: fileID, line: line))
     }
 
-    /// Opens the default configuration with another file. Throws `Realm.Error`.
+    /// Opens the default configuration with a different file. Throws `Realm.Error`.
     public init(fileURL: URL, fileID: StaticString = #fileID, line: UInt = #line) throws {
         var configuration = Configuration.defaultConfiguration
         configuration.fileURL = fileURL
@@ -59,7 +60,7 @@ public struct Realm {
         core = try RealmOpening.open(configuration, queue: queue, origin: nil)
     }
 
-    /// Opens the default configuration with another file. Throws `Realm.Error`.
+    /// Opens the default configuration with a different file. Throws `Realm.Error`.
     @_disfavoredOverload
     public init(fileURL: URL) throws {
         var configuration = Configuration.defaultConfiguration
@@ -67,7 +68,7 @@ public struct Realm {
         core = try RealmOpening.open(configuration, queue: nil, origin: nil)
     }
 
-    /// The settings in force.
+    /// The configuration in use, with the schema version of the file.
     public var configuration: Configuration {
         var configuration = core.settings.configuration
         let version = core.session.schemaVersion
@@ -75,49 +76,50 @@ public struct Realm {
         return configuration
     }
 
-    /// The classes that this Realm knows.
+    /// The classes of this Realm's schema.
     public var schema: Schema { Schema(core.settings.schema.classes) }
 
-    /// True where no table holds an object.
+    /// True if no table holds an object.
     public var isEmpty: Bool {
         core.check()
         return core.session.tables.allSatisfy { $0.count == 0 }
     }
 
-    /// What `add` and `create` do where an object with the same primary key exists.
+    /// How `add` and `create` treat an object whose primary key already exists.
     public enum UpdatePolicy: Int, Sendable {
-        /// It is a mistake.
+        /// A duplicate primary key is a programmer error.
         case error = 1
-        /// The properties that differ are written.
+        /// Writes only the properties that differ.
         case modified = 3
-        /// All properties are written.
+        /// Writes all properties.
         case all = 2
     }
 }
 
 extension Realm: Equatable {
-    /// True where both are the same opened instance, not only the same file.
+    /// True if both are the same open instance; two instances of the same file are not equal.
     public static func == (left: Realm, right: Realm) -> Bool { left.core === right.core }
 }
 
 // MARK: Writing
 
 extension Realm {
-    /// Runs `block` in a write transaction, commits, and returns what the block returned. A block that throws is
-    /// rolled back. A block that commits or cancels itself is left at that. Throws what the block throws, or
-    /// `Realm.Error` where the transaction cannot begin or its commit fails; then nothing is changed.
+    /// Runs `block` in a write transaction, commits it, and returns the block's result. Rolls back if the block throws.
+    /// If the block commits or cancels the transaction itself, nothing more is done. Rethrows the block's error; throws
+    /// `Realm.Error` if the transaction cannot begin or its commit fails, in which case nothing is changed.
     @discardableResult
     public func write<Result>(_ block: () throws -> Result) throws -> Result {
         try writing([], block)
     }
 
-    // A closure that is one expression, in another one that returns nothing, as in
-    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not find that `Result` is `Void` there.
+    // Needed for a single-expression closure inside another closure that returns nothing, as in
+    // `queue.async { try! realm.write { realm.create(…) } }`: the compiler does not infer there that `Result` is
+    // `Void`.
 
-    /// As `write` of a block that returns something.
+    /// As `write` with a block that returns a value.
     public func write(_ block: () throws -> Void) throws { try writing([], block) }
 
-    /// As `write`; the observers behind `tokens` are not told of it.
+    /// As `write`, without notifying the observers of `tokens`.
     @discardableResult
     public func write<Result>(
         withoutNotifying tokens: [NotificationToken], _ block: () throws -> Result
@@ -125,7 +127,7 @@ extension Realm {
         try writing(tokens, block)
     }
 
-    /// As `write`; the observers behind `tokens` are not told of it.
+    /// As `write`, without notifying the observers of `tokens`.
     public func write(withoutNotifying tokens: [NotificationToken], _ block: () throws -> Void) throws {
         try writing(tokens, block)
     }
@@ -137,7 +139,8 @@ extension Realm {
         try core.checkVersionLimit()
         do { try core.begin() } catch { throw core.error("begin a write in", error) }
         core.requireBegun()
-        // Objects that are added and let go of one by one would each take and give back the accessors' reference.
+        // Otherwise each object that is added and released one by one would retain and release the accessors' shared
+        // reference.
         core.countAccessor()
         defer { core.dropAccessor() }
         let result: Result
@@ -151,14 +154,18 @@ extension Realm {
         return result
     }
 
-    /// Begins a write transaction: makes the first calls of observers that are due, waits until no other thread or process
-    /// writes, then sees the newest version, and tells observers what is due. Their blocks find `isInWriteTransaction` true; they may change objects in this
-    /// write, and begin none, with another Realm of the file neither. Where one of them may end the write, ask
-    /// `isInWriteTransaction` behind this; of the writes that run a block that is misuse.
+    /// Begins a write transaction: makes the pending initial calls of observers, acquires the writer lock, advances to
+    /// the newest version, and delivers pending notifications.
     ///
-    /// The write goes on when nobody holds the Realm: opening it again on the same thread, queue or actor gives the
-    /// Realm that is in it, on a thread within the same task. It is rolled back, with a warning in the log, when the
-    /// thread, the queue or the actor ends, and where nobody has opened the Realm again for 10 seconds (within a task 2).
+    /// Observers' blocks that are called here see `isInWriteTransaction` as true. They may change objects in this
+    /// transaction, but must not begin another one, on this Realm or on another Realm of the file. If one of them may
+    /// end the transaction, check `isInWriteTransaction` after this call. Ending a transaction that runs a block, such
+    /// as `write(_:)`, is a programmer error.
+    ///
+    /// The transaction stays open if the Realm is released: opening the Realm again on the same thread, queue or actor
+    /// returns the Realm with the open transaction; on a thread, only within the same task. The transaction is rolled
+    /// back, with a warning in the log, when the thread, queue or actor ends, or if the Realm is not opened again
+    /// within 10 seconds (2 seconds within a task).
     public func beginWrite() {
         checkCanBegin()
         do throws(Realm.Error) { try core.checkVersionLimit() } catch { misuse(error.localizedDescription) }
@@ -166,22 +173,22 @@ extension Realm {
         core.keepWriteWhenReleased()
     }
 
-    /// Makes the changes of the write transaction durable and visible to others. Throws `Realm.Error`; then
-    /// everything since `beginWrite` is rolled back.
+    /// Commits the write transaction: makes its changes durable and visible to others. Throws `Realm.Error`; everything
+    /// since `beginWrite` is then rolled back.
     public func commitWrite(withoutNotifying tokens: [NotificationToken] = []) throws {
         core.check()
         guard core.isWriting else { core.refuseEnd("commit") }
         try commit(silent: tokens)
     }
 
-    /// Undoes everything since `beginWrite`. Objects made since are invalid from now on.
+    /// Rolls back everything since `beginWrite`. Objects created since then become invalid.
     public func cancelWrite() {
         core.check()
         guard core.isWriting else { core.refuseEnd("cancel") }
         core.rollBack()
     }
 
-    /// True between `beginWrite` and its end, on the instance that began.
+    /// True between `beginWrite` and the end of the transaction, on the instance that began it.
     public var isInWriteTransaction: Bool {
         core.check()
         return core.isWriting
@@ -202,7 +209,7 @@ extension Realm {
             try core.session.commitWrite()
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
-            // The engine has rolled back.
+            // The engine has already rolled back.
             core.afterRollback()
             throw core.error("write", error)
         }
@@ -213,15 +220,16 @@ extension Realm {
         core.notifier?.didCommit(silent: tokens)
     }
 
-    /// Commits without waiting for the medium; `onDone` is called on any thread when the changes are durable, or have
-    /// failed: then `core.comeBack()` is due where the Realm is confined to.
+    /// Commits without waiting for stable storage. Calls `onDone` on any thread once the changes are durable or have
+    /// failed; after a failure, call `core.comeBack()` on the thread, queue or actor of the Realm.
     func commitLater(_ onDone: @escaping @Sendable (EngineError?) -> Void) throws {
-        // Both weakly: this may be held for a moment when the callback runs, and must not keep the file open.
+        // Both are captured weakly: this closure may outlive the callback briefly, and must not keep the file open.
         let (database, notifier) = (core.settings.database, core.notifier)
-        // Others see the changes once they are durable.
+        // Other Realms see the changes once they are durable.
         let fate = core.settings.writeFate
         let waiting = core.takeAfterWrite()
-        // Who waits looks at what the write has led to: that is kept here, and may be durable before.
+        // Waiters need the committed version. It is kept alive below, and the commit may become durable before that, so
+        // `keeping` delays the callbacks.
         let keeping = waiting.isEmpty ? nil : Keeping()
         do {
             defer { keeping?.end() }
@@ -237,7 +245,7 @@ extension Realm {
             fate?.committed(in: core)
             Logger.log(.debug, "DB: Commit of version \(core.session.version): \(core.settings.place.name)")
         } catch {
-            // The engine has rolled back.
+            // The engine has already rolled back.
             fate?.rollBack()
             core.afterRollback()
             for work in waiting { work() }
@@ -251,9 +259,10 @@ extension Realm {
 // MARK: Versions
 
 extension Realm {
-    /// Sees what others have committed since, and tells observers what is due at once; false where others have
-    /// committed nothing, during a write, and within an observer's block, unless that is told `.refreshRequired`. Also where
-    /// the newest version cannot be read: the Realm stays where it is, the log says why, and a write throws it.
+    /// Advances to the newest version and delivers pending notifications immediately. Returns false if nobody has
+    /// committed since, during a write transaction, and within an observer's block, except one that is called with
+    /// `.refreshRequired`. Also returns false if the newest version cannot be read: the Realm then stays at its
+    /// version, the log gives the reason, and a write throws it.
     @discardableResult
     public func refresh() -> Bool {
         core.check()
@@ -271,7 +280,7 @@ extension Realm {
         return moved
     }
 
-    /// True where the Realm may move to newer versions between turns of its run loop or queue.
+    /// True if the Realm may advance to newer versions between turns of its run loop or queue.
     public var autorefresh: Bool {
         get {
             core.check()
@@ -284,9 +293,10 @@ extension Realm {
         }
     }
 
-    /// Ends all objects and collections taken from this Realm so far; a running write is rolled back first. The Realm
-    /// itself can be used on, and sees the newest version. Observations go on: their blocks get the same objects and
-    /// collections anew, and are told what has changed since the last call. Within an observer's block nothing happens.
+    /// Invalidates all objects and collections obtained from this Realm so far; rolls back a running write transaction
+    /// first. The Realm itself remains usable and shows the newest version. Observations continue: their blocks receive
+    /// the same objects and collections again, with the changes since the last call. Does nothing within an observer's
+    /// block.
     public func invalidate() {
         core.check()
         if core.notifier?.isCalling == true { return }
@@ -294,7 +304,7 @@ extension Realm {
         core.retireAccessors()
         core.settings.invalidations += 1
         if core.isFrozen { return }
-        // Loops that run ask for nothing but this.
+        // Running loops check nothing else.
         core.session.moved()
         let hasMoved = !core.isReadOnly && core.advance()
         if hasMoved { core.reloadTables() }
@@ -302,22 +312,22 @@ extension Realm {
         core.tracker?.invalidated()
     }
 
-    /// True for a Realm that stays at one version for ever.
+    /// True if the Realm is frozen, that is, stays at one version.
     public var isFrozen: Bool { core.isFrozen }
 }
 
 extension RealmCore {
-    /// What the opener keeps with the core.
+    /// The settings that the opener stores with the core.
     var settings: RealmSettings {
-        // Set by `RealmOpening` before anyone sees the core.
+        // `RealmOpening` sets this before it hands out the core.
         unsafeDowncast(configurationBox.unsafelyUnwrapped, to: RealmSettings.self)
     }
 
-    /// Comes to the newest version. False where there is none newer, and where it cannot be read: what is shown stays.
-    /// Ends the program where another one has written over the file.
+    /// Advances to the newest version. Returns false, and keeps the version shown, if there is no newer one or it
+    /// cannot be read. Ends the program if another program has overwritten the file.
     func advance() -> Bool {
         do { return try session.refresh() } catch {
-            // What is shown is not of this file any more.
+            // The version shown no longer belongs to this file.
             if case .overwritten = error { misuse(error) }
             Logger.log(.error, "DB: Stay at version \(session.version) of \(settings.place.name): \(error.words)")
             return false
@@ -330,21 +340,21 @@ extension RealmCore {
         touch()
         if let notifier {
             notifier.beginBeforeWrite()
-            // One of the blocks that were called has left its own write open, or that of another Realm.
+            // A called block may have left a write open, on this Realm or on another one of the file.
             if isWriting { refuseBegin() }
             if let words = selfWait { misuse(words) }
         }
         let before = session.version
-        // Observers are only told of what is durable.
+        // Observers are notified of durable changes only.
         try session.beginWrite(settled: notifier != nil)
         didBegin(after: before)
     }
 
-    /// As `begin`, with a turn that was offered; false where somebody else has taken it.
+    /// As `begin`, with the writer lock that was reserved under `number`; false if another writer has taken it.
     func begin(acceptingTurn number: UInt64) throws(EngineError) -> Bool {
         touch()
         notifier?.beginBeforeWrite()
-        // One of the blocks that were called has left its own write open.
+        // A called block may have left a write open.
         if isWriting { return false }
         let before = session.version
         guard try session.beginWrite(acceptingTurn: number, settled: notifier != nil) else { return false }
@@ -352,8 +362,8 @@ extension RealmCore {
         return true
     }
 
-    /// As `begin(acceptingTurn:)`. Throws also where too many versions are kept, of which it asks when it is its turn:
-    /// the turn is over by then.
+    /// As `begin(acceptingTurn:)`. Also throws if too many versions are kept alive, which is checked once the writer
+    /// lock is held; the write has then been rolled back.
     func beginAsync(acceptingTurn number: UInt64) throws(Realm.Error) -> Bool {
         do throws(EngineError) {
             guard try begin(acceptingTurn: number) else { return false }
@@ -368,7 +378,7 @@ extension RealmCore {
 
     private func didBegin(after before: UInt64) {
         reloadTables()
-        // Before observers' blocks, which may change something, begin to observe, or come to misuse.
+        // Before observers' blocks are called: they may change objects, begin to observe, or trap.
         noteWriteStart()
         Logger.log(.trace, "DB: Begin write: \(settings.place.name)")
         WriteHook.didBegin?(self)
@@ -381,14 +391,15 @@ extension RealmCore {
         } else {
             notifier?.settle(first: false)
         }
-        // A block that was called may have begun to observe.
+        // A called block may have begun to observe.
         if isWriting { notifier?.beginBeforeWrite() }
-        // Where a block has ended the write, somebody else may be telling by now.
+        // If a block has ended the write, another writer may be notifying observers by now.
         if isWriting { settings.database.setTelling(false) }
     }
 
-    /// Why a write that begins here would wait for ever, in words; nil where it would not: within an observer's block
-    /// that is called because a write on the file begins on this thread, and where another Realm has one open here.
+    /// The error message if a write that begins here would wait for itself, otherwise nil. It would wait for itself
+    /// within an observer's block that is called because a write on the file begins on this thread, and while another
+    /// Realm of the file has a write open here.
     private var selfWait: String? {
         if settings.database.isTellingHere { return Self.waitsForItself }
         if OpenWrites.isKeptHere(settings.database) { return Self.waitsForReleased }
@@ -408,14 +419,14 @@ extension RealmCore {
         + "on this thread: it would wait for itself. Change objects in that write (`isInWriteTransaction` is true on "
         + "its Realm), or write later."
 
-    /// Throws where `begin` would be misuse for that reason.
+    /// Throws if `begin` would be a programmer error for that reason.
     package func checkWaitsForNoneHere() throws {
         if !isWriting, let words = selfWait {
             throw Realm.Error(.fail, .unspecified, words, fileURL: fileURL)
         }
     }
 
-    /// Behind `begin`, where a block is to run in the write.
+    /// Called after `begin` if a block is to run in the write.
     func requireBegun() {
         if isWriting { return }
         misuse(
@@ -429,10 +440,10 @@ extension RealmCore {
         afterRollback()
     }
 
-    /// After a commit that was not waited for has failed: shows the version before it.
+    /// Returns to the version before an asynchronous commit that has failed.
     func comeBack() {
-        // A write that goes on fails when it is committed. Where no version can be read, the next refresh or write says
-        // why.
+        // A write in progress fails when it is committed. If no version can be read, the next refresh or write
+        // reports why.
         guard !isWriting, (try? session.comeBack()) == true else { return }
         afterRollback()
     }
@@ -445,12 +456,12 @@ extension RealmCore {
         notifier?.schedule()
     }
 
-    /// Does `work` when the running write has ended, on whatever thread; at once where there is none.
+    /// Runs `work` when the running write has ended, on any thread; immediately if no write is running.
     func afterWrite(_ work: @escaping @Sendable () -> Void) {
         if isWriting { settings.afterWrite.append(work) } else { work() }
     }
 
-    /// What waits for the end of the write, to be done by the caller.
+    /// Removes and returns the work that waits for the end of the write; the caller runs it.
     fileprivate func takeAfterWrite() -> [@Sendable () -> Void] {
         settings.writeFate = nil
         if settings.afterWrite.isEmpty { return [] }
@@ -458,7 +469,7 @@ extension RealmCore {
         return settings.afterWrite
     }
 
-    /// What users catch for an error of the engine.
+    /// The public error for an engine error.
     func error(_ action: String, _ error: EngineError) -> Realm.Error {
         Realm.Error(using: settings.place.name, doing: action, error)
     }

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Realms open in this process, weakly: opening one again where it is open gives the same instance.
+// Weak references to the Realms open in this process: opening a Realm again on the same thread, queue or actor returns
+// the same instance.
 
 internal import Dispatch
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Mutable state: `entries`, guarded by its mutex, touched by every opening. The mutex is never held while the
-/// engine or a user's code runs.
+/// Mutable state: `entries`, guarded by its mutex and accessed by every opening. The mutex is never held while engine
+/// or user code runs.
 final class RealmCache: Sendable {
     static let shared = RealmCache()
 
     struct Key: Hashable {
         var place: Realm.Configuration.Place
         var confinement: Confinement
-        /// The classes listed; nil for all. Other classes need other bindings, so another instance.
+        /// The listed classes; nil for all. Different classes need different bindings, and so another instance.
         var types: Set<ObjectIdentifier>?
     }
 
     private struct Entry: @unchecked Sendable {
-        // Sendable: the core is only handed to its own thread or queue; others read the constants beside it.
+        // Sendable: the core is only returned to its own thread or queue; others read the constants beside it.
         weak var core: RealmCore?
         let isReadOnly: Bool
         let schemaVersion: UInt64
@@ -33,7 +34,7 @@ final class RealmCache: Sendable {
             encryptionKey = configuration.encryptionKey
         }
 
-        /// The setting in which it differs, if any.
+        /// The first setting that differs, if any.
         func difference(_ configuration: Realm.Configuration) -> Setting? {
             if isReadOnly != configuration.readOnly { return .readOnly }
             if encryptionKey != configuration.encryptionKey { return .key }
@@ -42,7 +43,7 @@ final class RealmCache: Sendable {
     }
     private let entries = Lock<[Key: Entry]>([:])
 
-    /// A frozen Realm: the version and the classes of what was frozen.
+    /// Identifies a frozen Realm by its database, version and classes.
     struct FrozenKey: Hashable {
         var database: ObjectIdentifier
         var version: UInt64
@@ -56,13 +57,14 @@ final class RealmCache: Sendable {
     }
     private let frozen = Lock<[FrozenKey: WeakCore]>([:])
 
-    /// The frozen instance of that version, or nil. One that was invalidated cannot be read any more.
+    /// The frozen instance of that version, or nil. An invalidated instance can no longer be read and is not returned.
     func frozenCore(at key: FrozenKey) -> RealmCore? {
         guard let core = frozen.withLock({ $0[key] })?.core, !core.isClosed else { return nil }
         return core
     }
 
-    /// Remembers a frozen instance; the one that another thread has made meanwhile wins. Drops what has ended.
+    /// Stores a frozen instance and returns it, or the one that another thread has stored in the meantime. Removes
+    /// entries of released instances.
     func insert(frozen core: RealmCore, at key: FrozenKey) -> RealmCore {
         let entry = WeakCore(core: core, place: core.settings.place)
         let (kept, ended) = frozen.withLock { frozen -> (WeakCore, [WeakCore]) in
@@ -76,14 +78,14 @@ final class RealmCache: Sendable {
         return kept.core ?? core
     }
 
-    /// The instance open at the key, or nil.
+    /// The instance open under the key, or nil.
     func core(at key: Key) -> RealmCore? {
         let entry = entries.withLock { $0[key] }
         guard let core = entry?.core, !core.session.database.isForked else { return nil }
         return core
     }
 
-    /// Remembers an instance. Drops what has ended.
+    /// Stores an instance. Removes entries of released instances.
     func insert(_ core: RealmCore, at key: Key, _ configuration: Realm.Configuration) {
         let entry = Entry(core: core, configuration)
         let ended = entries.withLock { entries -> [Entry] in
@@ -95,14 +97,15 @@ final class RealmCache: Sendable {
         _ = ended
     }
 
-    /// The instances that are open at the place, frozen ones too. Their constants may be read on any thread. Others are
-    /// not touched: to hold one for a moment is to keep it open for a moment.
+    /// The instances open at the location, including frozen ones. Their constants can be read on any thread. Instances
+    /// at other locations are not referenced, because even a brief reference keeps an instance open.
     func cores(at place: Realm.Configuration.Place) -> [RealmCore] {
         let open = entries.withLock { $0.filter { $0.key.place == place }.map(\.value) }.compactMap(\.core)
         return open + frozen.withLock { $0.values.filter { $0.place == place } }.compactMap(\.core)
     }
 
-    /// The places of the Realms that the calling thread has open, or whose queue or actor it may be on.
+    /// The locations of the Realms that the calling thread has open, or whose queue or actor the call may be running
+    /// on.
     func placesHere() -> Set<Realm.Configuration.Place> {
         let here = Confinement.current
         return entries.withLock { entries in
@@ -117,8 +120,8 @@ final class RealmCache: Sendable {
         }
     }
 
-    /// The actor that the caller runs on, where a Realm was opened on it. Others are not touched, but kept open for a
-    /// moment.
+    /// The actor that the caller runs on, if a Realm was opened on it. Realms of other actors are not accessed, but
+    /// referenced and so kept open briefly.
     func callersActor() -> (any Actor)? {
         let ofActors = entries.withLock { entries in
             entries.filter { entry in
@@ -130,8 +133,8 @@ final class RealmCache: Sendable {
         }
     }
 
-    /// The actor or the queue that the caller runs on, where a Realm of the place is open on it; neither on a thread, and
-    /// on the main queue. An actor goes before the queue that it may run on. O(Realms open in the process).
+    /// The actor or the queue that the caller runs on, if a Realm of the location is open on it; neither on a thread or
+    /// on the main queue. An actor takes precedence over the queue that it may run on. O(Realms open in the process).
     func callersHome(of place: Realm.Configuration.Place) -> (queue: DispatchQueue?, actor: (any Actor)?) {
         let others = entries.withLock { entries in
             var others: [Entry] = []
@@ -140,7 +143,7 @@ final class RealmCache: Sendable {
                     switch key.confinement {
                     case .thread, .queue(QueueConfinement.mainIdentity): false
                     case .queue(let identity): QueueConfinement.isCurrent(identity)
-                    // Asked below.
+                    // Checked below.
                     case .actor: true
                     }
                 if mayBeHere, key.place == place { others.append(entry) }
@@ -158,9 +161,9 @@ final class RealmCache: Sendable {
         return (queue, nil)
     }
 
-    /// An instance of the database with a write open, for whose end the caller would wait in vain: it goes on only
-    /// where the caller is, on the same thread, queue or actor. To be called there. Where the runtime cannot be asked
-    /// about actors, only the one of `confinement` counts.
+    /// An instance of the database with an open write that the caller would wait for in vain, because the write can
+    /// only continue on the caller's thread, queue or actor. Call it there. If the runtime cannot tell which actor is
+    /// running, only the actor of `confinement` counts.
     func writerHere(_ database: Database, _ confinement: Confinement) -> RealmCore? {
         let here = Confinement.current
         let near = entries.withLock { entries in
@@ -168,7 +171,7 @@ final class RealmCache: Sendable {
                 switch entry.key.confinement {
                 case .thread: entry.key.confinement == here
                 case .queue(let identity): entry.key.confinement == here || QueueConfinement.isCurrent(identity)
-                // Asked below.
+                // Checked below.
                 case .actor: true
                 }
             }.map(\.value)
@@ -176,7 +179,7 @@ final class RealmCache: Sendable {
         return near.compactMap(\.core).first { core in
             guard core.session.database === database else { return false }
             if let mailbox = core.settings.mailbox {
-                // First: whether it writes is its actor's to know.
+                // Checked first: only its actor may ask the core whether it is writing.
                 guard let actor = mailbox.actor,
                     CurrentExecutor.isCurrent(actor.unownedExecutor) ?? (confinement == .of(actor))
                 else { return false }
@@ -185,27 +188,28 @@ final class RealmCache: Sendable {
         }
     }
 
-    /// True where any instance is open at the place.
+    /// True if any instance is open at the location.
     func isOpen(_ place: Realm.Configuration.Place) -> Bool {
         entries.withLock { entries in entries.contains { $0.key.place == place && $0.value.core != nil } }
     }
 
-    /// Why a place that is open cannot be opened with other settings as well.
+    /// Why a location that is open cannot also be opened with other settings.
     enum Conflict {
-        /// The caller's own thread, queue or actor has it open.
+        /// The caller's own thread, queue or actor has it open with another setting.
         case here(Setting)
-        /// Another one has.
+        /// Another thread, queue or actor has it open with another setting.
         case elsewhere(Setting)
     }
 
-    /// What all Realms of a place have in common.
+    /// The settings that all Realms of a location must share.
     enum Setting: String {
         case readOnly = "different read permissions"
         case key = "different encryption key"
         case schemaVersion = "different schema version"
     }
 
-    /// Nil where nothing prevents the opening. What the caller has open itself goes before what others have.
+    /// The conflict that prevents the opening, or nil. A conflict with the caller's own Realm takes precedence over
+    /// others.
     func conflict(
         _ place: Realm.Configuration.Place, _ confinement: Confinement, _ configuration: Realm.Configuration
     ) -> Conflict? {
@@ -224,17 +228,17 @@ final class RealmCache: Sendable {
 }
 
 extension RealmCache.Setting {
-    /// The one in which two configurations differ, if any.
+    /// The first setting in which two configurations differ, if any.
     static func difference(_ open: Realm.Configuration, _ other: Realm.Configuration) -> Self? {
         if open.readOnly != other.readOnly { return .readOnly }
         if open.encryptionKey != other.encryptionKey { return .key }
         return open.schemaVersion == other.schemaVersion ? nil : .schemaVersion
     }
 
-    /// In RealmSwift's words for the caller's own Realm.
+    /// RealmSwift's message for a conflict with the caller's own Realm.
     func words(_ path: String) -> String { "Realm at path '\(path)' already opened with \(rawValue)" }
 
-    /// With those for the Realm of somebody else.
+    /// The error for a conflict with a Realm open elsewhere, with the same wording.
     func error(_ path: String) -> Realm.Error {
         let article = self == .key ? "a " : ""
         return Realm.Error(

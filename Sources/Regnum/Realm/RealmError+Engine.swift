@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the engine throws to what users catch: RealmSwift's words first, then a sentence that says what to do.
+// Translates engine errors into the public error type: RealmSwift's wording first, then a sentence that says what to
+// do.
 
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
 extension Realm.Error {
-    /// Translates an error met while opening the file at `path`.
+    /// Translates an error that occurred while opening the file at `path`.
     init(opening path: String, readOnly: Bool, _ error: EngineError) {
         let start = "Failed to open Realm file at path '\(path)': "
         func make(_ code: Code, _ reason: Reason, _ words: String) -> Realm.Error {
@@ -77,7 +78,8 @@ extension Realm.Error {
         }
     }
 
-    /// Translates an error met while beginning or committing a write, or while reading, in the file at `path`.
+    /// Translates an error that occurred while beginning or committing a write, or while reading, in the file at
+    /// `path`.
     init(using path: String, doing action: String, _ error: EngineError) {
         let start = "Failed to \(action) Realm file at path '\(path)': "
         switch error {
@@ -93,7 +95,7 @@ extension Realm.Error {
         }
     }
 
-    /// A transaction that breaks a rule of the file.
+    /// The error of a transaction that breaks a rule of the file.
     private static func refused(_ why: EngineError.Refusal, _ words: String, _ path: String) -> Realm.Error {
         let reason: Reason =
             switch why {
@@ -103,7 +105,7 @@ extension Realm.Error {
         return Realm.Error(.fail, reason, words, fileURL: URL(fileURLWithPath: path))
     }
 
-    /// A copy where something is already.
+    /// The error of a copy whose target already exists.
     static func fileExists(_ path: String) -> Realm.Error {
         Realm.Error(
             .fileExists, .fileExists,
@@ -111,7 +113,7 @@ extension Realm.Error {
                 + "the file first.", fileURL: URL(fileURLWithPath: path))
     }
 
-    /// An empty file that may not be written.
+    /// The error of an empty file that must not be written.
     static func emptyFile(_ path: String) -> Realm.Error {
         Realm.Error(
             .invalidDatabase, .emptyFile,
@@ -120,7 +122,7 @@ extension Realm.Error {
             fileURL: URL(fileURLWithPath: path))
     }
 
-    /// A file and a key that do not fit.
+    /// The error of a key that does not fit the file.
     private static func encryption(_ problem: EncryptionProblem, _ start: String, _ path: String) -> Realm.Error {
         func make(_ reason: Reason, _ words: String) -> Realm.Error {
             Realm.Error(.invalidDatabase, reason, start + words, fileURL: URL(fileURLWithPath: path))
@@ -161,7 +163,7 @@ extension Realm.Error {
                 + EngineError.adviceOnDamage, fileURL: URL(fileURLWithPath: path))
     }
 
-    /// Damage met where nothing can be thrown; `words` are the last ones of the program.
+    /// Damage found where nothing can be thrown; `words` is the program's last message.
     init(reading damage: Corruption, _ words: String) {
         self.init(
             .invalidDatabase, damage.isTruncation ? .truncated : .damaged, words,
@@ -182,7 +184,7 @@ extension EngineError {
         "keep a copy of it, and restore it from a backup, or save what can be read with `regnum salvage`; `regnum check` "
         + "tells what is damaged."
 
-    /// What the program ends with where nothing can be thrown.
+    /// The message with which the program ends if nothing can be thrown.
     var lastWords: String {
         switch self {
         case .limit(let words), .refused(_, let words), .busy(let words): return words
@@ -194,7 +196,7 @@ extension EngineError {
         }
     }
 
-    /// For messages without a path.
+    /// The message, for contexts that do not name the path.
     var words: String {
         switch self {
         case .corrupted(let damage):
@@ -213,7 +215,7 @@ extension EngineError {
     }
 }
 
-/// What the words of an error need to know about a path.
+/// Facts about a path that error messages need.
 enum FileFacts {
     static func folder(of path: String) -> String {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -230,8 +232,8 @@ enum FileFacts {
         (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0
     }
 
-    /// The file format version in the header of a Realm Core file: two version bytes at 20, and the lowest bit of
-    /// the flags at 23 says which is in force.
+    /// The file format version in the header of a Realm Core file: two version bytes at offset 20; the lowest bit of
+    /// the flags at offset 23 selects the one in use.
     static func realmCoreVersion(_ path: String) -> UInt8? {
         guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
         defer { try? handle.close() }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what the operating system refuses to what users catch. Each kind of refusal has a sentence that says what to do;
-// where the refused file is not the database itself, the sentence names it.
+// Translates errors of the operating system into the public error type. Each kind has a sentence that says what to do;
+// if the file concerned is not the database itself, the sentence names it.
 
 internal import Foundation
 internal import RegnumSystem
 
 extension Realm.Error {
-    /// `start` says which operation on the database at `path` has failed.
+    /// Translates a system error; `start` names the failed operation on the database at `path`.
     init(_ error: SystemError, _ start: String, _ path: String, readOnly: Bool) {
         let url = URL(fileURLWithPath: path)
         switch error.kind {
@@ -39,12 +39,12 @@ extension Realm.Error {
         }
     }
 
-    /// "sync failed (errno 5)".
+    /// The operation and its code, such as "sync failed (errno 5)".
     private static func shown(_ error: SystemError) -> String {
         "\(error.operation) failed" + (error.code == 0 ? "" : " (errno \(error.code))")
     }
 
-    /// The file that was refused, where it is not the database at `path`.
+    /// The path of the file concerned, if it is not the database at `path`.
     private static func other(_ error: SystemError, _ path: String) -> String? {
         let isDatabase = error.path == path || error.path == PosixFileSystem.shared.linked(path)
         return isDatabase ? nil : error.path
@@ -63,7 +63,7 @@ extension Realm.Error {
         let folder = FileFacts.folder(of: path)
         switch error.kind {
         case .notDirectory:
-            // RealmSwift's words: its first step is the lock file.
+            // RealmSwift's wording: its first step is the lock file.
             let first = readOnly ? start : "Failed to open file at path '\(path).lock': "
             return Realm.Error(
                 .fileOperationFailed, .parentIsNotAFolder,
@@ -106,7 +106,8 @@ extension Realm.Error {
 
     // MARK: Names and file systems
 
-    /// Bytes that the names of files beside a database are longer than its own at most: ".lock.", 16 digits and ".tmp".
+    /// By how many bytes the names of files beside a database are longer than its own, at most: ".lock.", 16 digits and
+    /// ".tmp".
     private static let sideNameByteCount = 26
 
     private static func name(_ error: SystemError, _ start: String, _ path: String) -> Realm.Error {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opening and writing a Realm throw. Everything else that goes wrong is a mistake of the program and goes
-// through `misuse`. The codes and their first words are those of RealmSwift; `reason` tells apart what shares a
-// code. `RealmError+Engine.swift` makes these values from what the engine throws.
+// The errors of opening and writing a Realm. Everything else that goes wrong is a programmer error and is reported by
+// `misuse`. The codes and the beginnings of the messages are those of RealmSwift; `reason` distinguishes errors that
+// share a code. `RealmError+Engine.swift` creates these values from the errors of the engine.
 
 public import Foundation
 
 extension Realm {
-    /// An error thrown by opening, writing or handling the files of a Realm.
+    /// An error of opening, writing or managing the files of a Realm.
     ///
     /// ```swift
     /// do { _ = try Realm(configuration: configuration) }
@@ -14,7 +14,7 @@ extension Realm {
     /// catch let error as Realm.Error where error.reason == .olderRealmFile { ... }
     /// ```
     public struct Error: Swift.Error, Sendable {
-        /// What kind of error it is; the raw values are those of RealmSwift.
+        /// The kinds of error; the raw values are those of RealmSwift.
         public enum Code: Int, Sendable, CaseIterable {
             case fail = 1
             case fileAccess = 2
@@ -38,16 +38,16 @@ extension Realm {
             case noSubscriptionForWrite = 22
         }
 
-        /// The domain under which the error goes as an `NSError`.
+        /// The error domain as an `NSError`.
         public static let domain = "io.realm"
 
         /// The kind of error.
         public let code: Code
-        /// What exactly happened, where several things share a code.
+        /// What exactly happened; distinguishes errors that share a code.
         public let reason: Reason
-        /// The file it is about, if it is about one.
+        /// The file concerned, if there is one.
         public let fileURL: URL?
-        /// The words for a person; empty where none were given.
+        /// The message for people; empty if none was given.
         let message: String
 
         init(_ code: Code, _ reason: Reason, _ message: String, fileURL: URL? = nil) {
@@ -57,8 +57,8 @@ extension Realm {
             self.fileURL = fileURL
         }
 
-        /// Makes an error to throw: `throw Realm.Error(.fail)`. Of `userInfo` the entries
-        /// `NSLocalizedDescriptionKey` and `NSFilePathErrorKey` are kept.
+        /// Creates an error to throw: `throw Realm.Error(.fail)`. The entries `NSLocalizedDescriptionKey` and
+        /// `NSFilePathErrorKey` of `userInfo` are kept.
         public init(_ code: Code, userInfo: [String: Any] = [:]) {
             let path = userInfo[NSFilePathErrorKey] as? String
             self.init(
@@ -66,28 +66,29 @@ extension Realm {
                 fileURL: path.map { URL(fileURLWithPath: $0) })
         }
 
-        /// An error whose words are "Call failed".
+        /// An error with the message "Call failed".
         public static let callFailed = Error(.fail, .unspecified, "Call failed")
     }
 }
 
 extension Realm.Error {
-    /// What exactly happened. New reasons may come with new versions: compare, do not count on a complete list.
+    /// What exactly happened. New versions may add reasons: compare with known ones, and do not rely on the list being
+    /// complete.
     public struct Reason: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// The word that stands for it.
+        /// The name of the reason.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
 
-        /// Nothing more is known than the code.
+        /// Nothing is known beyond the code.
         public static let unspecified = Reason(rawValue: "unspecified")
         /// There is no file at the path.
         public static let missingFile = Reason(rawValue: "missingFile")
         /// The folder that should hold the file does not exist.
         public static let missingFolder = Reason(rawValue: "missingFolder")
-        /// The folder of the default file could not be made.
+        /// The folder of the default file could not be created.
         public static let noDefaultFolder = Reason(rawValue: "noDefaultFolder")
-        /// A part of the path that should be a folder is a file.
+        /// A component of the path that should be a folder is a file.
         public static let parentIsNotAFolder = Reason(rawValue: "parentIsNotAFolder")
         /// The path leads to a folder.
         public static let isAFolder = Reason(rawValue: "isAFolder")
@@ -99,15 +100,15 @@ extension Realm.Error {
         public static let emptyFile = Reason(rawValue: "emptyFile")
         /// The file is shorter than any Realm file.
         public static let tooSmall = Reason(rawValue: "tooSmall")
-        /// The file is of another kind.
+        /// The file is not a Realm file.
         public static let notARealmFile = Reason(rawValue: "notARealmFile")
         /// The file was written by MongoDB's or Realm Inc.'s database.
         public static let olderRealmFile = Reason(rawValue: "olderRealmFile")
-        /// The file needs something that only a newer version of this library knows.
+        /// The file needs a feature that only a newer version of this library has.
         public static let newerFormat = Reason(rawValue: "newerFormat")
         /// The file ends before its content does.
         public static let truncated = Reason(rawValue: "truncated")
-        /// A part of the file does not hold what was written to it.
+        /// A part of the file does not contain what was written to it.
         public static let damaged = Reason(rawValue: "damaged")
         /// The file was encrypted with another key.
         public static let wrongKey = Reason(rawValue: "wrongKey")
@@ -115,66 +116,66 @@ extension Realm.Error {
         public static let encryptedWithoutKey = Reason(rawValue: "encryptedWithoutKey")
         /// The configuration has a key, and the file is not encrypted.
         public static let notEncrypted = Reason(rawValue: "notEncrypted")
-        /// The medium has no space left.
+        /// The disk is full.
         public static let noSpace = Reason(rawValue: "noSpace")
         /// The process has no address space left to map the file.
         public static let noAddressSpace = Reason(rawValue: "noAddressSpace")
-        /// The process may not open more files.
+        /// The process cannot open any more files.
         public static let tooManyFiles = Reason(rawValue: "tooManyFiles")
         /// The name or the path has more bytes than the file system allows.
         public static let nameTooLong = Reason(rawValue: "nameTooLong")
         /// The file system does not allow the name.
         public static let invalidName = Reason(rawValue: "invalidName")
-        /// The path is a loop of symbolic links, or a link stands where a file has to be.
+        /// The path is a loop of symbolic links, or a link where a file must be.
         public static let linkLoop = Reason(rawValue: "linkLoop")
-        /// The file system, or the limit of the process, does not let the file grow.
+        /// The file system, or a limit of the process, does not allow the file to grow.
         public static let fileTooLarge = Reason(rawValue: "fileTooLarge")
         /// The system has no room for another file lock.
         public static let noLocks = Reason(rawValue: "noLocks")
         /// The system has no memory for the operation.
         public static let noMemory = Reason(rawValue: "noMemory")
-        /// The file system cannot lock, map or sync files as a database needs it.
+        /// The file system cannot lock, map or sync files in the way a database needs.
         public static let unsupportedFileSystem = Reason(rawValue: "unsupportedFileSystem")
         /// A network file system does not answer, or no longer knows the file.
         public static let unreachable = Reason(rawValue: "unreachable")
-        /// The system reported a failed operation on the file.
+        /// The operating system reported that an operation on the file failed.
         public static let inputOutput = Reason(rawValue: "inputOutput")
-        /// An earlier commit failed so that the file can only be read until it is opened anew.
+        /// An earlier commit failed in such a way that the file can only be read until it is opened again.
         public static let writesStopped = Reason(rawValue: "writesStopped")
         /// A value is larger than the format allows.
         public static let overLimit = Reason(rawValue: "overLimit")
-        /// Objects have the same values where a unique constraint forbids it.
+        /// Objects have equal values although a unique constraint forbids it.
         public static let duplicateValues = Reason(rawValue: "duplicateValues")
-        /// An object was deleted although a delete rule denies it.
+        /// A delete rule denies the deletion of an object.
         public static let deniedDelete = Reason(rawValue: "deniedDelete")
-        /// More versions are kept than `maximumNumberOfActiveVersions` allows.
+        /// More versions are alive than `maximumNumberOfActiveVersions` allows.
         public static let tooManyVersions = Reason(rawValue: "tooManyVersions")
-        /// Other processes use the file, and its lock file was deleted or replaced meanwhile.
+        /// Other processes use the file, and its lock file has been deleted or replaced in the meantime.
         public static let foreignLockFile = Reason(rawValue: "foreignLockFile")
-        /// Others did not let go of the file for as long as was waited.
+        /// Other users of the file did not release it within the waiting time.
         public static let busy = Reason(rawValue: "busy")
-        /// The file exists, and it must not.
+        /// The file exists although it must not.
         public static let fileExists = Reason(rawValue: "fileExists")
-        /// The file is in use in this process.
+        /// The file is in use.
         public static let inUse = Reason(rawValue: "inUse")
         /// The classes differ from the tables of the file.
         public static let migrationNeeded = Reason(rawValue: "migrationNeeded")
-        /// A migration asked for what cannot be, or left primary keys that are there twice.
+        /// A migration requested something impossible, or left duplicate primary keys.
         public static let migrationFailed = Reason(rawValue: "migrationFailed")
         /// The file has a higher schema version than the configuration.
         public static let newerSchemaVersion = Reason(rawValue: "newerSchemaVersion")
         /// The file was never opened with classes, so it has no schema version.
         public static let neverVersioned = Reason(rawValue: "neverVersioned")
-        /// The model classes contradict themselves or the rules of a schema.
+        /// The model classes are inconsistent, or break the rules of a schema.
         public static let invalidSchema = Reason(rawValue: "invalidSchema")
-        /// The configuration asks for something that this version of the library does not have.
+        /// The configuration requests a feature that this version of the library lacks.
         public static let unavailableFeature = Reason(rawValue: "unavailableFeature")
-        /// The text of a predicate is not understood.
+        /// The text of a predicate cannot be parsed.
         public static let malformedPredicate = Reason(rawValue: "malformedPredicate")
     }
 }
 
-// The names that `catch Realm.Error.fileNotFound` and `error.code == Realm.Error.fail` use.
+// The names for `catch Realm.Error.fileNotFound` and `error.code == Realm.Error.fail`.
 extension Realm.Error {
     /// As `Code.fail`.
     public static var fail: Code { .fail }
@@ -219,19 +220,19 @@ extension Realm.Error {
 }
 
 extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
-    /// The domain of these errors as NSError.
+    /// The domain of these errors as `NSError`.
     public static var errorDomain: String { domain }
     /// The code as a number.
     public var errorCode: Int { code.rawValue }
 
-    /// What NSError says of the error.
+    /// The user info of the error as an `NSError`.
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
         if let fileURL { info[NSFilePathErrorKey] = fileURL.path }
         return info
     }
 
-    /// As `errorUserInfo`: the words and, where it is about a file, its path under `NSFilePathErrorKey`.
+    /// As `errorUserInfo`: the message and, if a file is concerned, its path under `NSFilePathErrorKey`.
     public var userInfo: [String: Any] { errorUserInfo }
 
     /// What happened and what to do, in a sentence.
@@ -246,7 +247,7 @@ extension Realm.Error: CustomNSError, LocalizedError, CustomStringConvertible {
 }
 
 extension Realm.Error: Hashable {
-    /// True where both have the same code.
+    /// True if both have the same code.
     public static func == (left: Realm.Error, right: Realm.Error) -> Bool { left.code == right.code }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }
@@ -259,7 +260,7 @@ extension Realm.Error.Code {
     }
 }
 
-/// True where both errors have the same domain and code.
+/// True if both errors have the same domain and code.
 public func == (left: any Error, right: any Error) -> Bool {
     left._domain == right._domain && left._code == right._code
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a configuration to an open Realm: settings checked, instance found or file opened, schema compared, classes
-// bound. Nothing is remembered before all of it went well.
+// From a configuration to an open Realm: checks the settings, finds the instance or opens the file, compares the
+// schema, and binds the classes. Nothing is cached until all of this has succeeded.
 
 internal import Dispatch
 internal import Foundation
@@ -8,9 +8,9 @@ internal import RegnumEngine
 internal import RegnumSystem
 
 enum RealmOpening {
-    /// Opens, or finds what is open on this thread, queue or actor; the call must run there. Throws `Realm.Error`, also
-    /// where it is open elsewhere with other settings; misuse for settings that contradict each other, or what is open
-    /// here.
+    /// Opens a Realm, or returns the one already open on this thread, queue or actor; the call must run there. Throws
+    /// `Realm.Error`, also if the Realm is open elsewhere with different settings. It is a programmer error if the
+    /// settings contradict each other or those of the Realm open here.
     static func open(
         _ configuration: Realm.Configuration, queue: DispatchQueue?, actor: (any Actor)? = nil,
         origin: SessionOrigin? = nil
@@ -83,7 +83,7 @@ enum RealmOpening {
             DefaultConfiguration.current.keep(database, identifier: identifier)
             return database
         case .file(let path):
-            // A seed is copied for those too who only read it.
+            // The seed is copied for read-only Realms too.
             let mayMakeFile = !configuration.readOnly || configuration.seedFilePath != nil
             if mayMakeFile, configuration.extras.fileSystem == nil { try configuration.prepareFile(path) }
             try compactIfWanted(configuration, path)
@@ -92,7 +92,7 @@ enum RealmOpening {
                 database = try Database.open(
                     path: path, fileSystem: configuration.files, options: options(configuration))
             } catch { throw Realm.Error(opening: path, readOnly: configuration.readOnly, error) }
-            // Another path may lead to a file that is open otherwise.
+            // Another path may lead to a file that is open with other settings.
             if database.options.isReadOnly != configuration.readOnly {
                 throw RealmCache.Setting.readOnly.error(path)
             }
@@ -100,8 +100,9 @@ enum RealmOpening {
         }
     }
 
-    /// Before the first opening in the process: asks whether the file is to be compacted, and does it where nobody else
-    /// has it open. What the system refuses is no reason not to open the file as it is; damage shows when it is opened.
+    /// Before the first opening in the process: asks whether to compact the file, and compacts it if nobody else has it
+    /// open. An error of the operating system does not prevent opening the file as it is; damage is found when it is
+    /// opened.
     private static func compactIfWanted(_ configuration: Realm.Configuration, _ path: String) throws {
         guard let isWanted = configuration.shouldCompactOnLaunch, !RealmCache.shared.isOpen(.file(path: path)) else {
             return
@@ -123,9 +124,9 @@ enum RealmOpening {
         return options
     }
 
-    /// The owner is the opening thread; a queue or an actor may move to another. Whether the caller is on the queue or
-    /// actor is asked at each call. The inlined getters of properties ask for the thread only: in debug builds no
-    /// thread owns such a Realm, so that they ask too. The main queue has a thread of its own.
+    /// Sets the owner to the opening thread. A queue or an actor may move to another thread; each call then asks
+    /// whether it runs on the queue or actor. The inlined property getters check the thread only. In debug builds such
+    /// a Realm is therefore owned by no thread, so that the getters ask too. The main queue has its own thread.
     private static func confine(_ core: RealmCore, to confinement: Confinement, executor: UnownedSerialExecutor?) {
         let state = core.session.state
         state.pointee.owner = CurrentThread.id
@@ -136,7 +137,7 @@ enum RealmOpening {
             isRightful = { QueueConfinement.isCurrent(identity) }
             core.asksAlways = identity != QueueConfinement.mainIdentity
         case .actor:
-            // Where the runtime cannot tell, the compiler's word has to do.
+            // If the runtime cannot tell, rely on the compiler's isolation checks.
             isRightful = { executor.flatMap { CurrentExecutor.isCurrent($0) } ?? true }
             core.asksAlways = true
         }

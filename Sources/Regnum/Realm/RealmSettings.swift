@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an open Realm remembers of how it was opened.
+// What an open Realm records about its opening, and state that belongs to it.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -9,30 +9,30 @@ final class RealmSettings {
     private(set) var configuration: Realm.Configuration
     let place: Realm.Configuration.Place
     let database: Database
-    /// All classes of the schema, those without a table in a read-only file too.
+    /// All classes of the schema, including those without a table in a read-only file.
     let schema: SchemaSet
-    /// The queue it is confined to; nil for a thread.
+    /// The queue that the Realm is confined to; nil for a thread.
     let queue: DispatchQueue?
-    /// Where it was opened, in words.
+    /// Where the Realm was opened, for messages.
     var home = ""
-    /// Brings work to the actor it is confined to; nil for threads and queues.
+    /// Runs work on the actor that the Realm is confined to; nil for threads and queues.
     var mailbox: ActorMailbox?
-    /// Asynchronous writes that are not finished; nil where there never was one.
+    /// Asynchronous writes that have not finished; nil if there has never been one.
     var asyncWrites: AsyncWrites?
     var autorefresh = true
-    /// Proves the file in the background while the Realm is open; nil where it does not.
+    /// Verifies the file in the background while the Realm is open; nil if nothing is verified.
     var proof: BackgroundProof?
-    /// What queries know of the classes, by table. Columns do not change while a Realm is open.
+    /// The classes as queries see them, by table. Columns do not change while a Realm is open.
     var queryClasses: [TableKey: QueryClass] = [:]
     /// Queries that an index would have helped, by table and column.
     var scans: [TableKey: [Int: ScanNote]] = [:]
-    /// While a migration block runs: primary keys may be stored, and are proved at its end.
+    /// Set while a migration block runs: primary keys can then be stored, and are checked when it ends.
     var work: SchemaWork?
-    /// How often `invalidate` was called: collections made before are invalid.
+    /// The number of calls of `invalidate`; collections created before the last one are invalid.
     @exclusivity(unchecked) var invalidations = 0
-    /// What waits for the end of the running write.
+    /// The work that waits for the end of the running write.
     var afterWrite: [@Sendable () -> Void] = []
-    /// Of the running write, where something was handed over within it.
+    /// The fate of the running write, if an object or collection was handed over within it.
     var writeFate: WriteFate?
 
     init(
@@ -46,14 +46,15 @@ final class RealmSettings {
         self.queue = queue
     }
 
-    /// Under which the Realm is found again where it was opened; nil for Realms that only the library knows.
+    /// The key under which `RealmCache` finds the Realm; nil for Realms that only the library uses.
     var key: RealmCache.Key?
-    /// For whom the running write is kept when nobody holds the Realm; nil where it ends then.
+    /// The owner for whom the running write is kept if the Realm is released; nil if the write ends then.
     var owner: OpenWrite.Owner?
-    /// The task in which that write has begun, of a Realm of a thread.
+    /// The task that began that write, if the Realm is confined to a thread.
     var task: Int?
 
-    /// Opened: nobody waits any more, and who opens it with the same settings again is not called off.
+    /// Called once the Realm is open: nobody waits for the opening any more, and a later opening with the same settings
+    /// must not be cancelled through this control.
     func forgetControl() { configuration.extras.control = nil }
 
     func knows(_ type: ObjectBase.Type) -> Bool { schema.classes.contains { $0.type == type } }

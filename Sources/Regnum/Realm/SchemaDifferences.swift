@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a class and its table differ, in the words of RealmSwift. Indexes come and go without a word.
+// The differences between a class and its table, in RealmSwift's wording. Index changes are not listed.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
 /// One difference between a class and its table.
 struct SchemaDifference {
-    /// What becomes of the objects that are there where the migration block does not see to it. Columns are those of
-    /// the table, by number.
+    /// What happens to the existing objects if the migration block does not intervene. Columns are the table's, by
+    /// position.
     enum Effect {
-        /// All values stay.
+        /// All values are kept.
         case nothing
         /// Each object gets a value.
         case addition
-        /// The values of the column go.
+        /// The values of the column are lost.
         case values(column: Int)
         /// Nulls of the column become zero or empty.
         case nulls(column: Int)
-        /// Each object comes to have one owner: those to which no other leads go, those to which several lead are
+        /// Each object must have exactly one owner: objects without a link to them are deleted, those with several are
         /// copied.
         case owners
     }
@@ -35,15 +35,15 @@ struct SchemaDifferences {
     let schema: ClassSchema
     let table: TableDefinition
     let session: Session
-    /// All classes of the Realm; nil where constraints and delete rules are not known.
+    /// All classes of the Realm; nil if constraints and delete rules are not known.
     let classes: [ClassSchema]?
 
-    /// As `found`, the sentences alone.
+    /// As `found`, with the sentences only.
     func list(toleratingColumns: Bool) -> [String] { found(toleratingColumns: toleratingColumns).map(\.text) }
 
-    /// One sentence a difference: what went or changed in the order of the file, then what came, the key, the kind.
-    /// `toleratingColumns`: only what makes values unreadable, and other
-    /// keys (read-only files).
+    /// One sentence for each difference: removed and changed columns in the order of the file, then added ones, the
+    /// primary key, and the kind of class. With `toleratingColumns` (for read-only files), only differences that make
+    /// values unreadable, and different keys.
     func found(toleratingColumns: Bool) -> [SchemaDifference] {
         var found: [SchemaDifference] = []
         let stored = schema.properties.filter { !$0.isComputed }
@@ -108,7 +108,7 @@ struct SchemaDifferences {
         }
     }
 
-    /// Constraints and delete rules: who does not know them must not write.
+    /// Changes of constraints and delete rules: a program that does not know them must not write.
     private func ruleChanges(_ stored: [ClassProperty], _ classes: [ClassSchema]) -> [String] {
         let old = table.uniques.map { unique in
             unique.columns.compactMap { key in table.columns.first { $0.key == key }?.name }

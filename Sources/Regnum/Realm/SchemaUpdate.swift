@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings file and classes together when a Realm is opened: makes the tables of new classes, builds and drops indexes,
-// migrates a file of an older schema version, and refuses every other difference with the list that RealmSwift's users
-// know. One write transaction: all of it, or nothing. Of several processes that open at once, one does it.
+// Adapts the file to the classes when a Realm is opened: creates the tables of new classes, builds and drops indexes,
+// migrates a file with an older schema version, and refuses any other difference with the list that users of RealmSwift
+// know. Runs in one write transaction, all or nothing. If several processes open the file at once, one of them does it.
 
 internal import Foundation
 internal import RegnumEngine
@@ -10,16 +10,17 @@ internal import RegnumSystem
 struct SchemaUpdate {
     let core: RealmCore
     let settings: RealmSettings
-    /// Where the Realm is opened.
+    /// The thread, queue or actor that opens the Realm.
     let confinement: Confinement
 
     private var session: Session { core.session }
     private var configuration: Realm.Configuration { settings.configuration }
     private static let neverVersioned = UInt64.max
-    /// The files whose blocks run, and the threads that run them.
+    /// The files whose migration blocks are running, and the threads that run them.
     private static let migrating = Lock<[Realm.Configuration.Place: UInt]>([:])
 
-    /// Misuse within the migration block of the file: the opening would wait for its own thread.
+    /// It is a programmer error to open the file within its own migration block: the opening would wait for its own
+    /// thread.
     static func refuseOwnMigration(_ place: Realm.Configuration.Place) {
         if migrating.withLock({ $0[place] }) == CurrentThread.id {
             misuse(
@@ -28,22 +29,22 @@ struct SchemaUpdate {
         }
     }
 
-    /// To be called on the thread whose migration block was abandoned.
+    /// Call on the thread whose migration block was abandoned.
     static func endAbandonedMigration(_ place: Realm.Configuration.Place) {
         migrating.withLock { if $0[place] == CurrentThread.id { $0[place] = nil } }
     }
 
-    /// What has to be done.
+    /// The work that the opening has to do.
     private enum Need {
         case nothing
-        /// Classes and indexes that are new, or a version where there was none.
+        /// Adds classes or indexes, or sets the version of a file that has none.
         case additions
         case migration(from: UInt64)
-        /// Everything goes, because the configuration says so.
+        /// Deletes everything, because the configuration says so.
         case reset
     }
 
-    /// Compares, and writes what is missing. Throws `Realm.Error`.
+    /// Compares the file with the classes, and writes the changes. Throws `Realm.Error`.
     func run() throws {
         if configuration.readOnly { return try checkReadOnly() }
         if case .nothing = try need() {
@@ -68,10 +69,10 @@ struct SchemaUpdate {
         do {
             try session.beginWrite()
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
-        // A test kit that abandons the migration block ends the write.
+        // A test kit that abandons the migration block also ends the write.
         WriteHook.didBegin?(core)
         do {
-            // Another thread or process may have been faster: what counts is the file of now.
+            // Another thread or process may have been faster: compare with the current file.
             try update(try need())
         } catch {
             if session.isWriting { session.rollbackWrite() }
@@ -83,12 +84,12 @@ struct SchemaUpdate {
         }
         do {
             try session.commitWrite()
-            // On a disk that goes on failing nobody knows which version it holds: a backup stays.
+            // If the disk keeps failing, nobody knows which version it holds: a backup is kept.
         } catch { throw Realm.Error(opening: settings.place.name, readOnly: false, error) }
     }
 
-    /// Nothing is written, so the file must fit as it is: its version too, because a program of another version would
-    /// read values that a migration has yet to change, or has changed already.
+    /// Nothing is written, so the file must fit as it is. That includes its version: a program of another version would
+    /// read values that a migration has yet to change, or has already changed.
     private func checkReadOnly() throws {
         let (stored, wanted) = (session.schemaVersion, configuration.schemaVersion)
         if stored != Self.neverVersioned {
@@ -133,7 +134,7 @@ struct SchemaUpdate {
         return work.isNeeded ? .additions : .nothing
     }
 
-    /// In the write.
+    /// Runs within the write.
     private func update(_ need: Need) throws {
         let work = SchemaWork(session: session, classes: settings.schema.classes)
         switch need {
@@ -161,20 +162,20 @@ struct SchemaUpdate {
         do {
             try change(from: old, work)
             if let control {
-                // Nobody can call it off once the commit has begun: so what takes long of that is done before.
+                // Nobody can cancel once the commit has begun, so its long part is done before.
                 if !control.isCancelled { try session.prepareCommit() }
                 if !control.beginCommit() { throw CancellationError() }
                 control.report(.committing)
             }
         } catch {
-            // The file is as it was: nothing to go back to.
+            // The file is unchanged, so there is nothing to go back to.
             backup?.remove()
             throw error
         }
     }
 
     private func change(from old: UInt64, _ work: SchemaWork) throws {
-        // A Realm of a queue or an actor may have no thread of its own: its migration has this one.
+        // A Realm of a queue or an actor may have no owning thread: the migration runs on this one.
         let owner = session.state.pointee.owner
         session.state.pointee.owner = CurrentThread.id
         defer { session.state.pointee.owner = owner }
@@ -189,7 +190,7 @@ struct SchemaUpdate {
                 try work.begin()
             }
             if let control = configuration.extras.control {
-                // What was called off is done in part.
+                // A cancelled migration is only partly done.
                 if control.isCancelled { throw CancellationError() }
                 control.report(.finishing)
             }
@@ -205,7 +206,7 @@ struct SchemaUpdate {
         }
     }
 
-    /// One sentence for each difference that a schema version has to announce.
+    /// One sentence for each difference that requires a new schema version.
     private func differences(toleratingColumns: Bool = false) -> [String] {
         settings.schema.classes.sorted { $0.name < $1.name }.flatMap { schema in
             session.table(named: schema.name).map {

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the tables in one write transaction, so that they fit the classes. In three steps:
+// Changes the tables to fit the classes, in one write transaction. Three steps:
 //
-//   begin    makes missing tables, adds columns, changes nulls, indexes and keys. A column that no property wants any
-//            more is parked: hidden under another name, its values in place, because the migration block may still
-//            rename it
-//   block    the user's; renames take columns out of the park
-//   finish   drops what is parked, embeds what is to be embedded, refuses primary keys that are there twice
+//     begin    creates missing tables, adds columns, changes nullability, indexes and keys. A column that no property
+//              uses any more is parked: hidden under another name, with its values, because the migration block may
+//              still rename it
+//     block    the user's block; renames take columns out of the parked ones
+//     finish   drops the parked columns, embeds the tables of embedded classes, and refuses duplicate primary keys
 
 internal import RegnumEngine
 
 final class SchemaWork {
     let session: Session
     let classes: [ClassSchema]
-    /// Columns that nothing wants any more, with the names that they had. By table.
+    /// Columns that no property uses any more, with their former names, by table.
     private var parked: [TableKey: [ColumnKey: String]] = [:]
-    /// Columns of older tables made in this transaction; empty but for what the block stored.
+    /// Columns added to existing tables in this transaction; they contain only what the block stored.
     private var added: [TableKey: Set<ColumnKey>] = [:]
     private var toEmbed: Set<TableKey> = []
-    /// Tables whose primary keys may be there twice.
+    /// Tables whose primary keys may have duplicates.
     private var rekeyed: Set<TableKey> = []
-    /// Tables of classes that are gone, without objects.
+    /// Tables of removed classes, without objects.
     private var unwanted: Set<TableKey> = []
-    /// Columns that the block renamed to names that no property has: it has to rename them again.
+    /// Columns that the block has renamed to names that no property has: it must rename them again.
     private var halfway: [TableKey: Set<ColumnKey>] = [:]
-    /// True while steps run: names are those of columns, whatever the classes call them.
+    /// True while steps run: names are column names, whatever the classes call them.
     var goesByColumns = false
 
     init(session: Session, classes: [ClassSchema]) {
@@ -33,10 +33,10 @@ final class SchemaWork {
 
     var missing: [ClassSchema] { classes.filter { session.table(named: $0.name) == nil } }
 
-    /// True where tables are missing, or differ from the classes in any way that `begin` changes.
+    /// True if tables are missing, or differ from the classes in any way that `begin` changes.
     var isNeeded: Bool {
         if !missing.isEmpty { return true }
-        // On a copy that is thrown away: adapting takes notes.
+        // On a temporary instance, because `adapted` records what it changes.
         let trial = SchemaWork(session: session, classes: classes)
         return classes.contains { schema in
             session.table(named: schema.name).map { trial.adapted($0.definition, to: schema) != $0.definition } ?? true
@@ -60,8 +60,8 @@ final class SchemaWork {
         if !definitions.isEmpty { try session.reshape(definitions) }
     }
 
-    /// The definition with a column for each property. Columns keep their order, so that others who have the file
-    /// open find them where they were.
+    /// The definition with a column for each property. Columns keep their order, so that others who have the file open
+    /// find them at the same positions.
     private func adapted(_ old: TableDefinition, to schema: ClassSchema) -> TableDefinition {
         var new = old
         var wantedNames: Set<String> = []
@@ -72,7 +72,7 @@ final class SchemaWork {
             if let place = new.columns.firstIndex(where: { $0.name == wanted.name && !$0.isHidden }) {
                 let column = new.columns[place]
                 if column.type == wanted.type, column.collection == wanted.collection, column.target == target {
-                    // Nulls become zero or empty, which another object may have.
+                    // Nulls become zero or empty, which may equal another object's key.
                     let losesNull = column.isNullable && !wanted.isNullable
                     if wanted.isPrimaryKey && (!column.isPrimaryKey || losesNull) { rekeyed.insert(old.key) }
                     new.columns[place].isNullable = wanted.isNullable
@@ -103,7 +103,7 @@ final class SchemaWork {
         return new
     }
 
-    /// Constraints keep their keys, and so their trees, where their columns stay the same.
+    /// Constraints whose columns stay the same keep their keys, and so their trees.
     private func applyRules(of schema: ClassSchema, to new: inout TableDefinition) {
         var uniques: [UniqueDefinition] = []
         for wanted in schema.uniqueColumns {
@@ -138,16 +138,16 @@ final class SchemaWork {
         definition.uniques.removeAll { $0.columns.contains(column.key) }
     }
 
-    /// The block stored a primary key.
+    /// Called when the block has stored a primary key.
     func noteKey(of table: TableKey) { rekeyed.insert(table) }
 
-    /// True where keys that are there twice are found at the end.
+    /// True if duplicate keys are checked for at the end.
     func hasUnprovedKeys(_ table: TableKey) -> Bool { rekeyed.contains(table) }
 
-    /// The table goes with the last column whose links lead to it.
+    /// Removes the table together with the last column that links to it.
     func remove(_ table: TableKey) { unwanted.insert(table) }
 
-    /// Drops what nothing wants, and proves the keys. Throws `Failure` and `EngineError`.
+    /// Drops unused columns and tables, and checks the keys for duplicates. Throws `Failure` and `EngineError`.
     func finish() throws {
         for (table, columns) in halfway.sorted(by: { $0.key < $1.key }) {
             guard let name = session.table(table)?.definition.name else { continue }
@@ -175,7 +175,7 @@ final class SchemaWork {
         }
     }
 
-    /// What is wrong with what the block did.
+    /// Errors in what the block did.
     enum Failure: Error {
         case differences([String])
         case sharedKey(String)
@@ -185,7 +185,8 @@ final class SchemaWork {
 // MARK: Renaming
 
 extension SchemaWork {
-    /// Gives the values of one property to another. Nil where it went well, else what stands against it.
+    /// Moves the values of one property to another. Returns nil on success, otherwise the reason why it is not
+    /// possible.
     func renameProperty(of typeName: String, from oldName: String, to newName: String) throws(EngineError) -> String? {
         guard let table = session.table(named: typeName) else {
             return "Cannot rename properties for type '\(typeName)' because it does not exist."
@@ -224,7 +225,7 @@ extension SchemaWork {
         return nil
     }
 
-    /// The property that goes by that name.
+    /// The property with that name.
     private func declared(_ name: String, in schema: ClassSchema) -> ClassProperty? {
         if !goesByColumns { return schema.property(named: name) }
         return schema.properties.first { $0.columnName == name && !$0.isComputed }
@@ -235,7 +236,7 @@ extension SchemaWork {
             column.type, column.collection, column.target.flatMap { session.table($0)?.definition.name })
     }
 
-    /// The parked column takes the place of one made for the class.
+    /// Puts a parked column in the position of a column added for the class, and removes the added one.
     private func unpark(_ from: Int, as to: Int, of definition: inout TableDefinition) {
         let key = definition.columns[from].key
         var column = definition.columns[to]
@@ -246,7 +247,7 @@ extension SchemaWork {
         for i in definition.uniques.indices {
             let columns = definition.uniques[i].columns.map { $0 == replaced ? key : $0 }
             if columns == definition.uniques[i].columns { continue }
-            // Other values: another tree.
+            // The values differ, so the constraint needs another tree.
             definition.uniques[i] = UniqueDefinition(key: ColumnKey(definition.nextColumnKey), columns: columns)
             definition.nextColumnKey += 1
         }
@@ -256,7 +257,7 @@ extension SchemaWork {
         added[definition.key]?.remove(replaced)
     }
 
-    /// Gives the objects of one class to another. Nil where it went well, else what stands against it.
+    /// Moves the objects of one class to another. Returns nil on success, otherwise the reason why it is not possible.
     func renameClass(from oldName: String, to newName: String) throws(EngineError) -> String? {
         let rename = "Cannot rename class '\(oldName)'"
         guard let table = session.table(named: oldName) else { return "\(rename) because it does not exist." }
@@ -265,7 +266,7 @@ extension SchemaWork {
         }
         let key = table.definition.key
         if let other = session.table(named: newName) {
-            // An empty one is new, or of a program that was run with the new class before its migration was written.
+            // An empty table is new, or from a program that ran with the new class before its migration was written.
             guard other.count == 0 else {
                 return "\(rename) to '\(newName)' because the file has objects of '\(newName)' already."
             }
@@ -280,7 +281,7 @@ extension SchemaWork {
         return nil
     }
 
-    /// Columns whose links lead to the table of the class lead to the renamed one.
+    /// Makes columns that link to the table of the class link to the renamed table.
     private func replaceTarget(_ old: TableKey, by new: TableKey) throws(EngineError) {
         var definitions: [TableDefinition] = []
         for table in session.tables where table.definition.key != old {
@@ -293,7 +294,7 @@ extension SchemaWork {
         if !definitions.isEmpty { try session.reshape(definitions) }
     }
 
-    /// Columns that were parked only because their target had another name.
+    /// Restores columns that were parked only because their target had another name.
     private func takeBack() throws(EngineError) {
         var definitions: [TableDefinition] = []
         for (key, columns) in parked {

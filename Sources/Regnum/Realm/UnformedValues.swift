@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values that a property's type has no form for: raw values without a case of an enum, integers of more bits, what a type
-// of the user's own refuses. Where the property is not optional a read of them ends the program.
+// Finds stored values that a property's type cannot represent: raw values without a case of an enum, integers out of
+// range, values that a user-defined type rejects. If the property is not optional, reading one ends the program.
 
 internal import RegnumEngine
 
-/// Counts in one table, as its values would be if no migration block saw to them. Goes through the table once for each
-/// such property.
+/// Counts objects of one table, with the values they would have if no migration block changed them. Passes over the
+/// table once for each such property.
 struct UnformedValues {
     let schema: ClassSchema
     let table: Table
 
-    /// The objects with such a value, or such an element, of each property that has some.
+    /// For each property that has any: the number of objects with such a value or element.
     func counts() throws(EngineError) -> [(property: ClassProperty, count: Int)] {
         var found: [(property: ClassProperty, count: Int)] = []
         if table.count == 0 { return found }
@@ -36,7 +36,7 @@ struct UnformedValues {
             column.name == wanted.name && !column.isHidden && column.type == wanted.type
                 && column.collection == wanted.collection
         }
-        // A property that begins anew: zero or empty in each object, collections without elements.
+        // A property that starts without values has zero or empty in each object; a collection has no elements.
         guard let place else { return property.isOwnedCollection || !isUnformed(.null) ? 0 : table.count }
         var count = 0
         try table.forEachGroup { group throws(EngineError) in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the logger of a write that waits long for its turn, and of who has it.
+// Logs that a write has been waiting long for the writer lock, and what holds the lock.
 
 internal import Dispatch
 internal import RegnumEngine
@@ -7,7 +7,7 @@ internal import RegnumSystem
 internal import Synchronization
 
 package enum WriterWatch {
-    /// After how many milliseconds it is told; again after twice that, four times, and so on.
+    /// The waiting time in milliseconds before the first log message; then twice that, four times, and so on.
     package static var patience: Int {
         get { limit.load(ordering: .relaxed) }
         set { limit.store(newValue, ordering: .relaxed) }
@@ -20,10 +20,10 @@ package enum WriterWatch {
         return { wait.isOver.store(true, ordering: .relaxed) }
     }
 
-    /// To be called before the first write.
+    /// Call before the first write.
     static func start() { _ = started }
 
-    /// One thread's wait. Does not keep the database open.
+    /// One thread's wait for the writer lock. Does not keep the database open.
     private final class Wait: Sendable {
         let isOver = Atomic(false)
         private let database: WeakDatabase

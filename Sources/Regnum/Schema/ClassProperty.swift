@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One property of a class: what the schema says of it, and how to reach its value in any object of the class.
+// One property of a class: its schema, and access to its value in any object of the class.
 
 package import RegnumEngine
 
-/// One instance for each property of a class, so that handing it about is handing about a word.
+/// A class, so that passing a property around costs one word; one instance for each property of a class.
 package final class ClassProperty: @unchecked Sendable {
-    // Sendable: immutable once the schema is built; metatypes may be used from any thread.
+    // Sendable: immutable once the schema is built; metatypes can be used on any thread.
 
-    /// How the property lies in the object.
+    /// How the property is stored in the object.
     package enum Storage: Sendable {
         /// `@Persisted var`.
         case wrapper
@@ -17,7 +17,7 @@ package final class ClassProperty: @unchecked Sendable {
         case linkingField
         /// `let x = RealmProperty<T?>()`.
         case boxField
-        /// Nowhere: the object is a `DynamicObject`, `offset` the number of the property.
+        /// In no field: the object is a `DynamicObject`, and `offset` is the index of the property.
         case column
     }
 
@@ -30,28 +30,28 @@ package final class ClassProperty: @unchecked Sendable {
     @exclusivity(unchecked) package internal(set) var isIndexed = false
     @exclusivity(unchecked) package internal(set) var isContentIndexed = false
     @exclusivity(unchecked) package internal(set) var isPrimaryKey = false
-    /// What becomes of the objects at the far end when one of the class is deleted.
+    /// What happens to the objects at the far end of the links when an object of the class is deleted.
     @exclusivity(unchecked) package internal(set) var deleteRule = LinkRule.nullify
-    /// What becomes of the objects of the class when one that they link to is deleted. Known of columns and of texts;
-    /// nil of declared classes, where the class at the far end says so.
+    /// What happens to the objects of the class when an object that they link to is deleted. Known for columns and for
+    /// schema texts; nil for declared classes, whose rule is declared by the class at the far end.
     @exclusivity(unchecked) package internal(set) var originRule: LinkRule?
-    /// True where a new object gets a number.
+    /// True if a new object gets a number.
     @exclusivity(unchecked) package internal(set) var isAutoIncremented = false
-    /// Name of the class that links lead to.
+    /// The name of the class that the links refer to.
     @exclusivity(unchecked) package internal(set) var targetName: String?
-    /// Linking objects: the property of the target whose links are meant.
+    /// For linking objects: the property of the target class that holds the links.
     @exclusivity(unchecked) package internal(set) var originProperty: String?
     /// The type of the value; nil for `boxField`.
     let type: (any _Persistable.Type)?
     /// The type of the field in the object.
     let fieldType: Any.Type
-    /// True where the column may hold what the type has no form for.
+    /// True if the column may hold values that the type cannot represent.
     let isPartial: Bool
-    /// How the column is read by name where it may hold such, and is of a plain type; else `other`.
+    /// How the column is read by name if it may hold such values and has a plain type; otherwise `other`.
     let storedForm: PlainForm
-    /// True of `@Persisted` properties of a type of the user's own that is stored as an embedded object.
+    /// True for `@Persisted` properties of a user-defined type that is stored as an embedded object.
     let hasEmbeddedForm: Bool
-    /// True where its numbers are read by name as `NSNumber`; see `byName`.
+    /// True if its numbers are read by name as `NSNumber`; see `byName`.
     let isBridgedByName: Bool
 
     package init(
@@ -72,7 +72,7 @@ package final class ClassProperty: @unchecked Sendable {
         isBridgedByName = storage == .column || type?._isBridgedByName ?? boxed?._isBridgedByName ?? false
     }
 
-    /// True where there is no column: linking objects.
+    /// True if the property has no column: linking objects.
     package var isComputed: Bool { shape.collection == .linkingObjects }
     package var isList: Bool { shape.collection == .list }
     package var isSet: Bool { shape.collection == .set }
@@ -87,7 +87,7 @@ package final class ClassProperty: @unchecked Sendable {
     /// The type as messages spell it.
     package var typeName: String { shape.type.text }
 
-    /// The column that stores it. Linking objects have none.
+    /// The column that stores the property. Linking objects have none.
     package var newColumn: NewColumn {
         NewColumn(
             name: columnName, type: columnType, collection: shape.collectionKind,
@@ -97,15 +97,15 @@ package final class ClassProperty: @unchecked Sendable {
 
     // MARK: Values of an object
 
-    /// What a subscript shows: as `get`, but of a type of the user's own that is stored as an embedded object that
-    /// object itself, live.
+    /// The value that a subscript returns: as `get`, but for a user-defined type stored as an embedded object, that
+    /// live object.
     func shown(of object: ObjectBase) -> Any? { embeddedObject(of: object) ?? get(object) }
 
-    /// What a user reads by name: as `shown`, but with numbers as `NSNumber` where `byName` says so.
+    /// The value that a user reads by name: as `shown`, but with numbers as `NSNumber` if `byName` requires it.
     func named(of object: ObjectBase) -> Any? { byName(shown(of: object), isBridgedByName) }
 
-    /// The value as type Any: enums as raw values, collections themselves, nil for null. Of a type of the user's own
-    /// that is stored as an embedded object a new one, unmanaged.
+    /// The value as type Any: enums as raw values, collections themselves, nil for null. For a user-defined type stored
+    /// as an embedded object, a new unmanaged object.
     func get(_ object: ObjectBase) -> Any? {
         if storage == .column { return dynamicValue(of: object) }
         if isPartial, let stored = storedValue(of: object) { return stored }
@@ -114,7 +114,7 @@ package final class ClassProperty: @unchecked Sendable {
         return open(type)
     }
 
-    /// Stores a value of type Any. False where it does not fit.
+    /// Stores a value of type Any. Returns false if it does not fit.
     func set(_ object: ObjectBase, _ value: Any) -> Bool {
         if storage == .column { return setDynamic(value, of: object) }
         func open<V: _Persistable>(_ type: V.Type) -> Bool {
@@ -127,8 +127,8 @@ package final class ClassProperty: @unchecked Sendable {
         return open(type)
     }
 
-    /// Takes away what is stored of a type of the user's own that is stored as an embedded object: a link may be nil
-    /// always, and the property is then read as the type's default. False for all other properties.
+    /// Removes the stored value of a user-defined type stored as an embedded object: such a link can always be nil, and
+    /// the property then reads as the type's default. Returns false for all other properties.
     func clear(_ object: ObjectBase) -> Bool {
         func open<V: _Persistable>(_ type: V.Type) { storedPointer(object, offset, V.self).pointee = V._unset }
         guard hasEmbeddedForm, let type else { return false }
@@ -142,7 +142,7 @@ package final class ClassProperty: @unchecked Sendable {
         return true
     }
 
-    /// The embedded object that a managed object has for a value of the user's own type. Nil where there is none, of
+    /// The embedded object in which a managed object stores a value of a user-defined type. Nil if there is none, for
     /// unmanaged objects, and for all other properties.
     private func embeddedObject(of object: ObjectBase) -> ObjectBase? {
         guard hasEmbeddedForm, let target = shape.target, let context = object.rowContext,
@@ -151,14 +151,14 @@ package final class ClassProperty: @unchecked Sendable {
         object.requireValid()
         let column = Int(context.pointee.columnNumbers[offset])
         if context.pointee.isTracked { trackRead(of: object, column) }
-        // Of a read-only file of an older version.
+        // The column is missing in a read-only file of an older version.
         if column < 0 { return nil }
         let key = (object.rowColumns.unsafelyUnwrapped + column).pointee.integer(Int(object.rowNumber))
         if key == 0 { return nil }
         return object.core.binding(for: target).makeAccessor(ObjectKey(rawValue: UInt64(bitPattern: key)))
     }
 
-    /// The value of an unmanaged object for the engine.
+    /// The value of an unmanaged object, for the engine.
     func raw(_ object: ObjectBase) -> _RawValue {
         func open<V: _Persistable>(_ type: V.Type) -> _RawValue {
             let value: V = unmanagedGet(object, offset)
@@ -168,8 +168,8 @@ package final class ClassProperty: @unchecked Sendable {
         return open(type)
     }
 
-    /// The mixed value that an object had before it was managed. Nothing is left behind: a reference here would
-    /// keep cycles of objects alive.
+    /// The mixed value that an object held before it became managed. A wrapper's field is cleared, because a reference
+    /// left in it would keep cycles of objects alive.
     func takeMixed(_ object: ObjectBase) -> _RawValue {
         if storage == .boxField { return box(in: object).unmanagedValue }
         let field = address(in: object).assumingMemoryBound(to: AnyRealmValue.self)
@@ -177,10 +177,10 @@ package final class ClassProperty: @unchecked Sendable {
         return AnyRealmValue._toRaw(field.pointee)
     }
 
-    /// True for a plain `Int`: every value of that type fits as it is.
+    /// True for a plain `Int`, which can represent every stored value.
     var isInt: Bool { type.map { ObjectIdentifier($0) == ObjectIdentifier(Int.self) } ?? false }
 
-    /// A value of type Any for the engine; nil where it does not fit.
+    /// Converts a value of type Any for the engine; nil if it does not fit.
     func coercedRaw(_ value: Any) -> _RawValue? {
         func open<V: _HasPersistedType>(_ type: V.Type) -> _RawValue? {
             coerced(value, as: V.self).map { V._toRaw($0) }
@@ -195,7 +195,7 @@ package final class ClassProperty: @unchecked Sendable {
         Unmanaged.passUnretained(object).toOpaque() + offset
     }
 
-    /// Of a `boxField`.
+    /// The box of a `boxField`.
     func box(in object: ObjectBase) -> any AnyRealmProperty {
         let box = address(in: object).assumingMemoryBound(to: AnyObject.self).pointee
         guard let box = box as? any AnyRealmProperty else {
@@ -204,7 +204,7 @@ package final class ClassProperty: @unchecked Sendable {
         return box
     }
 
-    /// The collection of an unmanaged or a managed object; made where it was not asked for before.
+    /// The collection of an unmanaged or a managed object; created at the first access.
     func collection(in object: ObjectBase) -> any AnyOwnedCollection {
         func open<V: _Persistable>(_ type: V.Type) -> Any { persistedGet(object, offset) as V }
         guard let type, let collection = open(type) as? any AnyOwnedCollection else {
@@ -213,7 +213,7 @@ package final class ClassProperty: @unchecked Sendable {
         return collection
     }
 
-    /// An unmanaged collection of the property's type.
+    /// A new unmanaged collection of the property's type.
     func newCollection() -> any AnyOwnedCollection {
         guard let type = type as? any AnyOwnedCollection.Type else {
             fatalError("property '\(name)' is no collection")
@@ -221,18 +221,18 @@ package final class ClassProperty: @unchecked Sendable {
         return type.init()
     }
 
-    /// The collection that is there already, or nil.
+    /// The collection if it exists already, otherwise nil.
     func existingCollection(in object: ObjectBase) -> (any AnyOwnedCollection)? {
         address(in: object).assumingMemoryBound(to: AnyObject?.self).pointee as? any AnyOwnedCollection
     }
 
-    /// Tells the wrapper that the object is managed.
+    /// Marks the property wrapper as managed.
     func markManaged(in object: ObjectBase) {
         (fieldType as? any AnyPersisted.Type)?.markManaged(at: address(in: object))
     }
 
-    /// Gives a managed object its stored collection; `object` is bound. The field is empty (the object was
-    /// made from an image) or holds what the user's initialiser put there.
+    /// Sets the field of a managed object, which is already bound. The field is empty (the object was made from an
+    /// image) or holds the value from the user's initialiser.
     func placeField(in object: ObjectBase, column: Int) {
         let address = address(in: object)
         switch storage {
@@ -256,14 +256,14 @@ package final class ClassProperty: @unchecked Sendable {
             func open<L: _LinkingObjectsProtocol>(_ type: L.Type) {
                 let bound = L._bound(to: object, originProperty: originProperty ?? "")
                 let field = address.assumingMemoryBound(to: L.self)
-                // Zeros may be destroyed without effect, so this is right for both kinds of field.
+                // Destroying zeros has no effect, so this is correct for both kinds of field.
                 field.pointee = bound
             }
             if let type = fieldType as? any _LinkingObjectsProtocol.Type { open(type) }
         }
     }
 
-    /// Gives a traced object's field something that records.
+    /// Puts a recording value into the field of a traced object.
     func placeTraced(in object: ObjectBase, _ recorder: _KeyPathRecorder) {
         let address = address(in: object)
         switch storage {
@@ -290,7 +290,7 @@ package final class ClassProperty: @unchecked Sendable {
 }
 
 extension PropertyType {
-    /// How the engine stores it. Linking objects are not stored.
+    /// How the engine stores the type. Linking objects are not stored.
     package var columnType: ColumnType {
         switch self {
         case .int: .int

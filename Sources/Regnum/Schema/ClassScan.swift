@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds every concrete, non-generic subclass of a base class in the images loaded into the process.
 //
-// The Swift runtime keeps a record of the metadata sections of each loaded image (each one registers itself)
-// and exports `swift_enumerateAllMetadataSections` to walk them; Swift Testing finds its tests the same way.
-// Only memory that the compiler emitted is read, and a metadata accessor is called only for a class known
-// from its descriptors alone to derive from the base: no foreign class is ever realised.
+// The Swift runtime keeps a record of the metadata sections of each loaded image (each image registers itself) and
+// exports `swift_enumerateAllMetadataSections` to enumerate them; Swift Testing finds its tests the same way. Only
+// memory emitted by the compiler is read, and a metadata accessor is called only for a class that its descriptors alone
+// show to derive from the base: no foreign class is ever realised.
 //
-// Layout of what is read (stable on Apple's systems, in fact so on Linux; a test fails loudly where it is
-// not):
+// Layout of the data read (stable on Apple's systems, de facto stable on Linux; a test fails loudly if it differs):
 //
 //     MetadataSections   version, baseAddress, 2 unused words, then (start, length) of: protocols,
 //                        conformances, type metadata, ...
@@ -32,15 +31,16 @@ private struct MetadataSections {
     var typeMetadata: SectionRange
 }
 
-/// Exported by the runtime, dynamic and static. Plain pointers: Swift's and C's calling conventions agree.
+/// Exported by the dynamic and the static runtime. Plain pointers only: the Swift and C calling conventions agree for
+/// them.
 @_silgen_name("swift_enumerateAllMetadataSections")
 private func enumerateAllMetadataSections(
     _ body: @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Bool,
     _ context: UnsafeMutableRawPointer?)
 
 package enum ClassScan {
-    /// The subclasses of `base`, without itself, in link order. Generic classes are left out; a concrete
-    /// class that derives from a specialised generic one is in. Any thread; about 0.3 ms for a large program.
+    /// The subclasses of `base`, without `base` itself, in link order. Generic classes are left out; a concrete class
+    /// that derives from a specialised generic class is included. Any thread; about 0.3 ms for a large program.
     package static func subclasses(of base: AnyClass) -> [AnyClass] {
         var scan = Scan(base: descriptor(of: base))
         scan.run()
@@ -94,7 +94,7 @@ private struct Scan {
         }
         let flags = target.load(as: UInt32.self)
         guard flags & 0x1f == 16, flags & 0x80 == 0, target != base, derives(target) else { return }
-        // The same record can come from two images.
+        // Two images may contain the same record.
         guard seen.insert(target).inserted, let type = metadata(of: target) else { return }
         found.append(type)
     }
@@ -111,11 +111,11 @@ private struct Scan {
             case 1:
                 answer = derives(reference + Int(reference.loadUnaligned(as: Int32.self)))
             case 2:
-                // nil where weakly linked and absent.
+                // Nil if weakly linked and absent.
                 let slot = reference + Int(reference.loadUnaligned(as: Int32.self))
                 answer = slot.load(as: UnsafeRawPointer?.self).map { derives($0) } ?? false
             default:
-                // A spelled-out name: the standard library's, never ours.
+                // A spelled-out name: from the standard library, never one of our classes.
                 break
             }
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the schema of a class: its stored fields by reflection, superclass first; flags from one instance
-// made by its initialiser; names and keys from its class functions. What compiles is either stored or refused
-// by name.
+// Builds the schema of a class: its stored fields by reflection, superclass first; flags from one instance created by
+// its initialiser; names and keys from its class functions. A property that compiles is either stored or rejected by
+// name.
 
 @_spi(Reflection) internal import Swift
 
@@ -14,11 +14,10 @@ struct FieldScan {
     }
 
     let type: ObjectBase.Type
-    /// Below `ObjectBase`.
+    /// The fields declared by subclasses of `ObjectBase`.
     private(set) var fields: [Field] = []
     let instanceSize: Int
-    /// True where the class has stored fields that are none of ours: its initialiser must run for accessors
-    /// too.
+    /// True if the class has stored fields that are not of a Realm type: its initialiser must run for accessors too.
     var hasForeignFields = false
     var hasIgnoredWrappers = false
 
@@ -27,8 +26,7 @@ struct FieldScan {
         instanceSize = FieldScan.size(of: type)
         let baseSize = FieldScan.size(of: ObjectBase.self)
         var found: [Field] = []
-        // Option 1 is `.classType`, spelled by number: the constant is a `static var`, refused in Swift 6
-        // mode.
+        // Option 1 is `.classType`, written as a number: the constant is a `static var`, which Swift 6 mode rejects.
         _ = _forEachField(of: type, options: _EachFieldOptions(rawValue: 1)) { name, offset, fieldType, _ in
             if offset >= baseSize {
                 found.append(Field(name: String(cString: name), offset: offset, type: fieldType))
@@ -38,8 +36,8 @@ struct FieldScan {
         fields = found
     }
 
-    /// Bytes of an instance: at 24 in the metadata of a class (a word for kind, one for the superclass,
-    /// flags, address point, size).
+    /// The size of an instance in bytes, from the metadata of a class: at offset 24 (a word for the kind, one for the
+    /// superclass, then flags, address point, size).
     private static func size(of type: AnyClass) -> Int {
         Int(
             unsafeBitCast(type, to: UnsafeRawPointer.self)
@@ -51,14 +49,15 @@ extension ClassSchema {
     static func build(_ type: ObjectBase.Type) throws(SchemaProblem) -> ClassSchema {
         var scan = FieldScan(type)
         let name = ClassNames.name(of: type)
-        // Its identifiers are thrown away: where a class is first used must not shift those that a test counts.
+        // The identifiers generated here are discarded: the first use of a class must not shift those that a test
+        // counts.
         let instance = IdentifierGenerator.$current.withValue(nil) { type.init() }
         var properties: [ClassProperty] = []
         for field in scan.fields {
             if let property = try property(of: field, in: instance, name) {
                 property.targetName = property.shape.target.map { ClassNames.name(of: $0) }
                 if property.shape.isCustom, property.hasTarget, !property.isList, !property.isSet {
-                    // Links may be nil always; nil is read as the default where the custom type is not optional.
+                    // Such links can always be nil; nil reads as the default if the custom type is not optional.
                     property.shape.isOptional = true
                 }
                 properties.append(property)
@@ -74,7 +73,7 @@ extension ClassSchema {
         return ClassSchema(scan, name: name, properties: properties, uniques: uniques)
     }
 
-    /// The property that a field stores; nil where it is a plain field of the user's own.
+    /// The property that a field stores; nil if it is a plain field of the user's.
     private static func property(
         of field: FieldScan.Field, in instance: ObjectBase, _ className: String
     ) throws(SchemaProblem) -> ClassProperty? {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules for declarations, of one class and of all classes of a Realm together, in RealmSwift's words.
+// The rules for declarations, of one class and of all classes of a Realm together, with RealmSwift's messages.
 
 internal import RegnumEngine
 
 extension ClassSchema {
-    /// What can be said of one class alone.
+    /// Checks that need only one class.
     static func check(_ properties: [ClassProperty], _ className: String) throws(SchemaProblem) {
         if properties.isEmpty {
             throw SchemaProblem(
@@ -107,7 +107,7 @@ extension ClassSchema {
         }
     }
 
-    /// What links of one class to others must hold: `classes` by name are those of the same Realm. Lines for
+    /// Checks the links of one class to others: `classes` are those of the same Realm, by name. Returns lines for
     /// "Schema validation failed due to the following errors:".
     func linkProblems(among classes: [String: ClassSchema]) -> [String] {
         var lines: [String] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a model class: its name in the file, its properties, and how its objects lie in memory.
-// Built once per class and process, by reflection; `ClassSchema+Building.swift` builds and refuses.
+// The schema of a model class: its name in the file, its properties, and the layout of its objects in memory. Built
+// once per class and process, by reflection; `ClassSchema+Building.swift` builds it and rejects invalid declarations.
 
 package import RegnumEngine
 internal import RegnumSystem
@@ -13,29 +13,30 @@ package final class ClassSchema: @unchecked Sendable {
     package let module: String
     /// In the order of declaration, those of superclasses first.
     package let properties: [ClassProperty]
-    /// Place of the primary key in `properties`.
+    /// The index of the primary key in `properties`.
     package let primaryKey: Int?
-    /// Unique constraints: places in `properties`.
+    /// The unique constraints, as indexes in `properties`.
     package let uniques: [[Int]]
-    /// Place of the property that numbers new objects.
+    /// The index of the property that numbers new objects.
     package let autoIncremented: Int?
     package let isEmbedded: Bool
-    /// Bytes of an object.
+    /// The size of an object in bytes.
     package let instanceSize: Int
     package let accessors: AccessorFactory
-    /// True where stored `let`s must be given to each accessor.
+    /// True if stored `let`s must be set for each accessor.
     package let hasStoredCollections: Bool
-    /// True where the class can be encoded: its wrappers must know whether the object is managed.
+    /// True if the class is `Encodable`: its wrappers must know whether the object is managed.
     package let isEncodable: Bool
-    /// True where some `@Persisted` property is not stored: its getters cannot take the fast path.
+    /// True if some `@Persisted` property is ignored: its getters cannot take the fast path.
     package let hasIgnoredWrappers: Bool
-    /// True where an accessor nobody else holds may be pointed at another row: it keeps nothing of the row but the
+    /// True if an accessor that nobody else holds may be bound to another row: of the old row it keeps only the
     /// collections that it was asked for.
     package let isRecyclable: Bool
-    /// Where accessors that are recyclable keep their collections: offsets in the object. Never freed: a class lives
-    /// for ever, dynamic objects have none.
+    /// The offsets in the object at which recyclable accessors keep their collections. Never freed: a class lives for
+    /// ever, and dynamic objects have none.
     let collectionOffsets: UnsafeBufferPointer<Int>
-    /// Of dynamic objects: by place, what can be read and stored without asking the property's type. Else empty.
+    /// For dynamic objects: by property index, the types that are read and stored without asking the property.
+    /// Otherwise empty.
     let plainForms: [PlainForm]
     private let placesByName: [String: Int]
     private let placesByOffset: [Int: Int]
@@ -68,7 +69,7 @@ package final class ClassSchema: @unchecked Sendable {
             properties.enumerated().map { ($1.offset, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Of a table as dynamic objects show it; `offset` of each property is its number.
+    /// Creates the schema of a table as dynamic objects see it; the `offset` of each property is its index.
     init(dynamic name: String, isEmbedded: Bool, properties: [ClassProperty], uniques: [[Int]] = []) {
         type = DynamicObject.self
         self.isEmbedded = isEmbedded
@@ -102,7 +103,7 @@ package final class ClassSchema: @unchecked Sendable {
     func label(at offset: Int) -> String { "\(name).\(property(at: offset)?.name ?? "?")" }
     func originProperty(at offset: Int) -> String { property(at: offset)?.originProperty ?? "" }
 
-    /// The table of the class, to be made where the file has none.
+    /// The table of the class, to be created if the file has none.
     package var newTable: NewTable {
         NewTable(
             name: name, isEmbedded: isEmbedded, columns: properties.filter { !$0.isComputed }.map(\.newColumn))
@@ -112,7 +113,8 @@ package final class ClassSchema: @unchecked Sendable {
 
     private static let cache = Lock<[ObjectIdentifier: ClassSchema]>([:])
 
-    /// The schema of a class; misuse where its declarations are wrong. Constant time but for the first call.
+    /// The schema of a class. It is a programmer error if its declarations are invalid. Constant time except for the
+    /// first call.
     package static func of(_ type: ObjectBase.Type) -> ClassSchema {
         switch find(type) {
         case .success(let schema): schema
@@ -120,8 +122,7 @@ package final class ClassSchema: @unchecked Sendable {
         }
     }
 
-    /// As `of`, for those who go on where a class is wrong. Runs the class's initialiser once, without a
-    /// lock.
+    /// As `of`, for callers that continue if a class is invalid. Runs the class's initialiser once, with no lock held.
     package static func find(_ type: ObjectBase.Type) -> Result<ClassSchema, SchemaProblem> {
         let id = ObjectIdentifier(type)
         if let known = cache.withLock({ $0[id] }) { return .success(known) }
@@ -139,7 +140,7 @@ package final class ClassSchema: @unchecked Sendable {
     }
 }
 
-/// Why a class cannot be stored, in RealmSwift's words.
+/// Why a class cannot be stored, in RealmSwift's wording.
 package struct SchemaProblem: Error, Equatable {
     package var message: String
     package init(_ message: String) { self.message = message }

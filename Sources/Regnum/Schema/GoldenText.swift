@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `Schema.goldenText` read again, line by line and scalar by scalar: a name may begin with what joins the character
-// before it. Texts from before names had quotes, and those with the line ends of other systems, are read too.
+// Parses the text of `Schema.goldenText`, line by line and by Unicode scalars, because the first scalar of a name may
+// combine with the character before it. Also accepts older texts, in which names had no quotes, and the line ends of
+// other systems.
 
 internal import RegnumEngine
 
-/// Names as they stand in texts of schemas.
+/// Names as written in schema texts.
 enum GoldenName {
     private static let special: Set<Unicode.Scalar> = ["\"", "\\", ":", "<", ">", "(", ")", ","]
 
-    /// The name, within quotes where it could be taken for something else.
+    /// The name, in quotes if it could be mistaken for something else.
     static func written(_ name: String) -> String {
         let scalars = name.unicodeScalars
         if !scalars.isEmpty, !scalars.contains(where: { special.contains($0) || isBlank($0) }) { return name }
@@ -26,11 +27,11 @@ enum GoldenName {
     }
 }
 
-/// A line, or what is left of it.
+/// A line, or the rest of it that is not yet parsed.
 private struct GoldenLine {
     private var rest: ArraySlice<Unicode.Scalar>
 
-    /// Without the white space around it.
+    /// Trims the white space around the line.
     init(_ scalars: some Sequence<Unicode.Scalar>) {
         rest = Array(scalars)[...]
         trim()
@@ -62,7 +63,7 @@ private struct GoldenLine {
         return true
     }
 
-    /// A name that stands within quotes, or ends before one of `ends` and before white space.
+    /// Takes a name that is quoted, or that ends before one of `ends` or before white space.
     mutating func takeName(endingAt ends: Set<Unicode.Scalar> = []) -> String? {
         if rest.first == "\"" { return takeQuoted() }
         let name = rest.prefix { !$0.properties.isWhitespace && !ends.contains($0) }
@@ -70,7 +71,7 @@ private struct GoldenLine {
         return name.isEmpty ? nil : Self.text(name)
     }
 
-    /// All that is left, as a name.
+    /// Takes the rest of the line as a name.
     mutating func takeLastName() -> String? {
         if rest.first == "\"" {
             let name = takeQuoted()
@@ -80,7 +81,7 @@ private struct GoldenLine {
         return isEmpty ? nil : text
     }
 
-    /// The name of a property and the colon behind it.
+    /// Takes the name of a property and the colon after it.
     mutating func takePropertyName() -> String? {
         if rest.first == "\"" {
             guard let name = takeQuoted(), take(prefix: ": ") else { return nil }
@@ -93,7 +94,7 @@ private struct GoldenLine {
         return name.isEmpty ? nil : name.text
     }
 
-    /// A delete rule at the end, behind `word`.
+    /// Takes a delete rule at the end of the line, after `word`.
     mutating func takeRule(_ word: String) -> LinkRule? {
         for rule in LinkRule.allCases where take(suffix: " \(word) \(rule)") { return rule }
         return nil
@@ -114,7 +115,7 @@ private struct GoldenLine {
         return nil
     }
 
-    /// What stands behind a backslash: itself, or `u{hexadecimal}`.
+    /// Takes the character after a backslash: itself, or `u{hexadecimal}`.
     private mutating func takeEscaped() -> Unicode.Scalar? {
         guard let scalar = rest.popFirst() else { return nil }
         if scalar != "u" { return scalar }
@@ -184,7 +185,7 @@ enum GoldenText {
                 + "`goldenText`, or from the command `regnum schema`.")
     }
 
-    /// `version number hash digits`: what `regnum schema` says below the text.
+    /// `version number hash digits`: the line that `regnum schema` prints after the text.
     private static func isEnd(_ whole: GoldenLine) -> Bool {
         var line = whole
         guard line.take(prefix: "version "), line.takeName() != nil else { return false }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules that a class may declare by adopting a protocol: unique constraints, delete rules, numbers. Additions to
-// RealmSwift's API. The file keeps constraints and delete rules, and every program that writes it follows them.
+// Rules that a class declares by conforming to a protocol: unique constraints, delete rules, automatic numbers.
+// Additions to RealmSwift's API. The file stores constraints and delete rules, and every program that writes to it
+// enforces them.
 
 internal import RegnumEngine
 
-/// Lets a class of objects declare properties whose values no two of its objects share.
+/// Lets a class of objects declare properties whose values must be unique.
 ///
 /// ```swift
 /// extension Person: UniqueConstraints {
@@ -12,27 +13,27 @@ internal import RegnumEngine
 /// }
 /// ```
 ///
-/// When a write ends, no two objects of the class have the same values in all properties of a constraint; else the
-/// write throws `Realm.Error` with the reason `duplicateValues` and keeps nothing. Objects with a nil among the values
-/// are not compared. See `Documentation/UniqueConstraints.md`.
+/// When a write ends, no two objects of the class may have the same values in all properties of a constraint; otherwise
+/// the write throws `Realm.Error` with the reason `duplicateValues`, and none of its changes are kept. Objects with nil
+/// among the values are not compared. See `Documentation/UniqueConstraints.md`.
 public protocol UniqueConstraints: Object {
-    /// Names of properties, a list for each constraint. Allowed are Int, Bool, String, Date, ObjectId, UUID, enums of
-    /// these, and links to objects.
+    /// The constraints, each a list of property names. Allowed types are Int, Bool, String, Date, ObjectId, UUID, enums
+    /// of these, and links to objects.
     static var uniqueConstraints: [[String]] { get }
 }
 
-/// What becomes of the objects at the far end of a link when the object at its near end is deleted.
+/// What happens to linked objects when the object that links to them is deleted.
 public enum DeleteRule: Sendable, Hashable {
-    /// They stay.
+    /// They are kept.
     case nullify
-    /// They are deleted as well, and what their own rules say.
+    /// They are deleted too, and their own rules are applied.
     case cascade
-    /// There must be none, or they must be deleted together with it: else the delete is refused, and its write throws
-    /// `Realm.Error` with the reason `deniedDelete`.
+    /// There must be none, or they must be deleted together with the object; otherwise the delete is refused, and its
+    /// write throws `Realm.Error` with the reason `deniedDelete`.
     case deny
 }
 
-/// Lets a class of objects say what becomes of the objects that it links to, or that link to it.
+/// Lets a class of objects declare what happens to the objects that its objects link to, or that link to them.
 ///
 /// ```swift
 /// extension Department: DeleteRules {
@@ -40,14 +41,14 @@ public enum DeleteRule: Sendable, Hashable {
 /// }
 /// ```
 ///
-/// A property may be a link, a list, a set or a map of objects, or linking objects. Properties that are not named have
+/// A property may be a link, a list, a set or a map of objects, or linking objects. Properties that are not listed have
 /// the rule `nullify`. See `Documentation/DeleteRules.md`.
 public protocol DeleteRules: Object {
-    /// The rules by names of properties.
+    /// The rules, by property name.
     static var deleteRules: [String: DeleteRule] { get }
 }
 
-/// Lets a class of objects have an Int property that numbers its objects.
+/// Lets a class of objects number its objects in an Int property.
 ///
 /// ```swift
 /// class Invoice: Object {
@@ -58,10 +59,10 @@ public protocol DeleteRules: Object {
 /// }
 /// ```
 ///
-/// An object that is added or created with 0 (or nil) in the property gets the number above the highest of its class,
-/// and above the number of objects its class ever had. See `Documentation/GeneratedIdentifiers.md`.
+/// An object that is added or created with 0 (or nil) in the property gets a number above the highest of its class, and
+/// above the number of objects that its class has ever had. See `Documentation/GeneratedIdentifiers.md`.
 public protocol AutoIncrement: Object {
-    /// The name of an Int property that is the primary key, indexed, or a unique constraint of its own.
+    /// The name of an Int property that is the primary key, is indexed, or is a unique constraint on its own.
     static var autoIncrementedProperty: String { get }
 }
 
@@ -76,7 +77,7 @@ extension DeleteRule {
 }
 
 extension ClassSchema {
-    /// Reads what the class declares; returns the places of the properties of each constraint.
+    /// Applies the rules that the class declares; returns the property indexes of each constraint.
     static func applyRules(
         _ properties: inout [ClassProperty], _ type: ObjectBase.Type, _ className: String
     ) throws(SchemaProblem) -> [[Int]] {
@@ -86,7 +87,7 @@ extension ClassSchema {
                 let places = try places(names, properties, className)
                 if uniques.contains(places) { continue }
                 uniques.append(places)
-                // Its index keeps the constraint, and serves queries.
+                // The index enforces the constraint, and also serves queries.
                 if places.count == 1, isIndexable(properties[places[0]]), !properties[places[0]].isPrimaryKey {
                     properties[places[0]].isIndexed = true
                 }
@@ -158,11 +159,11 @@ extension ClassSchema {
 
     // MARK: Columns
 
-    /// The columns of each constraint.
+    /// The column names of each constraint.
     var uniqueColumns: [[String]] { uniques.map { $0.map { properties[$0].columnName } } }
 
-    /// What becomes of the objects that link by a property of this class when the one they link to is deleted: as its
-    /// class says for its linking objects; nil where that class is not known here.
+    /// What happens to the objects that link through a property of this class when the object they link to is deleted:
+    /// the rule that its class declares for its linking objects; nil if that class is not known here.
     func originRule(of property: ClassProperty, among classes: [ClassSchema]) -> LinkRule? {
         if let rule = property.originRule { return rule }
         guard let target = classes.first(where: { $0.name == property.targetName }) else { return nil }

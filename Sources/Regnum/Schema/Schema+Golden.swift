@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema as a text for review and for tests: the same for the same tables, in whatever order classes and
-// properties are declared. The text can be read again (`GoldenText`): so a step of a migration knows what older files
-// held.
+// The schema as a text for reviews and tests: identical for identical tables, in whatever order classes and properties
+// are declared. The text can be parsed again (`GoldenText`), which gives a migration step the schema of older files.
 //
 //     class Department
 //         id: int primary
@@ -9,19 +8,19 @@
 //         projects: list of object<Project> on-delete cascade
 //         unique (country, number)
 //
-// Names stand within quotes where they have white space or one of  " \ : < > ( ) ,  in them.
+// Names are quoted if they contain white space or one of  " \ : < > ( ) ,
 
 internal import RegnumEngine
 
-/// What Regnum adds to `Schema`. Members of your own with these names win.
+/// Additions of Regnum to `Schema`. A program's own members of the same names take precedence.
 public protocol SchemaText {}
 
 extension Schema: SchemaText {}
 
 extension SchemaText where Self == Schema {
-    /// One line for each class, by name, and below it one for each stored property, by the name of its column, and one
-    /// for each unique constraint. Says what lies in files, nothing of names in Swift: two schemas with the same text
-    /// can open each other's files.
+    /// The schema as text: one line for each class, in the order of their names, followed by one for each stored
+    /// property, in the order of the column names, and one for each unique constraint. Describes what files contain,
+    /// without the Swift names of properties: two schemas with the same text can open each other's files.
     public var goldenText: String {
         let whole: Schema = self
         let classes = whole.objectSchema.map(\.schema)
@@ -37,7 +36,8 @@ extension SchemaText where Self == Schema {
         }.joined()
     }
 
-    /// 16 hexadecimal digits that tell texts apart: FNV-1a of `goldenText`. Not for adversaries.
+    /// A hash that distinguishes texts: FNV-1a of `goldenText`, as 16 hexadecimal digits. Not collision-resistant
+    /// against an adversary.
     public var goldenHash: String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in goldenText.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }
@@ -68,7 +68,7 @@ extension SchemaText where Self == Schema {
         return words.joined(separator: " ")
     }
 
-    /// The schema that `goldenText` was written from: names of properties are those of the columns. Throws
-    /// `Realm.Error(.invalidInput)` that names the line where the text is none.
+    /// The schema that `goldenText` was created from; properties have the names of their columns. If the text is not a
+    /// schema, throws `Realm.Error(.invalidInput)` with the line in question.
     public static func golden(_ text: String) throws -> Schema { Schema(try GoldenText.parse(text)) }
 }

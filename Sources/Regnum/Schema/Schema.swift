@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schema as users see it: values over what is known of the classes.
+// The schema as users see it: value types over the class schemas.
 
 /// The type of a property.
 public enum PropertyType: Int, Sendable, CustomStringConvertible {
@@ -22,7 +22,7 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// As messages and descriptions spell it.
+    /// The name as messages and descriptions spell it.
     package var text: String {
         switch self {
         case .int: "int"
@@ -44,12 +44,12 @@ public enum PropertyType: Int, Sendable, CustomStringConvertible {
 
 /// The classes of a Realm.
 public struct Schema: CustomStringConvertible, Equatable, Sendable {
-    /// One for each class.
+    /// The schemas of the classes.
     public let objectSchema: [ObjectSchema]
 
     package init(_ classes: [ClassSchema]) { objectSchema = classes.map { ObjectSchema($0) } }
 
-    /// The class of that name, or nil.
+    /// The class with the given name, or nil.
     public subscript(className: String) -> ObjectSchema? { objectSchema.first { $0.className == className } }
 
     public var description: String {
@@ -69,16 +69,16 @@ public struct ObjectSchema: CustomStringConvertible, Equatable, Sendable {
     public var properties: [Property] { schema.properties.filter { !$0.isComputed }.map { Property($0) } }
     /// The name in the file.
     public var className: String { schema.name }
-    /// The class that declares it.
+    /// The Swift class.
     public var objectClass: AnyClass { schema.type }
-    /// True for classes of objects that live within others.
+    /// True for classes of embedded objects.
     public var isEmbedded: Bool { schema.isEmbedded }
-    /// Always false: asymmetric classes need a server.
+    /// Always false: asymmetric classes require a server.
     public var isAsymmetric: Bool { false }
     /// The primary key, or nil.
     public var primaryKeyProperty: Property? { schema.primaryKey.map { Property(schema.properties[$0]) } }
 
-    /// The property of that name, or nil.
+    /// The property with the given name, or nil.
     public subscript(propertyName: String) -> Property? {
         schema.property(named: propertyName).map { Property($0) }
     }
@@ -104,7 +104,7 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public var name: String { info.name }
     /// The name in the file.
     public var columnName: String { info.columnName }
-    /// What its values are, of collections their elements.
+    /// The type of the values; for collections, of the elements.
     public var type: PropertyType { info.shape.type }
     /// True for lists.
     public var isArray: Bool { info.isList }
@@ -112,11 +112,11 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public var isSet: Bool { info.isSet }
     /// True for maps.
     public var isMap: Bool { info.isMap }
-    /// True where lookups by the value are fast. A primary key is.
+    /// True if the property is indexed, as a primary key always is: lookups by value are fast.
     public var isIndexed: Bool { info.isIndexed || info.isPrimaryKey }
-    /// Of a collection: whether its elements may be nil.
+    /// True if the value may be nil; for a collection, if its elements may be nil.
     public var isOptional: Bool { info.shape.isOptional }
-    /// The class that links lead to, or nil.
+    /// The name of the class that the links refer to, or nil.
     public var objectClassName: String? { info.targetName }
 
     public var description: String {
@@ -139,7 +139,7 @@ public struct Property: CustomStringConvertible, Equatable, Sendable {
     public static func == (left: Property, right: Property) -> Bool { left.description == right.description }
 }
 
-/// Each line one tab further in.
+/// The text with each line indented by one tab.
 private func indented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { "\t\($0)" }.joined(separator: "\n")
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of a Realm: those listed, or all in the process. Immutable; any thread.
+// The classes of a Realm: a given list, or all classes in the process. Immutable; any thread.
 
 internal import RegnumSystem
 
 package struct SchemaSet: Sendable {
     package let classes: [ClassSchema]
-    /// Classes left out because another class of theirs, or of one that they link to, has the same name: the
-    /// message for whoever uses one.
+    /// The classes left out because another class has the same name, or because they link to such a class, with the
+    /// message for a program that uses one.
     package let clashes: [ObjectIdentifier: String]
 
     private init(_ classes: [ClassSchema], clashes: [ObjectIdentifier: String] = [:]) {
@@ -14,8 +14,8 @@ package struct SchemaSet: Sendable {
         self.clashes = clashes
     }
 
-    /// The classes listed. Misuse where a declaration is wrong, a name is there twice, or a link leads to a
-    /// class that is not listed.
+    /// The listed classes. It is a programmer error if a declaration is invalid, a name occurs twice, or a class links
+    /// to one that is not listed.
     package static func of(_ types: [ObjectBase.Type]) -> SchemaSet {
         var seen: Set<ObjectIdentifier> = []
         var byName: [String: ClassSchema] = [:]
@@ -43,7 +43,7 @@ package struct SchemaSet: Sendable {
         return SchemaSet(classes)
     }
 
-    /// Classes that are known from a text, not from declarations.
+    /// Classes known from a text instead of declarations.
     static func described(_ classes: [ClassSchema]) -> SchemaSet { SchemaSet(classes) }
 
     private struct Discovered: Sendable {
@@ -52,8 +52,8 @@ package struct SchemaSet: Sendable {
     }
     private static let discovered = Lock<Discovered?>(nil)
 
-    /// Every class in the process that wants to be in the default schema. Looks again each time, because
-    /// images may have been loaded since (0.1 ms where nothing is new). Misuse where a declaration is wrong.
+    /// Every class in the process that belongs to the default schema. Scans each time, because images may have been
+    /// loaded since (0.1 ms if nothing is new). It is a programmer error if a declaration is invalid.
     package static func all() -> SchemaSet {
         let types = ClassScan.subclasses(of: ObjectBase.self).compactMap { $0 as? ObjectBase.Type }
             .filter { !$0.isBase && $0.shouldIncludeInDefaultSchema() && !$0._realmIgnoreClass() }

@@ -5,18 +5,18 @@ public import Foundation
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// What `SectionedResults` and its sections have in common.
+/// The common interface of `SectionedResults` and its sections.
 public protocol RealmSectionedResult: RandomAccessCollection, Equatable, ThreadConfined, CustomStringConvertible
 where Index == Int {
-    /// What tells the section of an element.
+    /// The type of the key that determines an element's section.
     associatedtype Key: _Persistable & Hashable
     /// An element of a section.
     associatedtype SectionElement: RealmCollectionValue
-    /// For observing.
+    /// For observers.
     var _sections: _SectionsHandle<Key, SectionElement> { get }
 }
 
-/// The inside of sectioned results, or of the section with that key.
+/// The internals of sectioned results, or of the section with the given key.
 public struct _SectionsHandle<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let state: SectionsState<Key, Element>
     let section: GroupKey?
@@ -29,11 +29,11 @@ extension RealmSectionedResult {
     /// True after `Realm.invalidate`.
     public var isInvalidated: Bool { _sections.state.results.isInvalidated }
 
-    /// True where the Realm is frozen.
+    /// True if the Realm is frozen.
     public var isFrozen: Bool { _sections.state.results.isFrozen }
 }
 
-/// The elements of a collection in sections of elements whose keys are equal: live, and lazily evaluated.
+/// The elements of a collection in sections of equal keys: live, and evaluated lazily.
 ///
 /// ```swift
 /// let people = realm.objects(Person.self).sectioned(by: \.initial)
@@ -43,14 +43,14 @@ extension RealmSectionedResult {
 /// }
 /// ```
 ///
-/// Sections come in the order in which their first elements come in the sorted collection. Confined to the thread of
-/// its Realm. The first access after a change evaluates all sections, O(elements).
+/// Sections are in the order of their first elements in the sorted collection. Confined to the thread of the Realm. The
+/// first access after a change evaluates all sections, O(elements).
 public struct SectionedResults<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue> {
     let state: SectionsState<Key, SectionElement>
 
     init(state: SectionsState<Key, SectionElement>) { self.state = state }
 
-    /// The keys of the sections, in their order.
+    /// The keys of the sections, in order.
     public var allKeys: [Key] { state.current().keys.map { state.key($0) } }
 }
 
@@ -62,17 +62,18 @@ extension SectionedResults: RealmSectionedResult {
     public var startIndex: Int { 0 }
     public var endIndex: Int { count }
 
-    /// How many sections there are.
+    /// The number of sections.
     public var count: Int { state.current().keys.count }
 
-    /// The section at a position; misuse where it is out of bounds.
+    /// The section at a position. It is a programmer error if the position is out of bounds.
     public subscript(position: Int) -> ResultsSection<Key, SectionElement> {
         let sections = state.current()
         checkIndex(position, count: sections.keys.count)
         return ResultsSection(state: state, groupKey: sections.keys[position])
     }
 
-    /// The element of an index path of section and item; misuse where it is out of bounds, or is no such path.
+    /// The element at an index path of section and item. It is a programmer error if the path is out of bounds, or does
+    /// not have two indexes.
     public subscript(indexPath: IndexPath) -> SectionElement {
         guard indexPath.count == 2 else {
             misuse("An index path of sectioned results has a section and an item; \(indexPath) does not.")
@@ -80,7 +81,7 @@ extension SectionedResults: RealmSectionedResult {
         return self[indexPath[0]][indexPath[1]]
     }
 
-    /// Iterates over the sections of now.
+    /// Iterates over the current sections.
     public func makeIterator() -> SectionedResultsIterator<Key, SectionElement> {
         SectionedResultsIterator(state, state.current().keys)
     }
@@ -91,7 +92,7 @@ extension SectionedResults: RealmSectionedResult {
         state.moved(to: home).map { SectionedResults(state: $0) }
     }
 
-    /// True for copies of one value; made twice they are not equal.
+    /// True for copies of one value; two separately created values are not equal.
     public static func == (left: SectionedResults, right: SectionedResults) -> Bool { left.state === right.state }
 
     /// The sections with their elements.
@@ -101,9 +102,10 @@ extension SectionedResults: RealmSectionedResult {
     }
 }
 
-/// One section of `SectionedResults`: live.
+/// One section of `SectionedResults`, live.
 ///
-/// It stands for its key. It is found wherever its section moves, and is empty while there is no such section.
+/// A section is identified by its key: it stays valid when its position changes, and is empty while no element has the
+/// key.
 public struct ResultsSection<Key: _Persistable & Hashable, SectionElement: RealmCollectionValue> {
     let state: SectionsState<Key, SectionElement>
     let groupKey: GroupKey
@@ -113,7 +115,7 @@ public struct ResultsSection<Key: _Persistable & Hashable, SectionElement: Realm
         self.groupKey = groupKey
     }
 
-    /// What the elements have in common.
+    /// The key that all elements of the section have.
     public var key: Key { state.key(groupKey) }
 }
 
@@ -130,10 +132,10 @@ extension ResultsSection: RealmSectionedResult {
     public var startIndex: Int { 0 }
     public var endIndex: Int { count }
 
-    /// How many elements there are; 0 while there is no section of the key.
+    /// The number of elements; 0 while no section has the key.
     public var count: Int { withMembers { members, _ in members.count } }
 
-    /// The element at a position; misuse where it is out of bounds.
+    /// The element at a position. It is a programmer error if the position is out of bounds.
     public subscript(position: Int) -> SectionElement {
         withMembers { members, positions in
             checkIndex(position, count: members.count)
@@ -141,7 +143,7 @@ extension ResultsSection: RealmSectionedResult {
         }
     }
 
-    /// Iterates over the order of now.
+    /// Iterates over the elements in their current order.
     public func makeIterator() -> SectionIterator<SectionElement> {
         withMembers { [state] members, positions in
             let elements = members.indices.lazy.map { state.element(members[$0], positions?[$0]) }
@@ -149,7 +151,8 @@ extension ResultsSection: RealmSectionedResult {
         }
     }
 
-    /// The members of now, and of values their positions; none while there is no such section.
+    /// Calls `body` with the current members and, for values, their positions; with no members while no section has the
+    /// key.
     private func withMembers<R>(_ body: ([Value], [Int]?) -> R) -> R {
         let sections = state.current()
         guard let place = sections.place(of: groupKey) else { return body([], nil) }
@@ -167,7 +170,7 @@ extension ResultsSection: RealmSectionedResult {
         left.state === right.state && left.groupKey == right.groupKey
     }
 
-    /// The key and the elements, the first hundred of them.
+    /// The key and the first hundred elements.
     public var description: String {
         var lines = isInvalidated ? [] : prefix(100).map { "\t\($0)".replacing("\n", with: "\n\t") }
         if !isInvalidated, count > 100 { lines.append("\t... \(count - 100) objects skipped.") }
@@ -204,9 +207,9 @@ public struct SectionIterator<Element: RealmCollectionValue>: IteratorProtocol {
 }
 
 #if !canImport(ObjectiveC)
-    // Elsewhere the frameworks for lists on a screen have these.
+    // On Apple's systems, the UI frameworks define these members.
     extension IndexPath {
-        /// Of an item in a section.
+        /// Creates the path of an item in a section.
         public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
 
         /// As `init(item:section:)`.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From collections to sections.
+// Divides collections into sections.
 
 internal import RegnumEngine
 
 extension RealmCollection {
-    /// The elements, sorted, in sections of equal keys.
+    /// The sorted elements in sections of equal keys.
     ///
-    /// `keyBlock` is called with each element whenever the sections are evaluated, also on other threads for what is
-    /// frozen; the same element must get the same key. Misuse without a descriptor, for links and collections as
-    /// keys, and where the collection is unmanaged.
+    /// `keyBlock` is called with each element whenever the sections are evaluated, for frozen collections also on other
+    /// threads; it must return the same key for the same element. It is a programmer error if there is no sort
+    /// descriptor, if keys are links or collections, or if the collection is unmanaged.
     public func sectioned<Key: _Persistable & Hashable>(
         sortDescriptors: [SortDescriptor], _ keyBlock: @escaping (Element) -> Key
     ) -> SectionedResults<Key, Element> {
@@ -42,22 +42,22 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// The elements in sections of equal values of the property, ordered by it.
+    /// The elements in sections of equal values of a property, sorted by the property.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
         sectioned(by: keyPath, sortDescriptors: [SortDescriptor(keyPath: keyPath, ascending: ascending)])
     }
 
-    /// The elements in sections of equal values of the property, by which the first descriptor must sort; misuse
-    /// otherwise.
+    /// The elements in sections of equal values of a property. It is a programmer error if the first descriptor does
+    /// not sort by that property.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
         sectioned(byPath: _name(for: keyPath), keyPath, sortDescriptors)
     }
 
-    /// The elements, sorted, in sections of those for which the block gives the same key.
+    /// The sorted elements in sections for which the block returns the same key.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping (Element) -> Key, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
@@ -66,8 +66,8 @@ extension RealmCollection where Element: ObjectBase {
 }
 
 extension RealmCollection {
-    /// The values, in order, in sections of those for which the block gives the same key. Of collections of values;
-    /// misuse for objects, which have no order of their own: give sort descriptors.
+    /// The sorted values of a collection of values, in sections for which the block returns the same key. It is a
+    /// programmer error to call this for objects, which have no order of their own: pass sort descriptors.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping (Element) -> Key, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
@@ -76,7 +76,7 @@ extension RealmCollection {
 }
 
 extension RealmCollection where Element: ProjectionObservable {
-    /// The projections in sections of equal values of the projected property, ordered by it.
+    /// The projections in sections of equal values of a projected property, sorted by the property.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, ascending: Bool = true
     ) -> SectionedResults<Key, Element> {
@@ -84,14 +84,14 @@ extension RealmCollection where Element: ProjectionObservable {
         return sectioned(byPath: name, keyPath, [SortDescriptor(keyPath: name, ascending: ascending)])
     }
 
-    /// As `sectioned(by:ascending:)`; the first descriptor must sort by the root's property behind `keyPath`.
+    /// As `sectioned(by:ascending:)`; the first descriptor must sort by the root's property that `keyPath` projects.
     public func sectioned<Key: _Persistable & Hashable>(
         by keyPath: KeyPath<Element, Key>, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {
         sectioned(byPath: _name(for: keyPath), keyPath, sortDescriptors)
     }
 
-    /// The projections, sorted, in sections of those for which the block gives the same key.
+    /// The sorted projections in sections for which the block returns the same key.
     public func sectioned<Key: _Persistable & Hashable>(
         by block: @escaping (Element) -> Key, sortDescriptors: [SortDescriptor]
     ) -> SectionedResults<Key, Element> {

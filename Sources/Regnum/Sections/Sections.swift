@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind `SectionedResults` and `ResultsSection`: the sorted results, the function that gives each
-// element its section, and the sections that came out last. Evaluated when first needed and again when the Realm has
-// moved on, as results are.
+// The state of `SectionedResults` and `ResultsSection`: the sorted results, the function that returns an element's
+// section key, and the sections last evaluated. Like results, sections are evaluated when first needed, and again when
+// the Realm has changed.
 
 internal import RegnumEngine
 internal import RegnumQuery
 
-/// The sections of one moment. Links stand for objects.
+/// The sections at one moment. Objects are represented by links.
 struct Sections {
-    /// In the order in which they appear in the sorted elements.
+    /// In the order of first appearance among the sorted elements.
     var keys: [GroupKey] = []
-    /// The elements of each section, in their order.
+    /// The elements of each section, in order.
     var members: [[Value]] = []
-    /// Of values: the position of each member among the sorted elements. Empty for objects.
+    /// For values: the position of each member among the sorted elements. Empty for objects.
     private(set) var positions: [[Int]] = []
-    /// Of objects: where each of the sorted elements is. Empty for values.
+    /// For objects: the section and row of each sorted element. Empty for values.
     private(set) var places: [Place] = []
     private var numbers: [GroupKey: Int] = [:]
 
-    /// Of an element: the section, and the row in it.
+    /// The section of an element, and its row in the section.
     struct Place {
         let section: Int32
         let row: Int32
     }
 
-    /// The position of the section of that key; nil where there is none.
+    /// The position of the section with that key; nil if there is none.
     func place(of key: GroupKey) -> Int? { numbers[key] }
 
-    /// Of the objects the one at a position among the sorted elements, and its section's key.
+    /// The object at a position among the sorted elements, and the key of its section. Not for values.
     subscript(position: Int) -> (member: Value, key: GroupKey) {
         let place = places[position]
         let section = Int(place.section)
@@ -36,7 +36,7 @@ struct Sections {
 
     mutating func append(_ member: Value, to key: GroupKey, from position: Int? = nil) {
         let section: Int
-        // Elements of a section mostly come one after the other.
+        // Elements of a section are mostly consecutive.
         if let last = keys.last, last == key {
             section = members.count - 1
             members[section].append(member)
@@ -59,10 +59,10 @@ struct Sections {
     }
 }
 
-/// Confined as its results are.
+/// Confined like its results.
 final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollectionValue> {
     let results: Results<Element>
-    /// The key path that the sections are of; nil for those of a block, which may look at anything.
+    /// The key path that determines the sections; nil for a block, which may read anything.
     let path: String?
     private let sectionKey: (Element) -> Key
     private var cache: (stamp: UInt64, sections: Sections)?
@@ -73,12 +73,12 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
         self.sectionKey = sectionKey
     }
 
-    /// The same as another Realm of the file shows it.
+    /// The same sections in another Realm of the file.
     func moved(to home: _RealmHome) -> SectionsState? {
         results._moved(to: home, mayBeMissing: true).map { SectionsState($0, path: path, sectionKey) }
     }
 
-    /// The sections of now. O(elements) once a change.
+    /// The current sections. O(elements), once per change.
     func current() -> Sections {
         let state = results.state
         state.check()
@@ -91,7 +91,7 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
         }
     }
 
-    /// For an observer that has found the sections of now: nobody looks for them again.
+    /// Called by an observer that has already computed the current sections, so that they are not evaluated again.
     func know(_ sections: Sections) { cache = (results.state.realm.changeCount, sections) }
 
     /// The key of the section that an object belongs to now.
@@ -130,7 +130,8 @@ final class SectionsState<Key: _Persistable & Hashable, Element: RealmCollection
 
     func key(_ key: GroupKey) -> Key { Key._fromRaw(_RawValue(key.value)) }
 
-    /// `position`: of values, that among the sorted elements when `member` was one of them.
+    /// The element for a member. `position` is for values: the position among the sorted elements when `member` was
+    /// evaluated.
     func element(_ member: Value, _ position: Int?) -> Element {
         let state = results.state
         if let position { return state.valueElement(member, from: position, as: Element.self) }

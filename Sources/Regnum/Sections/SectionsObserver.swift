@@ -7,22 +7,22 @@ internal import RegnumEngine
 internal import RegnumObservation
 internal import RegnumQuery
 
-/// What the block of observed sectioned results, or of an observed section, gets.
+/// The change passed to the block that observes sectioned results or a section.
 @frozen
 public enum SectionedResultsChange<CollectionType> {
-    /// The first call: the sections as they are.
+    /// The first call, with the current sections.
     case initial(CollectionType)
-    /// The sections have changed. `deletions` and `modifications` are index paths of section and item before,
-    /// `insertions` those of now. What has changed its place, moved to another section, or was modified in a section
-    /// whose position is another, is in both. Sections that
-    /// went are in `sectionsToDelete` by their position before, without deletions of their elements; sections that
-    /// came are in `sectionsToInsert` by their position now, with insertions of their elements.
+    /// The sections have changed. `deletions` and `modifications` are index paths of section and item before the
+    /// change, `insertions` are index paths after it. An element is in both `deletions` and `insertions` if it has
+    /// moved, within its section or to another one, or if it was modified in a section whose position has changed.
+    /// Removed sections are in `sectionsToDelete` by their old position, without deletions of their elements; new
+    /// sections are in `sectionsToInsert` by their new position, with insertions of their elements.
     case update(
         CollectionType, deletions: [IndexPath], insertions: [IndexPath], modifications: [IndexPath],
         sectionsToInsert: IndexSet, sectionsToDelete: IndexSet)
 }
 
-/// What leads from one state of sections to the next.
+/// The difference between one state of the sections and the next.
 struct SectionChanges {
     var deletions: [IndexPath] = []
     var insertions: [IndexPath] = []
@@ -35,7 +35,7 @@ struct SectionChanges {
             && sectionsToDelete.isEmpty
     }
 
-    /// Where nothing has come, gone or moved.
+    /// Creates changes that consist of modifications only.
     init(modifications: [IndexPath]) { self.modifications = modifications.sorted() }
 
     init(from old: Sections, to new: Sections, isModified: (Value) -> Bool) {
@@ -50,7 +50,7 @@ struct SectionChanges {
             if before == now {
                 modifications += changes.modifications.map { IndexPath(indexes: [before, $0]) }
             } else {
-                // As RealmSwift tells it: what was modified has another index path now.
+                // As RealmSwift reports it: a modified element has another index path now.
                 deletions += changes.modifications.map { IndexPath(indexes: [before, $0]) }
                 insertions += changes.newPositions(of: changes.modifications).map { IndexPath(indexes: [now, $0]) }
             }
@@ -62,7 +62,8 @@ struct SectionChanges {
         insertions.sort()
     }
 
-    /// What of it concerns one section: by its position before and now, nil where it was not or is not there.
+    /// The part that concerns one section. `before` and `now` are its positions before and after the change, nil if it
+    /// does not exist at that time.
     func of(before: Int?, now: Int?) -> SectionChanges {
         var part = self
         part.deletions.removeAll { $0[0] != before }
@@ -77,24 +78,24 @@ struct SectionChanges {
 final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
     private var collection: C
     private var state: SectionsState<C.Key, C.SectionElement>
-    /// Nil for all sections.
+    /// Nil to observe all sections.
     private let section: GroupKey?
     private let region: Region?
     private let block: (SectionedResultsChange<C>) -> Void
     private var sections = Sections()
-    /// Of sections by a key path whose keys are what is stored behind it. Those elements that have changed are asked
-    /// for their section again, and no others.
+    /// For sections by a key path to a stored property, whose keys are the stored values. Only elements that have
+    /// changed are asked for their key again.
     private struct StoredKeys {
         /// What the key path reads.
         let region: Region
         let place: SortKey
         let table: TableKey
-        /// The elements in their order.
+        /// The elements in order.
         var elements: WatchedElements
     }
     private var keys: StoredKeys?
-    /// True where the key path turned out to be that of a property that computes its value: that may depend on
-    /// anything, as a block may.
+    /// True once the key path has turned out to be that of a computed property: its value may depend on anything, as a
+    /// block's may.
     private var isComputed = false
 
     init(_ collection: C, region: Region?, _ block: @escaping (SectionedResultsChange<C>) -> Void) {
@@ -105,9 +106,9 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         self.block = block
     }
 
-    /// What the elements and their order depend on, and what a key path of the sections reads. Which section an element
-    /// is in by a block may depend on all that it links to; nil where it may depend on still more: on backlinks, or on
-    /// links of `AnyRealmValue`.
+    /// The tables that the elements and their order depend on, and those that the section key path reads. With a block,
+    /// an element's section may depend on everything that it links to; nil if it may depend on still more: on
+    /// backlinks, or on links in `AnyRealmValue`.
     func tables(in session: Session) -> Set<TableKey>? {
         var found = watched.tables()
         guard let binding = watched.elements else { return found }
@@ -149,7 +150,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         return { [block, collection] in block(.initial(collection)) }
     }
 
-    /// Where the values behind the key path are stored; nil where that cannot be said.
+    /// The column that stores the values of the key path; nil if it cannot be determined.
     private func storedKey(_ path: String, _ binding: ClassBinding) -> SortKey? {
         do throws(QueryError) {
             let schema = RealmQuerySchema(realm: binding.core)
@@ -159,10 +160,10 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         }
     }
 
-    /// True where all elements have what is stored there for a key.
+    /// True if the key of every element is the value stored in the column.
     private func areStored(_ place: SortKey, _ binding: ClassBinding) throws(EngineError) -> Bool {
         let count = sections.places.count
-        // A part at a time: values take memory.
+        // In parts, because values take memory.
         for start in stride(from: 0, to: count, by: 4096) {
             let end = min(start + 4096, count)
             var members: [ObjectKey] = []
@@ -178,7 +179,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         return true
     }
 
-    /// The key that an element has now. Where something else is stored, it is a computed one.
+    /// The current key of an element. If it differs from the stored value, the property is a computed one.
     private func askedKey(_ member: Value, _ session: Session) throws(EngineError) -> GroupKey {
         let key = state.key(of: member)
         if let keys, !isComputed, case .link(let object) = member {
@@ -188,7 +189,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         return key
     }
 
-    /// From now on all elements are asked for their section, as with a block.
+    /// From now on all elements are asked for their key, as with a block.
     private func takeForComputed() {
         keys = nil
         isComputed = true
@@ -211,7 +212,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         }
     }
 
-    /// Comes to the sections of now; what leads to them.
+    /// Advances to the current sections, and returns the change that leads to them.
     private func follow(_ walk: RegionWalk, _ modified: Set<ObjectKey>) throws(EngineError) -> SectionChanges {
         let old = sections
         if let region = keys?.region {
@@ -236,8 +237,8 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         }
     }
 
-    /// The sections behind `moves`, which count all elements as modified that may be in another one; nil where they are
-    /// the same.
+    /// The sections after `moves`, in which every element that may have changed its section counts as modified; nil if
+    /// the sections are unchanged.
     private func renewed(
         _ old: Sections, _ moves: CollectionChanges, _ session: Session
     ) throws(EngineError) -> Sections? {
@@ -274,7 +275,7 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
         }
     }
 
-    /// Where those elements at the positions are that count as modified.
+    /// The index paths of those elements at the positions that count as modified.
     private static func paths(
         of positions: [Int], in sections: Sections, _ modified: Set<ObjectKey>
     ) -> [IndexPath] {
@@ -287,21 +288,25 @@ final class SectionsObserver<C: RealmSectionedResult>: ChangeObserver {
 }
 
 extension RealmSectionedResult {
-    /// Calls `block` once with the sections, or the section, as they are, and then after each change of them.
+    /// Calls `block` once with the current sections, or the section, and then after each change of them.
     ///
     /// - Parameters:
-    ///   - keyPaths: of the elements, as in "name" or "owner.name": only changes of these count as modifications.
-    ///     Nil: all properties, and those of linked objects to depth 4. What comes, goes and moves always counts.
-    ///   - queue: a serial queue to be called on; nil: the thread of the collection, which must run a run loop, or
+    ///   - keyPaths: properties of the elements, such as "name" or "owner.name": only changes of these count as
+    ///     modifications. Nil: all properties, and those of linked objects to depth 4. Insertions, deletions and moves
+    ///     always count.
+    ///   - queue: a serial queue to call the block on; nil: the thread of the collection, which must run a run loop, or
     ///     the queue of its Realm.
-    ///   - block: gets the sections, and with each change where it is.
-    /// - Returns: the token to hold as long as calls are wanted.
+    ///   - block: receives the sections, and each change with its index paths.
+    /// - Returns: a token; the block is called as long as the token is held.
     ///
-    /// A section is observed by its key: also while it moves, goes and comes again. Calls come when the Realm moves
-    /// on, as those of other collections. Misuse for what is frozen, and where a write has changed something already.
-    /// Sections by a key path to a stored property cost of a commit what it changes, and O(elements) without asking for
-    /// their keys where elements come, go or move. Those by a block or a computed property cost O(elements) for each
-    /// commit that changes elements, or what they link to: all of them are asked.
+    /// A section is observed by its key, even while it moves, disappears and comes back. Calls are made when the Realm
+    /// advances, as for other collections. It is a programmer error to observe a frozen collection, or to begin in a
+    /// write transaction that has already changed something.
+    ///
+    /// For sections by a key path to a stored property, a commit costs in proportion to its changes; if elements are
+    /// inserted, deleted or moved, it costs O(elements), without asking for their keys. For sections by a block or a
+    /// computed property, each commit that changes elements, or objects that they link to, costs O(elements): all of
+    /// them are asked for their keys.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil,
         _ block: @escaping (SectionedResultsChange<Self>) -> Void
@@ -311,10 +316,10 @@ extension RealmSectionedResult {
 
     private var watched: _Watched { _Watched(kind: .results(_sections.state.results.state)) }
 
-    /// Misuse for key paths that lead to nothing.
+    /// Validates the key paths. It is a programmer error if one leads to no property.
     func check(keyPaths: [String]?) { _ = watched.region(keyPaths) }
 
-    /// Observes where the sections are.
+    /// Observes on the thread, queue or actor of the sections.
     func entry(
         _ keyPaths: [String]?, _ block: @escaping (SectionedResultsChange<Self>) -> Void
     ) -> ObservationEntry {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as plain values: what they held at one moment, to be compared and sent to any thread or actor. Additions to
-// RealmSwift's API, so members of protocol extensions: a member of the same name in a user's class wins.
+// Objects as plain values: their content at one moment, which can be compared and sent to any thread or actor.
+// Additions to RealmSwift's API, and therefore members of protocol extensions: a member of the same name in a user's
+// class takes precedence.
 
 public import Foundation
 internal import RegnumEngine
 
-/// What an object held when it was taken: property names to values.
+/// The content of an object when the snapshot was taken: values by property name.
 ///
 /// ```swift
 /// let before = dog.snapshot()
@@ -13,11 +14,11 @@ internal import RegnumEngine
 /// dog.snapshot().changes(since: before)   // age: 3 -> 4
 /// ```
 ///
-/// Two are equal where they are of the same class and hold the same values.
+/// Two snapshots are equal if they are of the same class and contain the same values.
 public struct ObjectSnapshot: Sendable, Hashable {
-    /// The class in the file.
+    /// The name of the class in the file.
     public let className: String
-    /// Where the value of each name is, in the order of the schema.
+    /// The names of the properties, in the order of the schema.
     public let names: [String]
     /// The value of the primary key; nil for classes without one.
     public let primaryKey: SnapshotValue?
@@ -32,7 +33,7 @@ public struct ObjectSnapshot: Sendable, Hashable {
         self.primaryKey = primaryKey
     }
 
-    /// The value of a property; nil where the class has none of that name.
+    /// The value of a property; nil if the class has no property of that name.
     public subscript(name: String) -> SnapshotValue? { names.firstIndex(of: name).map { values[$0] } }
 
     /// The values by name.
@@ -62,10 +63,10 @@ public indirect enum SnapshotValue: Sendable, Hashable {
     case map([String: SnapshotValue])
     /// An object with its values.
     case object(ObjectSnapshot)
-    /// An object deeper than was asked for: its class and primary key, which is `.null` where the class has none.
+    /// An object beyond the requested depth: its class and primary key, which is `.null` if the class has none.
     case link(String, SnapshotValue)
 
-    /// The value as Swift holds it: nil for `.null`, arrays for lists and sets; objects as their snapshots.
+    /// The value as Swift represents it: nil for `.null`, arrays for lists and sets, snapshots for objects.
     public var any: Any? {
         switch self {
         case .null: nil
@@ -88,24 +89,26 @@ public indirect enum SnapshotValue: Sendable, Hashable {
 }
 
 extension ThreadConfined where Self: ObjectBase {
-    /// What the object holds, as values that may go to any thread or actor. Links are followed `depth` deep, those of
-    /// embedded objects always, but never more than 100 deep; behind that, and where they lead back, an object is its class and primary key. Linking
-    /// objects are left out. Misuse where the object is invalid. Cost: reads every object it copies.
+    /// The content of the object, as values that can be passed to any thread or actor.
+    ///
+    /// Links are followed to the given depth, links to embedded objects always, but never more than 100 levels. Beyond
+    /// that, and for a link that leads back, an object is represented by its class and primary key. Linking objects are
+    /// left out. It is a programmer error if the object is invalid. Cost: reads every object that it copies.
     @_disfavoredOverload
     public func snapshot(depth: Int = 1) -> ObjectSnapshot {
         var taking = TakingSnapshot()
         return taking.object(self, depth)
     }
 
-    /// What the object holds as a type of one's own, whose properties have the names of the object's: of it and of
-    /// what it links to only those are read.
+    /// The content of the object as a user-defined type whose properties have the names of the object's. Of the object
+    /// and the objects that it links to, only those properties are read.
     ///
     /// ```swift
     /// struct DogValue: Codable, Sendable { let name: String; let owner: PersonValue? }
     /// let value = try dog.snapshot(as: DogValue.self)
     /// ```
     ///
-    /// Throws `DecodingError` where the values do not fit. Misuse where the object is invalid.
+    /// Throws `DecodingError` if the values do not fit. It is a programmer error if the object is invalid.
     @_disfavoredOverload
     public func snapshot<Value: Decodable & Sendable>(as type: Value.Type) throws -> Value {
         try SnapshotDecoder.decode(type, self)
@@ -113,14 +116,14 @@ extension ThreadConfined where Self: ObjectBase {
 }
 
 extension RealmCollection where Element: ObjectBase {
-    /// A snapshot of each object, in their order. See `snapshot(depth:)` of an object.
+    /// Snapshots of the objects, in order. See `snapshot(depth:)` of an object.
     @_disfavoredOverload
     public func snapshots(depth: Int = 1) -> [ObjectSnapshot] {
         var taking = TakingSnapshot()
         return map { taking.object($0, depth) }
     }
 
-    /// The objects as values of a type of one's own. See `snapshot(as:)` of an object.
+    /// The objects as values of a user-defined type, in order. See `snapshot(as:)` of an object.
     @_disfavoredOverload
     public func snapshots<Value: Decodable & Sendable>(as type: Value.Type) throws -> [Value] {
         var values: [Value] = []
@@ -130,9 +133,9 @@ extension RealmCollection where Element: ObjectBase {
     }
 }
 
-/// Reads objects; knows which ones it is inside of.
+/// Reads objects, and records the objects that contain the current one.
 private struct TakingSnapshot {
-    /// Snapshots lie in one another: a longer chain would need much of the stack to be compared and released.
+    /// Snapshots are nested: a longer chain would need too much of the stack to be compared and released.
     private static let limit = 100
     private var above: [(context: UnsafeMutableRawPointer?, key: UInt64, instance: ObjectIdentifier)] = []
 
@@ -146,7 +149,7 @@ private struct TakingSnapshot {
         var key: SnapshotValue?
         for property in schema.properties where !property.isComputed {
             var value = value(property.get(object), depth)
-            // Sets are told apart from lists by the property only.
+            // The property alone distinguishes sets from lists.
             if property.isSet, case .list(let elements) = value { value = .set(elements) }
             names.append(property.name)
             values.append(value)
@@ -192,14 +195,14 @@ private struct TakingSnapshot {
         case let collection as any AnyOwnedCollection:
             return .list(collection.anyElements.map { self.value($0, depth) })
         default:
-            // Enums and custom types as what is stored of them.
+            // Enums and custom types are represented by their stored form.
             guard let stored = storedForm(of: value) else { return .string(describe(value)) }
             return self.value(stored, depth)
         }
     }
 }
 
-/// What is stored of an enum or of a value of a custom type; nil for others.
+/// The stored form of an enum or of a value of a custom type; nil for other values.
 func storedForm(of value: Any) -> Any? {
     func open<Value: _HasPersistedType>(_ value: Value) -> Any? { Value._dynamic(value) }
     guard let persisted = value as? any _HasPersistedType, let stored = open(persisted),
@@ -209,7 +212,7 @@ func storedForm(of value: Any) -> Any? {
 }
 
 extension SnapshotValue {
-    /// Nil for what holds other values.
+    /// Creates a scalar value; nil if the value contains other values.
     init?(scalar value: Any) {
         switch value {
         case let value as Bool: self = .bool(value)

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between two snapshots of an object.
+// The differences between two snapshots of an object.
 
 /// A value that differs between two snapshots.
 public struct SnapshotChange: Sendable, Hashable {
-    /// The names from the object down to the value, joined by dots: "name", "owner.name", "sizes.large" of a map.
+    /// The names from the object to the value, joined by dots: "name", "owner.name"; "sizes.large" for a key of a map.
     public let path: String
-    /// The value in the older snapshot; nil where it had none, as the key of a map.
+    /// The value in the older snapshot; nil if it had none, for example for a new key of a map.
     public let oldValue: SnapshotValue?
-    /// The value in the newer one; nil where it has none.
+    /// The value in the newer snapshot; nil if it has none.
     public let newValue: SnapshotValue?
 }
 
 extension ObjectSnapshot {
-    /// What differs from an older snapshot of the object, in the order of the properties. Objects that are linked to
-    /// in both, the same ones, are gone into, and so are maps; lists and sets count as one value: their elements are
-    /// compared by `difference(from:)`, as those of any array.
+    /// The differences from an older snapshot of the object, in the order of the properties. Compares the content of
+    /// maps, and of linked objects if both snapshots link to the same object. A list or a set counts as one value;
+    /// compare its elements with `difference(from:)`, as for any array.
     public func changes(since older: ObjectSnapshot) -> [SnapshotChange] {
         var found: [SnapshotChange] = []
         compare(older, "", &found)
@@ -26,7 +26,7 @@ extension ObjectSnapshot {
         for name in older.names where self[name] == nil { Self.compare(older[name], nil, path + name, &found) }
     }
 
-    /// What is no number is the same as itself, also in collections; `==` says no.
+    /// As `==`, except that NaN equals NaN, also within collections.
     private static func areSame(_ old: SnapshotValue?, _ new: SnapshotValue?) -> Bool {
         switch (old, new) {
         case (.float(let old)?, .float(let new)?) where old.isNaN: new.isNaN

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of users' own types from live objects: a decoder that reads the property which is asked for, so that nothing
-// is read of what the type does not name.
+// Creates values of users' types from live objects: a decoder that reads a property when it is requested, so that only
+// the properties that the type names are read.
 
 internal import Foundation
 
 enum SnapshotDecoder {
-    /// A type that holds itself, over a link that leads back, has no end.
+    /// Limits the nesting: a type that contains itself would never end if a link leads back.
     fileprivate static let depth = 100
 
     static func decode<Value: Decodable>(_ type: Value.Type, _ object: ObjectBase) throws -> Value {
@@ -14,7 +14,7 @@ enum SnapshotDecoder {
     }
 }
 
-/// A value, an object, a collection or nil on its way into the user's type.
+/// A value, an object, a collection or nil, to be decoded as the user's type.
 private struct LiveNode: Decoder, SingleValueDecodingContainer {
     let value: Any?
     let codingPath: [any CodingKey]
@@ -84,7 +84,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
             throw DecodingError.dataCorrupted(
                 context("More than \(SnapshotDecoder.depth) values in one another: a link leads back."))
         }
-        // Dates, data, identifiers and decimals as they are, not as their types would be coded.
+        // Dates, data, identifiers and decimals are passed through, not decoded by their own types.
         if !(value is ObjectBase), let value = value as? Value { return value }
         return try Value(from: self)
     }
@@ -105,7 +105,7 @@ private struct LiveNode: Decoder, SingleValueDecodingContainer {
     }
 }
 
-/// The position of an element.
+/// The index of an element.
 private struct PlaceKey: CodingKey {
     let intValue: Int?
     var stringValue: String { "\(intValue ?? 0)" }
@@ -113,9 +113,9 @@ private struct PlaceKey: CodingKey {
     init?(stringValue: String) { return nil }
 }
 
-/// What objects and maps have in common as sources.
+/// The common implementation for objects and maps.
 private protocol LiveContainer: KeyedDecodingContainerProtocol {
-    /// Nil where there is nothing of that name.
+    /// Nil if there is no value for the key.
     func node(_ key: Key) -> LiveNode?
 }
 
@@ -182,7 +182,7 @@ private struct ObjectContainer<Key: CodingKey>: LiveContainer {
         if let linking = value as? any Collection & ThreadConfined, property.isComputed {
             value = linking.map { $0 as Any }
         }
-        // No type of the reader's can hold it.
+        // The reader's type cannot represent the value.
         if let raw = value, property.shape.isOptional, property.unknownRaw(raw) != nil { value = nil }
         return LiveNode(value: value, path: codingPath + [key])
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work for an actor, done in the order in which it was asked for: a task of its own for each piece would promise none.
+// Runs work on an actor in the order of submission; a separate task for each item would not guarantee the order.
 
-/// Any thread. Neither it nor its task keeps the actor: actors hold their Realms, which hold this.
+/// Can be used on any thread. Neither the mailbox nor its task retains the actor: actors hold their Realms, which hold
+/// this.
 final class ActorMailbox: Sendable {
     private let address: Address
     private let work: AsyncStream<@Sendable () -> Void>.Continuation
@@ -21,7 +22,7 @@ final class ActorMailbox: Sendable {
 
     deinit { work.finish() }
 
-    /// Nil once it has ended.
+    /// Nil once the actor has been released.
     var actor: (any Actor)? { address.actor }
 
     func perform(_ piece: @escaping @Sendable () -> Void) { work.yield(piece) }
@@ -29,7 +30,7 @@ final class ActorMailbox: Sendable {
     private static func run(_ piece: @Sendable () -> Void, on actor: isolated any Actor) { piece() }
 }
 
-/// An actor, not kept.
+/// A weak reference to an actor.
 private final class Address: @unchecked Sendable {
     // Sendable: a weak reference that is never set again.
     private(set) weak var actor: (any Actor)?
@@ -37,7 +38,7 @@ private final class Address: @unchecked Sendable {
 }
 
 extension RealmSettings {
-    /// False where its actor has ended and `actor` is another one at the same place in memory.
+    /// False if its actor has been released and `actor` is another one at the same address.
     func serves(_ actor: (any Actor)?) -> Bool {
         guard let mailbox else { return true }
         return mailbox.actor === actor

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// What modules above ask about a Realm's place before they begin something there: whether the caller is in it, and
-// how to come back to it.
+// What other modules ask before they begin something on a Realm: whether the caller may use it, how to get back to its
+// thread, queue or actor, and whether an operation would be a programmer error.
 
 internal import RegnumEngine
 
 extension RealmCore {
-    /// True where the caller may use the Realm; `check` says the same by misuse.
+    /// True if the caller may use the Realm; `check` traps if it may not.
     package var isHere: Bool {
         if session.database.isForked { return false }
         if isFrozen || session.state.pointee.owner == currentThreadWord() && !asksAlways { return true }
         return adoptsCaller?() == true
     }
 
-    /// Brings work to where the Realm's callbacks run, in the order of the calls; nil where nothing ever could: on a
-    /// thread without a run loop. To be asked there; the answer may be used on any thread.
+    /// Runs work where the Realm's callbacks run, in the order of the calls; nil if nothing can be called back, on a
+    /// thread without a run loop. Must be read on the Realm's thread, queue or actor; the result can be used on any
+    /// thread.
     package var turns: (@Sendable (@escaping @Sendable () -> Void) -> Void)? {
         guard let place = deliveryPlace else { return nil }
         return { work in place.perform(work) }
     }
 
-    /// True where both show the same file, or the same place in memory.
+    /// True if both Realms show the same file or in-memory store.
     package func sharesFile(with other: RealmCore) -> Bool { settings.database === other.settings.database }
 
-    /// Throws where beginning a write would be misuse because of what kind of Realm this is.
+    /// Throws if beginning a write would be a programmer error because of the kind of this Realm.
     package func checkMayWrite() throws {
         if isFrozen { throw refusal("Can't perform transactions on a frozen Realm") }
         if isReadOnly { throw refusal("Can't perform transactions on read-only Realms.") }
     }
 
-    /// Throws where one of the objects does not belong to this Realm, so that deleting it would be misuse. To be asked
-    /// where they may be used, of objects that are not invalid.
+    /// Throws if one of the objects does not belong to this Realm, so that deleting it would be a programmer error.
+    /// Must be called where the objects may be used, with objects that are not invalidated.
     package func checkMayDelete(_ objects: [Object]) throws {
         for object in objects where object._homeCore !== self { throw refusal(Self.foreignObject) }
     }
 
-    /// Throws where adding the objects, or one that they lead to, would be misuse. Gives the unmanaged ones among all of
-    /// these. O(objects that are looked at).
+    /// Throws if adding the objects, or one that they lead to, would be a programmer error. Returns the unmanaged ones
+    /// among all of these. O(objects visited).
     package func checkMayAdd(_ objects: [Object]) throws -> [ObjectBase] {
         var waiting: [ObjectBase] = objects.reversed()
         var found: [ObjectBase] = []
@@ -56,20 +57,20 @@ extension RealmCore {
         return found
     }
 
-    /// What an operation fails with where the API without operations ends the program.
+    /// The error of an operation whose counterpart in the synchronous API ends the program.
     package func refusal(_ words: String) -> Realm.Error {
         Realm.Error(.fail, .unspecified, words, fileURL: fileURL)
     }
 
-    /// Of an object that belongs to no Realm.
+    /// The error of deleting an unmanaged object.
     package static var deletesUnmanaged: Realm.Error { Realm.Error(.fail, .unspecified, foreignObject, fileURL: nil) }
 
-    /// For objects of different files in one call.
+    /// The message for objects of different files in one call.
     package static let managedElsewhere =
         "Object is already managed by another Realm. Use create instead to copy it into this Realm."
 
-    /// True where adding these objects without an update policy would meet a primary key that exists, in the Realm
-    /// or among them. O(objects * log n).
+    /// True if adding these objects without an update policy would repeat a primary key, of the Realm or among the
+    /// objects. O(objects * log n).
     package func wouldRepeatPrimaryKey(_ objects: [ObjectBase]) -> Bool {
         var seen: [TableKey: [AnyHashable: ObjectIdentifier]] = [:]
         for object in objects where object.rowContext == nil {
@@ -91,7 +92,7 @@ extension RealmCore {
 }
 
 extension ClassProperty {
-    /// Calls `body` with each object that an unmanaged object leads to by this property.
+    /// Calls `body` with each object that an unmanaged object refers to through this property.
     fileprivate func forEachTarget(of object: ObjectBase, _ body: (ObjectBase) -> Void) {
         guard !isComputed, hasTarget || shape.type == .any else { return }
         let raws =
@@ -108,7 +109,7 @@ extension ClassProperty {
 }
 
 extension ObjectBase {
-    /// The Realm it belongs to, also after its deletion; nil while it is unmanaged. Any thread.
+    /// The Realm that the object belongs to, even after its deletion; nil while it is unmanaged. Any thread.
     package final var _homeCore: RealmCore? {
         guard let context = rowContext, context.pointee.kind != .traced else { return nil }
         return core

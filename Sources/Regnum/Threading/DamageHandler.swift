@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's own handler for damage where nothing can be thrown: `Realm.onDamage`.
+// The program's handler for damage found where nothing can be thrown: `Realm.onDamage`.
 
 internal import RegnumEngine
 internal import RegnumSystem
@@ -9,7 +9,8 @@ package enum DamageHandler {
 
     private struct State: Sendable {
         var handler: Handler?
-        /// Threads that the handler runs on, by `CurrentThread.id`: damage that it meets itself is not reported to it.
+        /// The threads that the handler is running on, by `CurrentThread.id`: it is not called again for damage that it
+        /// encounters itself.
         var callers: Set<UInt> = []
     }
 
@@ -20,13 +21,13 @@ package enum DamageHandler {
         set { state.withLock { $0.handler = newValue } }
     }
 
-    /// Found in the background: the program goes on.
+    /// Reports damage found in the background: the program continues.
     static func report(_ error: Realm.Error) {
         Logger.log(.error, "DB: \(error.localizedDescription)")
         if error.isDamage { call(error) }
     }
 
-    /// Before the program ends with `error`, where that is damage.
+    /// Called before the program ends with `error`; calls the handler if the error is damage.
     package static func beforeEnd(_ error: any Error) {
         if let error = error as? EngineError {
             if case .corrupted(let damage) = error { call(Realm.Error(reading: damage, error.lastWords)) }
@@ -40,7 +41,7 @@ package enum DamageHandler {
         let handler = state.withLock { state -> Handler? in
             guard let handler = state.handler else { return nil }
             if state.callers.insert(thread).inserted { return handler }
-            // The program, or the test that has met this, goes no further on this thread.
+            // The program, or the test that has encountered this, does not continue on this thread.
             state.callers.remove(thread)
             return nil
         }
@@ -55,7 +56,7 @@ extension Realm.Error {
 }
 
 extension RealmCare where Self == Realm {
-    /// Called when damage is found where nothing can be thrown; nil, the default: nobody is told.
+    /// Called when damage is found where nothing can be thrown. Nil, the default: nothing is called.
     ///
     /// ```swift
     /// Realm.onDamage = { error in
@@ -64,15 +65,16 @@ extension RealmCare where Self == Realm {
     /// }
     /// ```
     ///
-    /// Where a property, a collection, a query or an observer meets a damaged block, the handler is called and the
-    /// program ends behind it, as it does without a handler. Where the verification in the background
-    /// (`Configuration.verify`) finds one, the handler is called and the program goes on. The error has the code
-    /// `.invalidDatabase`, the reason `.damaged` or `.truncated`, the file, where it is known, and a message that says
-    /// what to do. What throws an error does not call it.
+    /// If a property, a collection, a query or an observer encounters a damaged block, the handler is called, and the
+    /// program then ends, as it does without a handler. If the background verification (`Configuration.verify`) finds
+    /// one, the handler is called and the program continues. The error has the code `.invalidDatabase`, the reason
+    /// `.damaged` or `.truncated`, the file, if known, and a message that says what to do. Operations that throw do not
+    /// call the handler.
     ///
-    /// Thread: may be set on any thread. It is called on the thread that has met the damage, with what that thread holds,
-    /// a write transaction for example, and on several at once where several meet damage. It must not wait for other
-    /// threads that use the file, nor open or write to the file. Damage that it meets itself ends the program.
+    /// Thread: can be set on any thread. It is called on the thread that has encountered the damage, which may hold a
+    /// write transaction, for example, and on several threads at once if several encounter damage. It must not wait for
+    /// other threads that use the file, and must not open or write to the file. Damage that the handler itself
+    /// encounters ends the program.
     public static var onDamage: (@Sendable (Realm.Error) -> Void)? {
         get { DamageHandler.current }
         set { DamageHandler.current = newValue }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatch and Foundation open files of the system's for the main queue, for timers, and for the run loop of each thread,
-// when they first need them, and end the program where that is refused. So who opens a Realm has them made, or gets an
-// error.
+// Dispatch and Foundation open file descriptors of their own for the main queue, for timers and for the run loop of
+// each thread when they first need them, and end the program if that fails. Opening a Realm therefore has them created
+// in advance, or throws an error.
 
 internal import Dispatch
 internal import RegnumEngine
 internal import RegnumSystem
 
 enum DispatchDescriptors {
-    /// What a run loop, the main queue and timers need at most, and the opening of a file.
+    /// The maximum number of descriptors for a run loop, the main queue, timers and the opening of a file.
     private static let count = 12
-    /// What another thread needs for its run loop, where the Realm is open in the process.
+    /// The number for the run loop of another thread, if the Realm is already open in the process.
     private static let countOfThread = 4
 
-    /// The files of Dispatch, made once: as it has been asked for that before there are none left, it succeeds.
+    /// Creates Dispatch's descriptors, once. Succeeds because it is evaluated only after `require` has found enough
+    /// spare descriptors.
     private static let isReady: Bool = {
-        // Not in a block that waits for the main thread: only to have the queue's file made.
+        // This block waits for nothing: it is submitted only to have the queue's descriptor created.
         DispatchQueue.main.async {}
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now()) { timer.signal() }
@@ -23,7 +24,7 @@ enum DispatchDescriptors {
         return true
     }()
 
-    /// Throws where too few files can be opened for a Realm to be used.
+    /// Throws if there are too few spare file descriptors for using a Realm.
     static func require(for path: String, isOpen: Bool) throws(Realm.Error) {
         guard SpareDescriptors.has(isOpen ? countOfThread : count), isReady else {
             throw Realm.Error(

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way in which a programmer's error ends the program. RealmSwift raises an exception that Swift
-// cannot catch; here it is a fatal error whose message starts with the words RealmSwift's users know, then
-// says what to do.
+// The only way in which a programmer error ends the program. RealmSwift raises an exception that Swift cannot catch;
+// here it is a fatal error whose message begins with RealmSwift's wording and then says what to do.
 
 package import RegnumEngine
 
-/// Where a test kit listens. Set once, before the first misuse.
+/// A hook for a test kit. Set once, before the first programmer error.
 package enum MisuseHook {
-    /// Gets the message before the process ends. Returns only where nobody catches misuse on this thread.
-    // unsafe: written once by the test kit before any misuse it wants to see.
+    /// Receives the message before the process ends. Returns only if nobody catches programmer errors on this thread.
+    // unsafe: written once by the test kit, before any programmer error that it wants to catch.
     package nonisolated(unsafe) static var handler: ((String) -> Void)?
 }
 
-/// Reports a programmer's error and never returns. Called only at the public boundary: no lock held, nothing
-/// half changed, because a test may abandon the call. Prints in release builds too.
+/// Reports a programmer error and never returns. Called only at the public boundary, with no lock held and nothing half
+/// changed, because a test may abandon the call. Prints in release builds too.
 @inline(never)
 package func misuse(_ message: String, file: StaticString = #fileID, line: UInt = #line) -> Never {
     MisuseHook.handler?(message)
     fatalError(message, file: file, line: line)
 }
 
-/// A failure of the engine where the API has no way to throw: damage or a refusing system met while reading
-/// (`Documentation/Damage.md`), or a write that goes over a limit. Of damage the program's own handler is told first.
+/// Reports an engine error where the API cannot throw: damage or an error of the operating system while reading
+/// (`Documentation/Damage.md`), or a write that exceeds a limit. For damage, calls the program's handler first.
 @inline(never)
 package func misuse(_ error: EngineError, file: StaticString = #fileID, line: UInt = #line) -> Never {
     DamageHandler.beforeEnd(error)
     misuse(error.lastWords, file: file, line: line)
 }
 
-/// A Realm that cannot be opened where the API has no way to throw: `message` has the words of `error` in it.
+/// Reports a Realm that cannot be opened where the API cannot throw; `message` contains the message of `error`.
 @inline(never)
 package func misuse(
     _ message: String, becauseOf error: any Error, file: StaticString = #fileID, line: UInt = #line
@@ -37,7 +36,7 @@ package func misuse(
     misuse(message, file: file, line: line)
 }
 
-/// Runs engine calls whose failure the public API cannot pass on.
+/// Runs engine calls whose errors the public API cannot throw.
 @inline(__always)
 package func engine<R>(
     file: StaticString = #fileID, line: UInt = #line, _ body: () throws(EngineError) -> R
@@ -45,5 +44,5 @@ package func engine<R>(
     do { return try body() } catch { misuse(error, file: file, line: line) }
 }
 
-/// `pthread_self`, declared by hand so that getters inlined into users' modules need no C library import.
+/// `pthread_self`, declared by hand so that getters inlined into users' modules need no import of the C library.
 @_silgen_name("pthread_self") @usableFromInline func currentThreadWord() -> UInt

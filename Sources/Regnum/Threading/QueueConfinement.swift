@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realms confined to a queue. A serial queue runs on whatever thread it gets, and the main queue on a worker where
-// no run loop serves it, so the thread that owns the Realm is adopted anew when the queue's mark is found.
+// Realms confined to a queue. A serial queue runs on any thread, and the main queue runs on a worker thread if no run
+// loop serves it, so the owning thread is updated whenever a call arrives on the queue that carries the Realm's mark.
 
 internal import Dispatch
 internal import Foundation
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Where a Realm may be used.
+/// Where a Realm can be used.
 enum Confinement: Hashable {
     /// The thread with that `CurrentThread.id`.
     case thread(UInt)
     /// The queue with that identity.
     case queue(UInt)
-    /// That actor.
+    /// The actor with that identity.
     case actor(ObjectIdentifier)
 
-    /// That of an actor; the main actor's is the main queue.
+    /// The confinement of an actor; for the main actor, the main queue.
     static func of(_ actor: any Actor) -> Confinement {
         actor === MainActor.shared ? .queue(QueueConfinement.mainIdentity) : .actor(ObjectIdentifier(actor))
     }
 
-    /// That of the calling code: the main queue where it runs there, else the thread.
+    /// The confinement of the calling code: the main queue if it runs there, otherwise the thread.
     static var current: Confinement {
         QueueConfinement.isMain ? .queue(QueueConfinement.mainIdentity) : .thread(CurrentThread.id)
     }
 }
 
 extension Confinement {
-    /// For messages.
+    /// A name for messages.
     func description(_ queue: DispatchQueue?, _ actor: (any Actor)?) -> String {
         switch self {
         case .thread(let id): "thread 0x\(String(id, radix: 16))"
@@ -38,7 +38,7 @@ extension Confinement {
         }
     }
 
-    /// Where the caller runs, as far as the system tells: of actors only those that a Realm was opened on are known.
+    /// Where the caller runs, as far as the system reveals it; only actors that a Realm was opened on are known.
     /// O(Realms open in the process).
     static var callerDescription: String {
         if case .queue = current { return "the main queue" }
@@ -52,17 +52,18 @@ extension Confinement {
 }
 
 enum QueueConfinement {
-    /// The mark that queues get; its value tells which queue it is. A queue keeps its mark while it lives.
+    /// Marks queues; the value identifies the queue. A queue keeps its mark as long as it lives.
     private static let mark = DispatchSpecificKey<UInt>()
 
-    /// The main queue's identity; it is marked by the first use.
+    /// The identity of the main queue, which is marked at the first use.
     static let mainIdentity: UInt = {
         let identity = Self.identity(of: .main)
         DispatchQueue.main.setSpecific(key: mark, value: identity)
         return identity
     }()
 
-    /// Checks that `queue` is serial and that the call runs on it, and marks it. Misuse where it is not.
+    /// Marks `queue`, after checking that it is serial and that the call runs on it. It is a programmer error if either
+    /// check fails.
     static func enter(_ queue: DispatchQueue) -> Confinement {
         let main = mainIdentity
         let identity = Self.identity(of: queue)
@@ -78,7 +79,7 @@ enum QueueConfinement {
         return .queue(identity)
     }
 
-    /// Misuse for a queue that runs several blocks at a time.
+    /// Requires a queue that runs one block at a time; any other queue is a programmer error.
     static func requireSerial(_ queue: DispatchQueue) {
         if identity(of: queue) == mainIdentity || !runsConcurrently(queue) { return }
         misuse(
@@ -86,38 +87,39 @@ enum QueueConfinement {
                 + "main queue.")
     }
 
-    /// True on the main queue, and on the main thread whatever it runs: a block of another queue's `sync` holds it up.
+    /// True on the main queue, and on the main thread even while it runs a block of another queue's `sync`, because the
+    /// main queue waits for that block.
     static var isMain: Bool { isCurrent(mainIdentity) || Thread.isMainThread }
 
     static func isMain(_ queue: DispatchQueue) -> Bool { identity(of: queue) == mainIdentity }
 
-    /// True where the caller runs on the marked queue. About 17 ns.
+    /// True if the caller runs on the marked queue. About 17 ns.
     static func isCurrent(_ identity: UInt) -> Bool { DispatchQueue.getSpecific(key: mark) == identity }
 
-    /// True where the caller runs on a queue that a Realm was opened on.
+    /// True if the caller runs on the given queue, which a Realm was opened on.
     static func isCurrent(_ queue: DispatchQueue) -> Bool { isCurrent(identity(of: queue)) }
 
-    /// The label of the program's own queue that the caller runs on; nil where it runs on none that has one.
+    /// The label of the program's own queue that the caller runs on; nil if there is none with a label.
     fileprivate static var callersLabel: String? {
         guard let bytes = currentQueueLabel(nil) else { return nil }
         let label = String(cString: bytes)
-        // Plain threads are shown the system's queue, and so are tasks, or the runtime's.
+        // Plain threads and tasks report the system's queue, or the runtime's.
         let isOwn = !label.isEmpty && !label.hasPrefix("com.apple.root.") && label != "Swift global concurrent queue"
         return isOwn ? label : nil
     }
 
-    /// Each `DispatchQueue.main` is another Swift object on Linux: the queue itself is the C object in it.
+    /// On Linux each `DispatchQueue.main` is a different Swift object; the queue itself is the C object in it.
     private static func identity(of queue: DispatchQueue) -> UInt {
         #if canImport(ObjectiveC)
             return UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
         #else
-            // The one stored property of the class, behind the two words of the object's header.
+            // The only stored property of the class, after the object header of two words.
             return Unmanaged.passUnretained(queue).toOpaque().load(fromByteOffset: 16, as: UInt.self)
         #endif
     }
 
-    /// dispatch does not tell how many blocks a queue runs at a time. The first word of the C object names its kind,
-    /// which is compared with queues of known kinds.
+    /// Dispatch does not reveal how many blocks a queue runs at a time. The first word of the C object identifies its
+    /// kind, and is compared with that of queues of known kinds.
     private static func runsConcurrently(_ queue: DispatchQueue) -> Bool {
         let kind = Self.kind(of: queue)
         return kind == concurrentKind || kind == globalKind
@@ -133,8 +135,8 @@ enum QueueConfinement {
     }
 }
 
-/// Of the queue that the caller runs on, where nil is given. dispatch has it on every system, Swift without a name on
-/// Linux.
+/// The label of a queue, or of the queue that the caller runs on if it is nil. Dispatch exports it on every system, but
+/// on Linux Swift gives it no name.
 @_silgen_name("dispatch_queue_get_label") private func currentQueueLabel(
     _ queue: UnsafeRawPointer?
 ) -> UnsafePointer<CChar>?

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What belongs to a Realm and so to a thread, and the ways to other threads that all of it has in common:
-// frozen copies and back.
+// Things that belong to a Realm, and so to a thread, and the operations common to them that cross threads: freezing and
+// thawing.
 
 internal import Dispatch
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// A Realm in the requirements of `ThreadConfined`.
+/// A Realm, as the requirements of `ThreadConfined` refer to it.
 public struct _RealmHome {
     package let core: RealmCore
     package init(core: RealmCore) { self.core = core }
 }
 
-/// Things that belong to a Realm, and so to the thread of it: objects, collections, projections.
+/// A thing that belongs to a Realm, and so to its thread: an object, a collection or a projection.
 public protocol ThreadConfined {
-    /// The Realm it belongs to; nil while unmanaged.
+    /// The Realm it belongs to; nil while it is unmanaged.
     var realm: Realm? { get }
-    /// True where it can no longer be used.
+    /// True if it can no longer be used.
     var isInvalidated: Bool { get }
-    /// True for what stays at one version for ever.
+    /// True if it is frozen, that is, stays at one version.
     var isFrozen: Bool { get }
-    /// The same thing as another Realm of the same file shows it; nil where that does not show it. Where
-    /// `mayBeMissing` it is not looked for.
+    /// The same thing in another Realm of the same file; nil if it does not exist there. With `mayBeMissing`, its
+    /// existence is not checked.
     func _moved(to home: _RealmHome, mayBeMissing: Bool) -> Self?
-    /// What messages call its kind.
+    /// The name of its kind in messages.
     static var _confinedName: String { get }
 }
 
 extension ThreadConfined {
     public static var _confinedName: String { "collections" }
 
-    /// A copy that stays at the version which is shown now and may be used on any thread. It keeps that version in
-    /// the file while it lives. In a write it shows what was before the write. What is frozen is returned as it is.
-    /// Misuse where it is unmanaged or invalid. O(1).
+    /// A frozen copy: it stays at the current version, and can be used on any thread. It pins that version in the file
+    /// as long as it lives. During a write transaction, the copy shows the version before the transaction. Returns a
+    /// frozen receiver itself. It is a programmer error if the receiver is unmanaged or invalid. O(1).
     public func freeze() -> Self {
         guard let realm else { misuse("Unmanaged \(Self._confinedName) cannot be frozen. Add them to a Realm first.") }
         realm.core.check()
@@ -46,10 +46,11 @@ extension ThreadConfined {
         return frozen
     }
 
-    /// The live one of the calling thread, queue or actor, as its Realm shows it, which may not be the newest version;
-    /// nil where it does not exist there. What is live is returned as it is. Misuse where it is unmanaged.
+    /// The live counterpart on the calling thread, queue or actor, as its Realm shows it, which may not be the newest
+    /// version; nil if it does not exist there. Returns a live receiver itself. It is a programmer error if the
+    /// receiver is unmanaged.
     ///
-    /// Actors and queues count on which the file is open; on others it is the thread's.
+    /// An actor or a queue counts only if the file is open on it; otherwise the result belongs to the thread.
     public func thaw() -> Self? {
         guard let realm else { misuse("Unmanaged \(Self._confinedName) cannot be thawed. Only frozen ones can.") }
         realm.core.check()
@@ -66,11 +67,11 @@ extension ThreadConfined {
 }
 
 extension RealmCore {
-    /// The frozen Realm of the version that is shown; in a write of the version before. The same for the same
-    /// version.
+    /// The frozen Realm of the current version; during a write transaction, of the version before it. Equal versions
+    /// share one instance.
     func frozen() -> RealmCore { engine { () throws(EngineError) in try makeFrozen() } }
 
-    /// As `frozen`. Throws where the version cannot be read.
+    /// As `frozen`. Throws if the version cannot be read.
     func makeFrozen() throws(EngineError) -> RealmCore {
         check()
         if isFrozen { return self }
@@ -91,8 +92,8 @@ extension RealmCore {
         return RealmCache.shared.insert(frozen: core, at: key)
     }
 
-    /// The live Realm of the calling thread, queue or actor; opened where it is not open. Misuse where it cannot be
-    /// opened.
+    /// The live Realm of the calling thread, queue or actor, opened if necessary. It is a programmer error if it cannot
+    /// be opened.
     func live() -> RealmCore {
         if !isFrozen { return self }
         var queue = settings.queue.flatMap { QueueConfinement.isCurrent($0) ? $0 : nil }
@@ -104,7 +105,7 @@ extension RealmCore {
         }
     }
 
-    /// The same class of another Realm of the file; nil where this one has no such table.
+    /// The binding of the same class in this Realm; nil if it has no such table.
     func counterpart(of binding: ClassBinding) -> ClassBinding? {
         if binding.schema.type == DynamicObject.self {
             return session.table(binding.tableKey).map { dynamicBinding($0) }
@@ -114,11 +115,11 @@ extension RealmCore {
 }
 
 extension Realm {
-    /// A Realm that stays at the version shown now; any thread may read it. Equal for equal versions.
+    /// A Realm that stays at the current version; any thread may read it. Equal for equal versions.
     public func freeze() -> Realm { Realm(core: core.frozen()) }
 
-    /// The live Realm of the calling thread, queue or actor. Where the file is open on neither the queue nor the actor,
-    /// the thread's, opened where it is not open there.
+    /// The live Realm of the calling thread, queue or actor. If the file is open on neither the queue nor the actor,
+    /// the Realm of the thread, opened if necessary.
     public func thaw() -> Realm {
         core.check()
         return Realm(core: core.live())

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing objects and collections to another thread: `ThreadSafeReference` once, `@ThreadSafe` any number of times.
+// Passing objects and collections to another thread: `ThreadSafeReference` once, `@ThreadSafe` any number of times.
 
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Something of a Realm on its way to another thread.
+/// A reference to an object or a collection that can be passed to another thread.
 ///
 /// ```swift
 /// let reference = ThreadSafeReference(to: dog)
 /// queue.async {
-///     // No dog where it was deleted meanwhile.
+///     // Nil if the dog has been deleted in the meantime.
 ///     guard let realm = try? Realm(), let dog = realm.resolve(reference) else { return }
 ///     try? realm.write { dog.age += 1 }
 /// }
 /// ```
 ///
-/// It keeps the version it was made at in the file until it is resolved or released. May be made on the thread of
-/// the object, inside a write too, and resolved and released on any. What the write has made is found once it is
-/// committed.
+/// The reference pins the version at which it was created until it is resolved or released. Create it on the thread of
+/// the object, also during a write transaction; resolve and release it on any thread. What the transaction has created
+/// is found once it is committed.
 public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sendable {
-    // Sendable: what it holds is frozen, and taken out under the mutex.
+    // Sendable: the content is frozen, and is taken out under the mutex.
     private let parcel: Lock<Parcel?>
 
     private struct Parcel: @unchecked Sendable {
         // Sendable: frozen.
         let value: Confined
         let home: RealmCore
-        /// Of the write in which it was made: what it stands for may be in no version before the next one.
+        /// The fate of the write in which the reference was created: the object may not exist in any version before
+        /// that write commits.
         let fate: WriteFate?
     }
 
-    /// Misuse where `threadConfined` is unmanaged or invalid.
+    /// Creates a reference. It is a programmer error if `threadConfined` is unmanaged or invalid.
     public init(to threadConfined: Confined) {
         guard let realm = threadConfined.realm else {
             misuse(
@@ -39,18 +40,19 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
         realm.core.check()
         if threadConfined.isInvalidated { misuse("Cannot construct reference to invalidated object") }
         let home = realm.core.frozen()
-        // What the running write has made is not in the frozen version, but will be where this is resolved.
+        // Objects created in the running write are not in the frozen version, but will exist where the reference is
+        // resolved.
         guard let value = threadConfined._moved(to: _RealmHome(core: home), mayBeMissing: true) else {
             misuse("Cannot construct reference to an object whose class the Realm does not know")
         }
         parcel = Lock(Parcel(value: value, home: home, fate: realm.core.writeFate()))
     }
 
-    /// True once it has been resolved.
+    /// True once the reference has been resolved.
     public var isInvalidated: Bool { parcel.withLock { $0 == nil } }
 
-    /// Takes out what it holds, unless it `keeps` it: the frozen thing, as of `core`. Where it `mayBeMissing` what was
-    /// deleted comes too, invalidated.
+    /// Takes the content out, or leaves it with `keeps`, and returns it as `core` shows it. With `mayBeMissing`, also
+    /// returns what has been deleted, invalidated.
     func resolve(in core: RealmCore, keeps: Bool = false, mayBeMissing: Bool = false) -> Confined? {
         let taken = parcel.withLock { parcel -> Parcel? in
             defer { if !keeps { parcel = nil } }
@@ -62,7 +64,7 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
             return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: false)
         }
         let isRolledBack = taken.fate?.isRolledBack == true
-        // Its key may be another object's by now.
+        // Its key may belong to another object by now.
         if isRolledBack, taken.value.isInvalidated { return nil }
         core.show(atLeast: taken.home, orNext: taken.fate != nil && !isRolledBack)
         return taken.value._moved(to: _RealmHome(core: core), mayBeMissing: mayBeMissing)
@@ -70,18 +72,20 @@ public final class ThreadSafeReference<Confined: ThreadConfined>: @unchecked Sen
 }
 
 extension Realm {
-    /// What `reference` stands for, as this Realm shows it; nil where it was deleted, or belongs to another file. A
-    /// Realm that nothing was read from yet comes to the version of the reference, an older one moves on to the
-    /// newest; for a reference that was made in a write, both do, and so does a Realm at the version before that write.
-    /// Waits for the disk where it has to move on to an asynchronous commit that is not durable yet. A reference can be
-    /// resolved once. Misuse a second time.
+    /// The object or collection of `reference` as this Realm shows it; nil if it was deleted, or belongs to another
+    /// file.
+    ///
+    /// A Realm from which nothing has been read yet moves to the version of the reference; a Realm at an older version
+    /// advances to the newest. For a reference created in a write transaction, both advance to the newest version, and
+    /// so does a Realm at the version before that transaction. Waits for the disk if it must advance to an asynchronous
+    /// commit that is not yet durable. It is a programmer error to resolve a reference a second time.
     public func resolve<Confined: ThreadConfined>(_ reference: ThreadSafeReference<Confined>) -> Confined? {
         core.check()
         return reference.resolve(in: core)
     }
 }
 
-/// What has become of a write, for what was handed over within it.
+/// The outcome of a write, for references created within it.
 final class WriteFate: Sendable {
     private struct State: @unchecked Sendable {
         // Sendable: the Realm is frozen.
@@ -93,31 +97,31 @@ final class WriteFate: Sendable {
 
     var isRolledBack: Bool { state.withLock { $0.isRolledBack } }
 
-    /// The version that the write has led to, frozen, where it was committed and somebody has wanted it before.
+    /// The version that the write has committed, frozen, if `wantOutcome` was called before the commit.
     var outcome: RealmCore? { state.withLock { $0.outcome } }
 
     func wantOutcome() { state.withLock { $0.isOutcomeWanted = true } }
 
-    /// On the Realm's thread, while it shows what the write has made.
+    /// Called on the Realm's thread, while it shows the committed version.
     func committed(in core: RealmCore) {
-        // Where it cannot be read the commit may be failing, which is told elsewhere.
+        // If the version cannot be read, the commit may be failing, which is reported elsewhere.
         guard state.withLock({ $0.isOutcomeWanted }), let outcome = try? core.makeFrozen() else { return }
         state.withLock { if !$0.isRolledBack { $0.outcome = outcome } }
     }
 
-    /// Any thread; about the time of `committed` too, where what was committed could not be made durable.
+    /// Any thread; possibly concurrent with `committed`, if the committed changes could not be made durable.
     func rollBack() {
         let abandoned = state.withLock { state -> RealmCore? in
             defer { state = State(isRolledBack: true) }
             return state.outcome
         }
-        // Not while the lock is held: a Realm may end with it.
+        // Released after the lock: this may end a Realm.
         withExtendedLifetime(abandoned) {}
     }
 }
 
-/// While a Realm keeps what its commit has led to: what the end of that commit is to call waits for it. So it is called
-/// in the order of the commits.
+/// Delays the callbacks at the end of a commit while the Realm keeps the committed version alive, so that they are
+/// called in the order of the commits.
 final class Keeping: Sendable {
     private struct State {
         var hasEnded = false
@@ -134,7 +138,7 @@ final class Keeping: Sendable {
         work?()
     }
 
-    /// Calls it here, or in `end`.
+    /// Calls `work` here if `end` has been called, otherwise in `end`.
     func whenEnded(_ work: @escaping @Sendable () -> Void) {
         let hasEnded = state.withLock { state in
             if !state.hasEnded { state.work = work }
@@ -145,7 +149,7 @@ final class Keeping: Sendable {
 }
 
 extension RealmCore {
-    /// Of the running write; nil where there is none.
+    /// The fate of the running write; nil if no write is running.
     func writeFate() -> WriteFate? {
         guard isWriting else { return nil }
         if let fate = settings.writeFate { return fate }
@@ -154,7 +158,7 @@ extension RealmCore {
         return fate
     }
 
-    /// Comes to a version in which what was handed over can be found: that of `other`, or `orNext` the one behind it.
+    /// Moves to a version that contains what was handed over: the version of `other` or, with `orNext`, a later one.
     fileprivate func show(atLeast other: RealmCore, orNext: Bool) {
         if isWriting || isReadOnly { return }
         let isNew = isUntouched
@@ -166,7 +170,7 @@ extension RealmCore {
             reloadTables()
             didShowOtherVersion()
         } else if isNew || session.version < needed || orNext && session.version == needed {
-            // An asynchronous commit is published when it is durable.
+            // An asynchronous commit is published once it is durable.
             if session.version < needed { session.wait(for: other.session) }
             if engine({ () throws(EngineError) in try session.refresh() }) {
                 reloadTables()
@@ -177,16 +181,16 @@ extension RealmCore {
     }
 }
 
-/// A property or variable whose object or collection may be used on any thread: each read gives the one of the
-/// reading thread, queue or actor, or nil where it was deleted.
+/// A property or variable whose object or collection can be used on any thread: each read returns the one of the
+/// reading thread, queue or actor, or nil if it has been deleted.
 ///
 /// ```swift
 /// let shared = ThreadSafe(wrappedValue: realm.objects(Dog.self).first)
 /// queue.async { use(shared.wrappedValue) }
 /// ```
 ///
-/// It stands alone, as here, or wraps a property. Concurrent code cannot capture a local variable that it wraps: that
-/// is an error in Swift 6 mode.
+/// It can be used as a value, as here, or wrap a property. Concurrent code cannot capture a local variable that it
+/// wraps: that is an error in Swift 6 mode.
 @propertyWrapper
 public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     // Sendable: the reference is exchanged under the mutex.
@@ -198,12 +202,13 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
     }
     private let content: Lock<Content?>
 
-    /// Misuse where the value is unmanaged.
+    /// Creates a wrapper. It is a programmer error if the value is unmanaged.
     public init(wrappedValue: T?) {
         content = Lock(Self.content(of: wrappedValue))
     }
 
-    /// Opens a Realm where needed. Misuse where an unmanaged value is set, or the Realm cannot be opened.
+    /// The value on the calling thread; opens a Realm if necessary. It is a programmer error to set an unmanaged value,
+    /// or if the Realm cannot be opened.
     public var wrappedValue: T? {
         get {
             guard let old = content.withLock({ $0 }) else { return nil }
@@ -214,7 +219,7 @@ public final class ThreadSafe<T: ThreadConfined>: @unchecked Sendable {
             } catch {
                 misuse("The Realm of a @ThreadSafe value cannot be opened on this thread: \(error)", becauseOf: error)
             }
-            // Outside of the mutex: a Realm that moves on tells its observers, who may read this too.
+            // Outside the mutex: a Realm that advances notifies its observers, which may read this property too.
             let value = old.reference.resolve(in: core, keeps: true)
             let new = value.map {
                 Content(

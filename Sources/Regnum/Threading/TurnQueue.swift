@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is to write next without waiting for it: one line for each database of the process, first come first served.
+// The queue for the writer lock of writers that do not block a thread: one for each database of the process, first
+// come, first served.
 //
-//     request ──▶ waiting ──▶ current: a worker waits for the gate ──▶ offered, `granted` ──▶ finished
+//     request ──▶ waiting ──▶ current: a worker waits for the lock ──▶ offered, `granted` ──▶ finished
 //                    ▲                                                  │
-//                    ├──────────── in front ◀── a synchronous write has taken the turn
-//                    └── in front, absent until it comes ◀── it did not come within `patience`
+//                    ├──────────── in front ◀── a synchronous write has taken the lock
+//                    └── in front, absent until it responds ◀── it did not respond within `patience`
 //
-// An offered turn keeps others from writing. Whoever does not come for it, because its queue is busy or its run loop
-// has ended, loses it to the next ones, and with it what was asked for behind it at the same place.
+// An offered lock keeps others from writing. A request that does not respond, because its queue is busy or its run loop
+// has ended, loses the lock to the next requests; later requests of the same origin wait with it.
 
 internal import Dispatch
 internal import RegnumEngine
 internal import RegnumSystem
 
-/// Any thread. State: `waiting`, `current` and `cancelled`, guarded by the mutex, which is never held while others'
-/// code runs.
+/// Any thread. State: `waiting`, `current`, `isCancelled` and `absent`, guarded by the mutex, which is never held while
+/// others' code runs.
 final class TurnQueue: Sendable {
     private struct Request: Sendable {
         let number: UInt64
-        /// Requests of one origin are served in their order.
+        /// Requests of one origin are served in order.
         let origin: ObjectIdentifier?
         let granted: @Sendable (EngineError?) -> Void
     }
@@ -26,12 +27,12 @@ final class TurnQueue: Sendable {
         var last: UInt64 = 0
         var waiting: [Request] = []
         var current: Request?
-        /// The current request was cancelled before it had its turn.
+        /// True if the current request was cancelled before it had the lock.
         var isCancelled = false
-        /// Requests that have lost their turn and were not heard of since.
+        /// Requests that have lost their offer and have not responded since.
         var absent: [UInt64: ObjectIdentifier?] = [:]
 
-        /// The first one that may have a turn.
+        /// The first request that may be offered the lock.
         var next: Int? {
             waiting.firstIndex { request in
                 absent[request.number] == nil
@@ -39,17 +40,17 @@ final class TurnQueue: Sendable {
             }
         }
     }
-    /// How long an offered turn waits for its owner.
+    /// How long an offered lock waits for its requester.
     private static let patience = DispatchTimeInterval.milliseconds(500)
     private let state = Lock(State())
     private let database: Database
-    /// Its one thread waits for the gate.
+    /// Its single thread waits for the writer lock.
     private let worker = DispatchQueue(label: "regnum.turns")
 
     private struct Weak: Sendable { weak var queue: TurnQueue? }
     private static let queues = Lock<[ObjectIdentifier: Weak]>([:])
 
-    /// The one of the database; lives as long as somebody holds it.
+    /// The queue of the database; lives as long as somebody holds it.
     static func of(_ database: Database) -> TurnQueue {
         let key = ObjectIdentifier(database)
         return queues.withLock { queues in
@@ -63,9 +64,10 @@ final class TurnQueue: Sendable {
 
     private init(_ database: Database) { self.database = database }
 
-    /// Asks for a turn. `granted` is called on any thread, and again where the turn was taken by somebody else
-    /// meanwhile: `beginWrite(acceptingTurn:)` tells, and `missed` is due. With an error there is no turn, and `finished`
-    /// is not due. `origin`: whose requests come in their order also where one was missed.
+    /// Requests the writer lock. `granted` is called on any thread, and again if another writer has taken the lock in
+    /// the meantime: `beginWrite(acceptingTurn:)` reports that, and `missed` must then be called. If `granted` receives
+    /// an error, there is no lock, and `finished` must not be called. Requests with the same `origin` are served in
+    /// order even if one has missed its offer.
     func request(
         from origin: ObjectIdentifier? = nil, _ granted: @escaping @Sendable (EngineError?) -> Void
     ) -> UInt64 {
@@ -78,7 +80,7 @@ final class TurnQueue: Sendable {
         return number
     }
 
-    /// To be called when the turn was used.
+    /// Call when the lock has been used.
     func finished(_ number: UInt64) {
         state.withLock { state in
             if state.current?.number == number { state.current = nil }
@@ -86,19 +88,19 @@ final class TurnQueue: Sendable {
         serveNext()
     }
 
-    /// To be called where a granted turn ended with an error, whether it was taken or not.
+    /// Call if a granted request has ended with an error, whether or not it took the lock.
     func end(_ number: UInt64) {
         cancel(number)
         finished(number)
     }
 
-    /// To be called where the turn that was granted was gone.
+    /// Call if the lock that was granted was no longer available.
     func missed(_ number: UInt64) {
         let wasAbsent = state.withLock { $0.absent.removeValue(forKey: number) != nil }
         if wasAbsent { serveNext() }
     }
 
-    /// The request will have no turn, unless it has it already.
+    /// Cancels the request, unless it already has the lock.
     func cancel(_ number: UInt64) {
         let isCurrent = state.withLock { state -> Bool in
             state.waiting.removeAll { $0.number == number }
@@ -108,7 +110,7 @@ final class TurnQueue: Sendable {
             return true
         }
         if isCurrent, database.declineTurn(number) { finished(number) }
-        // Others may have waited for this one, as it was absent.
+        // Others may have waited for this request, which was absent.
         if !isCurrent { serveNext() }
     }
 
@@ -130,7 +132,7 @@ final class TurnQueue: Sendable {
             finished(request.number)
             return
         }
-        // Cancelled, or finished without having come for it.
+        // False if it was cancelled, or has finished without taking the lock.
         let isWanted = state.withLock { !$0.isCancelled && $0.current?.number == request.number }
         if !isWanted {
             if database.declineTurn(request.number) { finished(request.number) }
@@ -140,11 +142,11 @@ final class TurnQueue: Sendable {
         }
     }
 
-    /// Takes back the turn of a request that has not come for it.
+    /// Takes the lock back from a request that has not responded.
     private func expire(_ request: Request) {
         let isWaited = state.withLock { state -> Bool in
             guard state.current?.number == request.number else { return false }
-            // First: it may come at any moment from here on.
+            // Set first: the request may respond at any moment from here on.
             state.absent[request.number] = .some(request.origin)
             return true
         }

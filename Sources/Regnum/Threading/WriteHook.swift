@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a test kit learns of write transactions, so that it can cancel those that an abandoned call has
-// begun.
+// Notifies a test kit of write transactions, so that it can cancel those that an abandoned call has begun.
 
-/// Where a test kit listens. Set once, before the first write it wants to see.
+/// A hook for a test kit. Set once, before the first write that it wants to observe.
 package enum WriteHook {
-    /// Gets each Realm on which a write transaction has just begun, on the thread of the call.
-    // unsafe: written once by the test kit before any write it wants to see.
+    /// Receives each Realm on which a write transaction has just begun, on the calling thread.
+    // unsafe: written once by the test kit, before any write that it wants to observe.
     package nonisolated(unsafe) static var didBegin: ((RealmCore) -> Void)?
 }
 
 extension RealmCore {
-    /// Cancels the write transaction where there is one. On the thread that the Realm is confined to.
+    /// Cancels the write transaction, if there is one. Call on the Realm's thread, queue or actor.
     package func cancelAnyWrite() {
         if isWriting { rollBack() }
         SchemaUpdate.endAbandonedMigration(settings.place)
