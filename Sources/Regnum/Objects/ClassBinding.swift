@@ -36,8 +36,7 @@ package struct ClassContext {
     var recycled: UnsafeMutablePointer<RecycledValues>?
     /// True for an observable class, whose reads are reported to `Observation`. Then `state` never matches.
     var isTracked = false
-    /// While `asksForReadColumn` is set, the column read from an object whose row had to be looked up; -1 before the
-    /// first such read.
+    /// The column of the first read that looked a row up after `asksForReadColumn` was set; -1 before that read.
     var readColumn = -1
     /// True while an `ObjectCursor` asks which column is read. Never set in a frozen Realm, because several threads
     /// read its objects.
