@@ -263,8 +263,8 @@ extension Query where T: _HasPersistedType, T.PersistedType: _QueryString {
 }
 
 extension Query where T: RealmCollection, T.Element.PersistedType: _QueryString {
-    /// True where the words of `search` are in the texts of the list, taken together. The property must be declared
-    /// `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
+    /// Returns whether the texts of the list, taken together, match the words of `search`. The property must be
+    /// declared `@Persisted(indexed: .fullText)`. An addition to RealmSwift's API.
     public func fullTextSearch(_ search: String) -> Query<Bool> {
         Query<Bool>(.comparison(.text, node, .constant(QueryConstant(search)), []))
     }
