@@ -11,7 +11,7 @@ where Element: RealmCollectionValue, Index == Int {}
 
 /// A collection of values or objects of a Realm: `Results`, `List`, `LinkingObjects`.
 public protocol RealmCollection: RealmCollectionBase, Equatable where Iterator == RLMIterator<Element> {
-    /// What an observation of the collection watches.
+    /// The source that an observation of the collection watches.
     var _watched: _Watched { get }
     /// The elements as the input of a query.
     var _handle: _ResultsHandle { get }

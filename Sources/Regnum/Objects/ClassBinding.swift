@@ -85,7 +85,7 @@ package final class ClassBinding {
     let context: UnsafeMutablePointer<ClassContext>
     /// The column number of each property, in the order of `schema.properties`; -1 for linking objects.
     package let columns: [Int]
-    /// True where the primary key is a plain `Int`.
+    /// True if the primary key is a plain `Int`.
     let isKeyedByInt: Bool
     private let columnNumbers: UnsafeMutablePointer<Int16>
     private let recycled = UnsafeMutablePointer<RecycledValues>.allocate(capacity: 1)
@@ -158,7 +158,8 @@ package final class ClassBinding {
         return uncountedPlan.unsafelyUnwrapped._withUnsafeGuaranteedRef(body)
     }
 
-    /// Returns whether the columns that the properties were bound to have the same numbers and types in `definition`.
+    /// Returns whether the columns that the properties were bound to have the same numbers in `definition` and are
+    /// unchanged, apart from indexes and delete rules.
     func fits(_ definition: TableDefinition) -> Bool {
         let old = table.definition
         return definition.name == old.name

@@ -82,7 +82,7 @@ open class ObjectBase {
         return core.isRightfulCaller && !resolve()
     }
 
-    /// The stored properties.
+    /// The schema of the object's class.
     public final var objectSchema: ObjectSchema { ObjectSchema(classSchema) }
 
     /// A description of the object and its values, with links followed to depth 5, in the order of the schema. Can be

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Object identity for SwiftUI lists and similar views.
+// Object identity for lists in user interfaces.
 
 internal import RegnumEngine
 

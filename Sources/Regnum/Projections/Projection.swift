@@ -7,7 +7,7 @@ internal import RegnumEngine
 internal import RegnumSystem
 internal import Synchronization
 
-/// A class that projects objects; `Projection` is the only one to derive from.
+/// The protocol of projections of objects. `Projection` is the only class to derive from.
 public protocol ProjectionObservable: AnyObject, ThreadConfined, RealmFetchable where PersistedType == Root {
     /// The class of the projected objects.
     associatedtype Root: ObjectBase

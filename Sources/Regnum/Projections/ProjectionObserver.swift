@@ -111,7 +111,7 @@ final class ProjectionObserver<P: ProjectionObservable>: ChangeObserver {
 
 extension ProjectionObservable {
     /// Calls `block` after each change of a projected property, and once when the object is deleted. Changes have the
-    /// names of the projected properties.
+    /// names of the projected properties. It is a programmer error if the object is unmanaged or frozen.
     ///
     /// - Parameters:
     ///   - keyPaths: names of properties of the root object, such as "name" or "address.city", or of projected
@@ -119,8 +119,6 @@ extension ProjectionObservable {
     ///   - queue: a serial queue for the callbacks; if nil, they run on the thread of the projection.
     ///   - block: the callback, which receives the changes.
     /// - Returns: A token. Keep it for as long as callbacks are wanted.
-    ///
-    /// It is a programmer error if the object is unmanaged or frozen.
     public func observe(
         keyPaths: [String]? = nil, on queue: DispatchQueue? = nil, _ block: @escaping (ObjectChange<Self>) -> Void
     ) -> NotificationToken {

@@ -39,9 +39,9 @@ extension Decimal128: _MadeOnFirstUse, _PersistableInsideOptional, _RealmCollect
         guard let present = unwrapped(value) else { return nil }
         // Tested by the exact type: on Linux an NSNumber of 0 or 1 can be cast to Bool.
         guard type(of: present) != Bool.self, let bits = Decimal128.bits(of: present) else { return nil }
-        // Text that is not a number is rejected instead of becoming NaN,
+        // Reject text that is not a number, instead of storing NaN.
         if bits.isNaN, let text = present as? String, !DecimalBits.isNaNText(text) { return nil }
-        // and a number that is too large is rejected instead of becoming infinity.
+        // Reject a number that is too large, instead of storing infinity.
         if bits.isInfinite, let text = present as? String, text.contains(where: \.isNumber) { return nil }
         return unsafeDowncast(Decimal128(value: present), to: Self.self)
     }

@@ -6,7 +6,7 @@ public import RegnumEngine
 extension _Persistable where Self: FixedWidthInteger {
     @inlinable @inline(__always) public static var _unset: Self { 0 }
 
-    /// Loads an integer. A stored value that does not fit the declared width is a programmer error.
+    /// Loads an integer. Terminates the program if the stored value does not fit the declared width.
     @inlinable @inline(__always)
     public static func _load(_ column: UnsafeRawPointer, _ row: Int, _ object: ObjectBase, _ offset: Int)
         -> Self

@@ -75,9 +75,9 @@ public struct AnyRealmCollection<Element: RealmCollectionValue>: RealmCollection
     public func distinct<S: Sequence>(by keyPaths: S) -> Results<Element> where S.Element == String {
         base.distinct(Array(keyPaths))
     }
-    /// Returns an array of a property's value of each element.
+    /// Returns an array of the values of a property of each element.
     public func value(forKey key: String) -> Any? { base.value(forKey: key) }
-    /// Returns an array of the value at the key path of each element, or an aggregate such as `@sum.price`.
+    /// Returns an array of the values at the key path of each element, or an aggregate such as `@sum.price`.
     public func value(forKeyPath keyPath: String) -> Any? { base.value(forKeyPath: keyPath) }
     /// Sets a property of each element. Requires a write transaction.
     public func setValue(_ value: Any?, forKey key: String) { base.setValue(value, forKey: key) }

@@ -37,22 +37,23 @@ extension IndexedEquality {
         self.condition = condition
     }
 
-    /// Returns the number of objects; nil if the index no longer exists. O(log n).
+    /// Returns the number of objects; nil if the index no longer exists. O(log n) for numbers and for strings of at
+    /// most `IndexKey.exactByteCount` bytes, otherwise O(objects).
     func count(_ binding: ClassBinding) -> Int? {
         binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.count(inIndexOf: column, equalTo: value) : nil
         }
     }
 
-    /// Returns the first objects in ascending order, at most `limit`; nil if the index no longer exists. O(log n +
-    /// limit).
+    /// Returns the keys of the first objects in ascending order; nil if the index no longer exists. `limit` keys are
+    /// enough, but more may be returned. O(log n + limit).
     func keys(_ binding: ClassBinding, limit: Int) -> [ObjectKey]? {
         binding.withTable { table throws(EngineError) in
             table.hasIndex(column) ? try table.keys(inIndexOf: column, equalTo: value, limit: limit) : nil
         }
     }
 
-    /// Returns all objects in ascending order; nil if there are many, or if the index no longer exists.
+    /// Returns the keys of all objects in ascending order; nil if there are many, or if the index no longer exists.
     func fewKeys(_ binding: ClassBinding) -> [ObjectKey]? {
         guard let keys = keys(binding, limit: Self.few + 1), keys.count <= Self.few else { return nil }
         return keys

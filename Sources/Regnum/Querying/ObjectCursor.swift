@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterates over the objects of a snapshot and returns accessors. There are two modes: over a whole table, row group by
-// row group and without an array of keys, or over the keys found by a query.
+// Iterates in order over the objects that exist when the iteration begins, and returns accessors. There are two modes:
+// over a whole table, row group by row group and without an array of keys, or over the keys found by a query.
 //
 // The same accessor is returned again if nothing else references it, strongly, weakly or unowned. If the loop's body
-// changes the Realm, the epoch changes; the cursor then looks its position up again by key. Objects deleted since are
-// skipped, and objects added after the end of the snapshot are not returned.
+// changes the Realm, the epoch changes; the cursor then looks its position up again by key. Objects deleted since then
+// are skipped, and objects added after the last one are not visited.
 
 public import RegnumEngine
 
@@ -22,11 +22,11 @@ package final class ObjectCursor {
         @usableFromInline var row = 0
         var rowEnd = 0
         /// While `epoch` equals the session's epoch: the rows before this one have consecutive keys from `firstKey` on,
-        /// belong to the snapshot, and are in the row group that `current` points into. 0 if that is unknown.
+        /// belong to the iteration, and are in the row group that `current` points into. 0 if that is unknown.
         @usableFromInline var runEnd = 0
         @usableFromInline var firstKey: UInt64 = 0
         @usableFromInline var epoch = Int.min
-        /// The key returned last, and the last key of the snapshot.
+        /// The key returned last, and the last key of the iteration.
         @usableFromInline var lastKey: UInt64 = 0
         var endKey: UInt64 = 0
         let cursor: Unmanaged<ObjectCursor>

@@ -6,9 +6,9 @@ internal import RegnumEngine
 internal import RegnumQuery
 
 extension RealmCollection {
-    /// Returns the first `maximum` elements as live results: when elements move into or out of them, the results
-    /// change. Of sorted results, only these elements are sorted. Filters, sorts and distinct applied to the result see
-    /// only these elements.
+    /// Returns the first `maximum` elements. The result is live: an element that moves into or out of the first
+    /// `maximum` enters or leaves the result. Of sorted results, only these elements are sorted. Filters, sorts and
+    /// distinct applied to the result see only these elements.
     @_disfavoredOverload
     public func limit(_ maximum: Int) -> Results<Element> {
         if maximum < 0 { misuse("limit(\(maximum)): a limit cannot be negative.") }

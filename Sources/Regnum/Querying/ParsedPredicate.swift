@@ -40,7 +40,8 @@ extension ParsedPredicate {
     public struct Error: Swift.Error, Sendable, Equatable, CustomStringConvertible, LocalizedError {
         /// A sentence that describes the error; for an unknown name it includes the nearest known one.
         public let message: String
-        /// The number of characters before the error in the text. Nil if the error is in an argument or in the whole.
+        /// The number of characters before the error in the text. Nil if the error is in an argument or concerns the
+        /// predicate as a whole.
         public let position: Int?
         /// The tokens that would have been valid at the position.
         public let expected: [String]

@@ -117,7 +117,7 @@ enum QueryNode {
 
     /// The queried element.
     case element
-    /// A property of the queried element. Most queries use one, so that no path is created for it.
+    /// A property of the queried element. Most queries use one, so no path is created for it.
     case property(QueryMember)
     indirect case path(QueryPath)
     indirect case constant(QueryConstant)

@@ -12,9 +12,9 @@ extension RealmCollection where Element: ObjectBase {
     /// for group in byTown { print(group.key ?? "?", group.count, group.sum(of: \.amount)) }
     /// ```
     ///
-    /// The groups are in the order of their first elements. They are a snapshot that does not change, and any thread
-    /// may read them. Elements reached through a null link are in the group of nil. Programmer errors: key paths
-    /// through collections, to objects or to data, and aggregates of properties that are neither numbers nor dates.
+    /// The groups are in the order of their first elements. They do not change when the elements do, and any thread may
+    /// read them. Elements reached through a null link are in the group of nil. Programmer errors: key paths through
+    /// collections, to objects or to data, and aggregates of properties that are neither numbers nor dates.
     /// O(elements).
     @_disfavoredOverload
     public func grouped<Key: _Persistable & Hashable>(

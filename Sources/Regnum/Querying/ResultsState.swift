@@ -2,7 +2,7 @@
 // The state of `Results` and of `LinkingObjects`: the source of the objects, the filters and sorts applied to them, and
 // the keys of the last evaluation. Evaluated on first use, and again after the Realm has changed.
 //
-// For an unfiltered, unsorted table no key array is created: the table itself is asked for positions.
+// For an unfiltered, unsorted table no key array is created: positions are looked up in the table itself.
 
 package import RegnumEngine
 internal import RegnumObservation
@@ -48,7 +48,7 @@ package final class ResultsState {
     let equality: IndexedEquality?
     /// `binding` if the elements are the whole table, for use without reference counting; otherwise nil.
     private let wholeBinding: Unmanaged<ClassBinding>?
-    /// True if the table itself can be asked for positions.
+    /// True if positions can be looked up in the table itself.
     var isWholeTable: Bool { wholeBinding != nil }
     let elementType: ObjectBase.Type
     /// The value of `RealmSettings.invalidations` at creation.
@@ -68,7 +68,7 @@ package final class ResultsState {
     /// The tables that the elements depend on, besides their own.
     private lazy var otherTables: [TableKey] = findOtherTables()
 
-    /// The result of the last evaluation; valid while `stamp` equals the session's change count.
+    /// The result of the last evaluation; valid while `stamp` equals the Realm's change count.
     private var keys: [ObjectKey] = []
     @exclusivity(unchecked) private var stamp: UInt64?
     @exclusivity(unchecked) private var counted: (stamp: UInt64, count: Int)?
@@ -254,8 +254,8 @@ package final class ResultsState {
         return lastKey().map { binding.element($0, as: type) }
     }
 
-    /// Returns the row for a subscript. The last two accessors are kept, and reused for other rows if nothing else
-    /// references them.
+    /// Returns the element's row, with an accessor if one can be reused. The last two accessors are kept, and reused
+    /// for other rows if nothing else references them.
     @inline(__always)
     private func place(_ binding: ClassBinding, _ key: ObjectKey, _ location: RowLocation?) -> _RowPlace {
         // Frozen objects are passed between threads.
@@ -305,7 +305,8 @@ package final class ResultsState {
         return currentKeys()[position]
     }
 
-    /// Returns a single backlink, as long as few have been requested by position: the tree that holds them can count.
+    /// Returns a single backlink, as long as few have been requested by position: the tree that holds backlinks keeps
+    /// counts, so it can find one by its position.
     private func plainBacklink(at position: Int) -> ObjectKey? {
         guard case .backlinks(let owner, let column) = source, let binding, query == nil else { return nil }
         return realm.alone {
